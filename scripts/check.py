@@ -1,9 +1,9 @@
 """All checks in one go, with their own set-up: needs Python >= 3.11 and pip, nothing else.
 
-    python3 scripts/check.py              lint, types, import contracts, tests
+    python3 scripts/check.py              lint, types, import contracts, rulers, tests
     python3 scripts/check.py tests -k csv only the tests, with arguments for pytest
     python3 scripts/check.py tests -m ""  all tests, the slow ones too: kills at every step, clusters, tutorials
-    python3 scripts/check.py lint format  two of the steps (lint, format, types, imports, tests)
+    python3 scripts/check.py lint format  two of the steps (lint, format, types, imports, rulers, tests)
     python3 scripts/check.py tests --anywhere
                                           with the plainest kernels of numpy and torch, as an older CPU would take them
 
@@ -34,6 +34,7 @@ STEPS: dict[str, list[str]] = {
     "format": ["-m", "ruff", "format", "--check", "."],
     "types": ["-m", "mypy"],
     "imports": ["-c", "from importlinter.cli import lint_imports_command; lint_imports_command()"],
+    "rulers": ["-m", "scripts.rulers"],
     "tests": ["-m", "pytest", "-n", "2", "-m", "not slow"],
 }
 

@@ -1,21 +1,17 @@
-"""How long the way of one recording is: modules and functions that `rondo discover` and `rondo stream` pass.
+"""How long the way of one recording is: what `rondo discover`, `rondo label` and `rondo stream` pass.
 
-    python scripts/path_length.py            a table
-    python scripts/path_length.py --json     the same with the functions of each module
-
-The script writes a small planted csv with a clock, runs `rondo discover` on it and then `rondo stream` with the model
-found, each in a process of its own. It counts the functions of Rondo that are called while the command runs, the
-modules that define them, and the source lines of those modules. Modules that are only imported do not count, nor do
-functions that are called only while a module is imported, comprehensions, or methods that a library generates.
+A ruler of `scripts/rulers.py`. A small planted csv with a clock goes through `rondo discover`; `rondo label` and
+`rondo stream` use the model of that run. Each command has its own process. Counted are the functions of Rondo that
+are called while the command runs, the modules that define them, and the deepest stack of such functions. Modules that
+are only imported do not count, nor do functions that are called only while a module is imported, comprehensions
+(Python 3.12 has no calls for them), or methods that a library generates.
 """
 
 from __future__ import annotations
 
-import argparse
 import importlib.util
 import inspect
 import io
-import json
 import os
 import sys
 import tempfile
@@ -26,11 +22,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from multiprocessing import get_context
 from pathlib import Path
 from types import CodeType, FrameType
-from typing import Any, NamedTuple
-
-import numpy as np
-
-from rondo.synthetic.streams import plant
+from typing import NamedTuple
 
 PACKAGES = ("rondo", "rondo_bench")
 N_FRAMES = 12_000  # four minutes: enough for motifs that are composed of units
@@ -45,30 +37,49 @@ class Function(NamedTuple):
     line: int
 
 
-class Length(NamedTuple):
-    """How much there is to read on a way."""
+class Passed(NamedTuple):
+    """What runs during a call."""
 
-    modules: int
-    functions: int
-    lines: int
+    functions: frozenset[Function]
+    depth: int
+
+    @property
+    def n_modules(self) -> int:
+        return len({function.file for function in self.functions})
 
 
-# ---------------------------------------------------------------- what a call passes
+# ---------------------------------------------------------------- a call
 
 
-def functions_passed(call: Callable[[], object], folders: Sequence[Path]) -> frozenset[Function]:
+class _Open(threading.local):
+    """Our calls of this thread that have not returned, each with its depth; 0 if an import called it."""
+
+    def __init__(self) -> None:
+        self.depths: dict[FrameType, int] = {}
+
+
+def functions_passed(call: Callable[[], object], folders: Sequence[Path]) -> Passed:
     """The functions defined under these folders that run during the call, in this thread or in one that it starts."""
     roots = tuple(f"{folder}{os.sep}" for folder in folders)
-    seen: dict[int, CodeType] = {}  # kept, so that no id is given twice
-    start = sys._getframe()
+    opened = _Open()
+    ours: dict[CodeType, bool] = {}
+    seen: set[CodeType] = set()
+    deepest, start = 0, sys._getframe()
 
     def note(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal deepest
         code = frame.f_code
-        if event == "call" and id(code) not in seen and not (is_ours(code) and is_importing(frame, start)):
-            seen[id(code)] = code
-
-    def is_ours(code: CodeType) -> bool:
-        return code.co_filename.startswith(roots)
+        if code not in ours:
+            ours[code] = code.co_filename.startswith(roots) and is_function(code)
+        if not ours[code]:
+            return
+        if event == "call":
+            depth = opened.depths[frame] = depth_of(frame, start, opened.depths)
+            deepest = max(deepest, depth)
+            if depth:
+                seen.add(code)
+        elif event == "return":
+            opened.depths.pop(frame, None)
 
     before = sys.getprofile(), threading.getprofile()
     threading.setprofile(note)
@@ -78,21 +89,21 @@ def functions_passed(call: Callable[[], object], folders: Sequence[Path]) -> fro
     finally:
         sys.setprofile(before[0])
         threading.setprofile(before[1])
-    return frozenset(
-        Function(Path(code.co_filename), code.co_qualname, code.co_firstlineno)
-        for code in seen.values()
-        if is_ours(code) and is_function(code)
+    return Passed(
+        frozenset(Function(Path(code.co_filename), code.co_qualname, code.co_firstlineno) for code in seen), deepest
     )
 
 
-def is_importing(frame: FrameType, start: FrameType) -> bool:
-    """Whether a module is being executed between the frame and the start."""
-    above: FrameType | None = frame
-    while above is not None and above is not start:
-        if above.f_code.co_name == "<module>":
-            return True
-        above = above.f_back
-    return False
+def depth_of(frame: FrameType, start: FrameType, depths: Mapping[FrameType, int]) -> int:
+    """One more than the nearest of our calls below it; 0 if a module is executed in between, or below that one."""
+    below = frame.f_back
+    while below is not None and below is not start:
+        if below in depths:
+            return depths[below] and depths[below] + 1
+        if below.f_code.co_name == "<module>":
+            return 0
+        below = below.f_back
+    return 1
 
 
 def is_function(code: CodeType) -> bool:
@@ -100,68 +111,57 @@ def is_function(code: CodeType) -> bool:
     return code.co_name not in NOT_FUNCTIONS and bool(code.co_flags & inspect.CO_OPTIMIZED)
 
 
-def length_of(functions: Iterable[Function]) -> Length:
-    passed = frozenset(functions)
-    files = {function.file for function in passed}
-    return Length(len(files), len(passed), sum(len(file.read_text("utf-8").splitlines()) for file in files))
-
-
-# ---------------------------------------------------------------- the two commands
+# ---------------------------------------------------------------- the commands
 
 
 def package_folders() -> dict[str, Path]:
-    """The folders of those packages that are there."""
-    found = {name: importlib.util.find_spec(name) for name in PACKAGES}
-    return {name: Path(spec.origin).parent for name, spec in found.items() if spec is not None and spec.origin}
+    """The folders of the packages that are installed."""
+    specs = {name: importlib.util.find_spec(name) for name in PACKAGES}
+    return {name: Path(spec.origin).parent for name, spec in specs.items() if spec is not None and spec.origin}
 
 
 def run_command(arguments: Sequence[str]) -> None:
     """`rondo ARGUMENTS` in this process, without its output."""
     from rondo.cli.main import run
 
-    told = io.StringIO()
+    errors = io.StringIO()
     code: object = 0
-    with redirect_stdout(io.StringIO()), redirect_stderr(told):
+    with redirect_stdout(io.StringIO()), redirect_stderr(errors):
         try:
             run(list(arguments))
         except SystemExit as stopped:
             code = stopped.code
     if code:
-        raise RuntimeError(f"`rondo {' '.join(arguments)}` ended with {code}: {told.getvalue().strip()}")
+        raise RuntimeError(f"`rondo {' '.join(arguments)}` ended with {code}: {errors.getvalue().strip()}")
 
 
-def path_of_command(arguments: Sequence[str]) -> frozenset[Function]:
+def path_of_command(arguments: Sequence[str]) -> Passed:
     return functions_passed(lambda: run_command(arguments), list(package_folders().values()))
 
 
 def write_csv(path: Path) -> None:
     """A planted stream with a clock in its first column."""
+    import numpy as np
+
+    from rondo.synthetic.streams import plant
+
     recording = plant(n_frames=N_FRAMES, seed=0).recording
     table = np.column_stack([np.arange(recording.n_frames) / (recording.rate or 1.0), recording.values])
     np.savetxt(path, table, "%.6g", ",", header=",".join(("time_s", *recording.channels)), comments="")
 
 
-def measure() -> dict[str, frozenset[Function]]:
-    """The functions that each command passes."""
+def measure() -> dict[str, Passed]:
+    """What each command passes."""
     with tempfile.TemporaryDirectory() as folder:
-        csv, run, live = (str(Path(folder) / name) for name in ("walk.csv", "run", "live"))
-        write_csv(Path(csv))
+        csv, run, labelled, live = (str(Path(folder) / name) for name in ("walk.csv", "run", "labelled", "live"))
         commands = {
             "discover": ("discover", csv, "--out", run, "--seed", "0"),
+            "label": ("label", run, csv, "--out", labelled),
             "stream": ("stream", run, "--source", csv, "--out", live),
         }
         with ProcessPoolExecutor(1, mp_context=get_context("spawn"), max_tasks_per_child=1) as pool:
+            pool.submit(write_csv, Path(csv)).result()
             return {name: pool.submit(path_of_command, arguments).result() for name, arguments in commands.items()}
-
-
-# ---------------------------------------------------------------- telling it
-
-
-def lengths(paths: Mapping[str, frozenset[Function]]) -> dict[str, Length]:
-    """Of each command, of what both pass, and of what either does."""
-    every = list(paths.values())
-    together = {"both": frozenset.intersection(*every), "either": frozenset.union(*every)}
-    return {name: length_of(functions) for name, functions in {**paths, **together}.items()}
 
 
 def module_name(file: Path, folders: Mapping[str, Path]) -> str:
@@ -176,24 +176,3 @@ def by_module(functions: Iterable[Function]) -> dict[str, list[str]]:
     for function in sorted(functions, key=lambda function: (str(function.file), function.line)):
         named.setdefault(module_name(function.file, folders), []).append(function.name)
     return named
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", action="store_true", help="one object, with the functions of each module")
-    given = parser.parse_args(arguments)
-    paths = measure()
-    rows = lengths(paths)
-    if given.json:
-        told: dict[str, Any] = {name: row._asdict() for name, row in rows.items()}
-        for name, functions in paths.items():
-            told[name]["functions_by_module"] = by_module(functions)
-        print(json.dumps(told, indent=1))
-        return
-    print("| path | modules | functions | lines of those modules |\n|---|---|---|---|")
-    for name, row in rows.items():
-        print(f"| {name} | {row.modules} | {row.functions} | {row.lines:,} |")
-
-
-if __name__ == "__main__":
-    main()

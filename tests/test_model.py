@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,10 +18,12 @@ from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 
 from rondo.data.labels import OTHER
 from rondo.data.recording import Recording
-from rondo.errors import InputError, NotFittedError, RecordingError, RondoWarning, SettingError
+from rondo.errors import InputError, ModelError, NotFittedError, RecordingError, RondoWarning, SettingError
+from rondo.model.label import label_one
 from rondo.model.rondo import Rondo
 from rondo.result import Result
 from rondo.run.labelling import Labelling
+from rondo.store import model_file
 from rondo.synthetic.streams import PlantedStream, plant, structureless
 
 
@@ -100,6 +103,21 @@ def test_saved_and_loaded_predicts_the_same_bits(model: Rondo, stream: PlantedSt
 
 
 @pytest.mark.slow
+def test_settings_that_are_no_more_are_dropped_where_they_hold_their_defaults(model: Rondo, tmp_path: Path) -> None:
+    model.save(tmp_path / "new")
+    stored = model_file.load(tmp_path / "new")
+    used = (("interpolate", "overlap"), ("refuse", "overlap"), ("interpolate", "one"))
+    for place, (missing, weight) in enumerate(used):
+        config = dict(stored.config)
+        config["preprocess"] = config["preprocess"] | {"missing": missing}
+        config["units"] = config["units"] | {"window_weight": weight}
+        model_file.save(tmp_path / f"old{place}", replace(stored, config=config))
+    assert Rondo.load(tmp_path / "old0").config_ == model.config_
+    for place, name in ((1, "preprocess.missing"), (2, "units.window_weight")):
+        with pytest.raises(ModelError, match=f"{name}, a setting that Rondo no longer has"):
+            Rondo.load(tmp_path / f"old{place}")
+
+
 def test_another_process_saves_the_same_bytes(model: Rondo, tmp_path: Path) -> None:
     model.save(tmp_path / "here")
     code = (
@@ -144,7 +162,7 @@ def test_several_recordings_share_one_vocabulary(stream: PlantedStream) -> None:
     values, channels = stream.recording.values, stream.recording.channels
     halves = [Recording(part, 50, channels, name) for name, part in zip("ab", np.split(values, 2), strict=True)]
     short = Recording(values[:40], 50, channels, "short")  # too short for one window
-    labellings = Rondo(window=75).fit([*halves, short]).predict([*halves, short]).labellings
+    labellings = Rondo(window=75).fit([*halves, short]).predict([*halves, short])
     assert [labelling.recording_id for labelling in labellings] == ["a", "b", "short"]
     assert set(labellings[0].units) & set(labellings[1].units)
     assert (labellings[2].units == OTHER).all()
@@ -156,7 +174,7 @@ def test_long_gaps_are_other_and_nothing_else_is(stream: PlantedStream) -> None:
     values[3_000:3_400] = np.nan  # 8 s
     values[5_000:5_010, 1] = np.nan  # 0.2 s
     values[7_000:7_400, 2] = np.nan  # 8 s of one channel, which the others predict
-    labelling = Rondo(window=75).fit(Recording(values, 50)).label_one(Recording(values, 50))
+    labelling = label_one(Rondo(window=75).fit(Recording(values, 50)), Recording(values, 50))
     other = np.zeros(9_000, dtype=bool)
     other[3_000:3_400] = True
     npt.assert_array_equal(labelling.units == OTHER, other)

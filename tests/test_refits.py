@@ -1,4 +1,4 @@
-"""Fitted again with other seeds, on halves and with other windows: what is compared with what."""
+"""Fitted again with other seeds, and on halves: what is compared with what."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import pytest
 from rondo.config.settings import resolve
 from rondo.data.recording import Recording
 from rondo.errors import SettingError
+from rondo.model.folder import config_of
 from rondo.model.rondo import Rondo
-from rondo.stability import over_halves, over_seeds, over_windows
+from rondo.stability import over_halves, over_seeds
 from tests.cli.running import waves
 
 SETTINGS = resolve(overrides={"windows.length": 50})
@@ -41,14 +42,6 @@ def test_what_changes_in_the_middle_is_not_found_in_both_halves() -> None:
     assert over_halves(recordings, model).units.share_stable < 0.7
 
 
-def test_windows_are_fitted_one_after_the_other() -> None:
-    found = over_windows(RECORDINGS[:1], SETTINGS, [25, 50, 75])
-    assert [one.length_frames for one in found] == [25, 50, 75]
-    assert found[0].ari is None
-    assert all(one.ari is not None and -0.5 <= one.ari <= 1 for one in found[1:] if one.n_units > 1)
-    assert all(one.median_duration_frames > 0 and one.n_units >= 1 for one in found)
-
-
 def test_one_seed_is_refused() -> None:
     with pytest.raises(SettingError, match="2 or more"):
         over_seeds(RECORDINGS, SETTINGS, 1)
@@ -60,7 +53,7 @@ def test_every_seed_and_both_halves_are_fitted(monkeypatch: pytest.MonkeyPatch) 
     real = Rondo.fit
 
     def fit(self: Rondo, recordings: list[Recording], **_: object) -> Rondo:
-        config = self.resolved_config()
+        config = config_of(self)
         fitted.append((config.seed, config.windows.length, [recording.values for recording in recordings]))
         return real(self, recordings)
 
@@ -76,10 +69,3 @@ def test_every_seed_and_both_halves_are_fitted(monkeypatch: pytest.MonkeyPatch) 
         halves = [values[number] for _, _, values in fitted[3:]]
         np.testing.assert_array_equal(np.concatenate(halves), recording.values)
         assert [half.shape[0] for half in halves] == [recording.n_frames // 2] * 2
-
-
-def test_one_unit_agrees_with_nothing() -> None:
-    still = [Recording(np.random.default_rng(0).normal(size=(600, 1)))]
-    found = over_windows(still, SETTINGS, [100, 200])
-    assert [one.n_units for one in found] == [1, 1]
-    assert found[1].ari is None

@@ -39,6 +39,7 @@ def npy_header(stream: IO[bytes]) -> NpyHeader:
 
 
 Tensors = Mapping[str, NDArray[np.generic]]
+_FEW_COLUMNS = 200  # up to here all eigenvectors cost next to nothing
 _BITS = {2: np.uint16, 4: np.uint32, 8: np.uint64}  # of a float of that many bytes
 
 
@@ -81,6 +82,29 @@ def from_bits(bits: Tensors, kinds: Mapping[str, Any]) -> dict[str, NDArray[np.g
 
 def _bits_of(flat: NDArray[np.generic]) -> NDArray[np.generic]:
     return flat.view(_BITS[flat.dtype.itemsize]) if flat.dtype.kind == "f" else flat
+
+
+def leading_axes(rows: Floats, n_axes: int) -> Floats:
+    """The leading eigenvectors of rows.T @ rows as columns, (n_columns, n_axes), largest eigenvalue first.
+
+    The signs are arbitrary. With fewer rows than columns the eigenvectors come from the smaller matrix rows @ rows.T.
+    """
+    n_rows, n_columns = rows.shape
+    if n_columns <= _FEW_COLUMNS or not n_axes < n_rows < n_columns:
+        return leading_eigenvectors(rows.T @ rows, n_axes)
+    of_rows = leading_eigenvectors(rows @ rows.T, n_axes)
+    return np.asarray(np.linalg.qr(rows.T @ of_rows)[0])  # the columns are orthogonal already: QR gives them length 1
+
+
+def leading_eigenvectors(symmetric: Floats, n_axes: int) -> Floats:
+    """The eigenvectors of the `n_axes` largest eigenvalues as columns, largest first; signs are arbitrary."""
+    size = len(symmetric)
+    n_axes = min(n_axes, size)
+    if size <= _FEW_COLUMNS:
+        return np.asarray(np.linalg.eigh(symmetric)[1][:, ::-1][:, :n_axes])
+    from scipy.linalg import eigh  # slow to import, and not needed to apply a model
+
+    return np.asarray(eigh(symmetric, subset_by_index=[size - n_axes, size - 1], driver="evr")[1][:, ::-1])
 
 
 # ----------------------------------------------------------------

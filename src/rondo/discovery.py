@@ -21,7 +21,8 @@ from rondo.files.reading import Reading, reading_at
 from rondo.many.driver import ManyFiles, discover_files, label_many
 from rondo.many.way import Asked, files_to_read, warn_of_failed
 from rondo.methods import DEFAULT, Model, Options, find_method, load_model, refuse_idle
-from rondo.model.method import CHECKPOINT, RondoSettings, has_checkpoint
+from rondo.model.folder import from_config
+from rondo.model.method import CHECKPOINT, RondoSettings, has_checkpoint, relabel
 from rondo.model.rondo import Rondo
 from rondo.model.transfer import transferred
 from rondo.result import Result
@@ -39,7 +40,6 @@ def discover(
     motif_window: int | str | None = None,
     states: int | None = None,
     encoder: str | None = None,
-    per_recording: bool = False,
     preset: str = "default",
     device: str | None = None,
     seed: int | None = None,
@@ -53,7 +53,6 @@ def discover(
     workers: int | None = None,
     ray_address: str | None = None,
     progress: Progress | None = None,
-    **more: Any,
 ) -> Result:
     """Find what recurs in recordings.
 
@@ -73,8 +72,6 @@ def discover(
         Number of states, for methods that require it.
     encoder : str or None
         Encoder of the windows, such as "summary_stats" or "ts2vec". None takes the setting of the preset.
-    per_recording : bool
-        Learn one vocabulary for each recording instead of one for all.
     preset : str
         The settings to start from: "default", "paper" or "paper-variational".
     device : str or None
@@ -104,8 +101,6 @@ def discover(
         Address of the Ray cluster for engine="ray".
     progress : callable or None
         Called as progress(what, done, total).
-    **more : Any
-        Any other setting with two underscores for the dot: units__dimension=3.
 
     Returns
     -------
@@ -126,18 +121,18 @@ def discover(
     Examples
     --------
     >>> from rondo.synthetic import plant
-    >>> result = discover(plant(n_frames=3_000, seed=1).recording, window="1.5s", evidence__surrogates=0)
+    >>> recording = plant(n_frames=3_000, seed=1).recording
+    >>> result = discover(recording, window="1.5s", settings={"evidence.surrogates": 0})
     >>> result.method, result.units.shape
     ('rondo', (3000,))
     """
     chosen = find_method(method)
-    every = dict(settings or {}) | {name.replace("__", "."): value for name, value in more.items()}
-    file = None if config is None else Path(config)
-    asked = Options(window, step, states, encoder, preset, device, per_recording, every, file, motif_window, group_by)
+    file, others = None if config is None else Path(config), dict(settings or {})
+    asked = Options(window, step, states, encoder, preset, device, others, file, motif_window, group_by)
     configured = chosen.configure(asked)
     chosen_seed = checked_seed(seed)
     where = Asked(engine, workers, ray_address, group_by)
-    why_not = why_in_memory(method, per_recording)
+    why_not = why_in_memory(method)
     reading = reading_at(reading, rate)
     many = files_to_read(data, out, where, why_not, reading)
     if many is not None and out is not None:
@@ -155,11 +150,9 @@ def discover(
     return result
 
 
-def why_in_memory(method: str, per_recording: bool) -> str:
+def why_in_memory(method: str) -> str:
     """Why recordings must be read all at once; "" where they need not be."""
-    if method != DEFAULT:
-        return f"--method {method} takes all recordings at once"
-    return "--per-recording takes all recordings at once" if per_recording else ""
+    return f"--method {method} takes all recordings at once" if method != DEFAULT else ""
 
 
 def discover_file_by_file(
@@ -167,7 +160,7 @@ def discover_file_by_file(
 ) -> RunSummary:
     """Find what recurs in recordings that are read one after the other; see `rondo.many.driver`."""
     config = settings.config if seed is None else settings.config.model_copy(update={"seed": seed})
-    return discover_files(many, Rondo.from_config(config), out, progress)
+    return discover_files(many, from_config(Rondo, config), out, progress)
 
 
 def checked_seed(seed: int | None) -> int | None:
@@ -250,7 +243,7 @@ def label(
     --------
     >>> from rondo.synthetic import plant
     >>> stream = plant(n_frames=3_000, seed=1)
-    >>> result = discover(stream.recording, window="1.5s", evidence__surrogates=0)
+    >>> result = discover(stream.recording, window="1.5s", settings={"evidence.surrogates": 0})
     >>> label(result.model, stream.recording).kind
     'label'
     """
@@ -293,7 +286,7 @@ def _model_of(given: Model | str | Path) -> tuple[Model, bool]:
         folder = model_folder(Path(given))
         return load_model(folder), follows_stream(folder)
     if isinstance(given, Rondo):
-        given.fit_profile()  # refuses one that is not fitted
+        _ = given.units_  # refuses one that is not fitted
     return given, False
 
 
@@ -337,5 +330,5 @@ def labelled(
             progress=progress,
         )
     if with_stream:
-        return model.relabel(given, resample=resample)
+        return relabel(model, given, resample=resample)
     return model.predict(given, resample=resample, group_by=group_by)

@@ -1,4 +1,4 @@
-"""The same recordings fitted again: with other seeds, on each half of the time, with other windows.
+"""The same recordings fitted again: with other seeds, or on each half of the time.
 
 `rondo.stability` says how well entries are found again. Windows and step are those of the first fit wherever
 they were left to Rondo. The evidence is left out where it changes no label; contexts are shown only if they pass.
@@ -19,6 +19,8 @@ from rondo.data.recording import Recording
 from rondo.errors import AnnotationError, SettingError
 from rondo.metrics.overlap import Overlap
 from rondo.metrics.recurrence import adjusted_rand
+from rondo.model.folder import from_config
+from rondo.model.label import label_one
 from rondo.model.rondo import Rondo
 from rondo.wording import Progress, silent
 
@@ -75,16 +77,6 @@ class Stability:
     def share_stable(self) -> float:
         """Share of frames that carry a stable entry."""
         return sum(entry.share for entry in self.entries if entry.verdict == "stable")
-
-
-@dataclass(frozen=True)
-class WindowFit:
-    """What the units are with one window; `ari`: how far they agree with those of the next shorter window."""
-
-    length_frames: int
-    n_units: int
-    median_duration_frames: float
-    ari: float | None
 
 
 def stability_of(tracks: LabelTracks, others: Sequence[LabelTracks]) -> Stability:
@@ -216,28 +208,6 @@ def over_halves(recordings: Sequence[Recording], model: Rondo, progress: Progres
     return _levels(_read(model, recordings), readings)
 
 
-def over_windows(
-    recordings: Sequence[Recording], config: RondoConfig, lengths: Sequence[int], progress: Progress = silent
-) -> list[WindowFit]:
-    """Units with each of these windows, steps of a quarter, and how far they agree with those of the next shorter."""
-    fits: list[WindowFit] = []
-    before: Labels | None = None
-    for number, length in enumerate(lengths):
-        progress(f"window {length}", number, len(lengths))
-        settings = {"windows.length": length, "windows.step": max(1, length // 4), "motifs.method": "none"}
-        model = _fitted(recordings, changed(config, None, settings))
-        labellings = [model.label_one(recording) for recording in recordings]
-        joined = np.concatenate([labelling.units for labelling in labellings])
-        runs = [runs_of(labelling.units) for labelling in labellings]
-        durations = np.concatenate([each.lengths[each.ids != OTHER] for each in runs])
-        n_units = np.unique(joined[joined != OTHER]).size
-        is_telling = before is not None and min(n_units, fits[-1].n_units) > 1  # one unit agrees with one unit
-        ari = adjusted_rand(Overlap.of(before, joined)) if before is not None and is_telling else None
-        fits.append(WindowFit(length, int(n_units), float(np.median(durations)) if durations.size else 0.0, ari))
-        before = joined
-    return fits
-
-
 def _fixed(config: RondoConfig, model: Rondo) -> RondoConfig:
     """The same settings with the windows and the step that the model has."""
     scales = {"windows.length": model.window_length_frames_, "windows.step": model.step_frames_}
@@ -250,11 +220,11 @@ def _fitted(recordings: Sequence[Recording], config: RondoConfig, seed: int | No
     settings: dict[str, object] = {"seed": config.seed if seed is None else seed}
     if not isinstance(config.motifs, ComposedMotifsConfig):
         settings["evidence.surrogates"] = 0
-    return Rondo.from_config(changed(config, None, settings)).fit(list(recordings))
+    return from_config(Rondo, changed(config, None, settings)).fit(list(recordings))
 
 
 def _read(model: Rondo, recordings: Sequence[Recording]) -> tuple[LabelTracks, LabelTracks]:
-    labellings = [model.label_one(recording) for recording in recordings]
+    labellings = [label_one(model, recording) for recording in recordings]
     return [labelling.units for labelling in labellings], [labelling.motifs for labelling in labellings]
 
 

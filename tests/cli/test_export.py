@@ -12,8 +12,7 @@ from tests.cli.running import Command, tree
 from tests.report.export.made_runs import Made, write_made_run
 
 DAY = Made([0, 0, 1, 1, 2, 2, 0, 0, 1, 1], [5, 5, 5, 5, -1, -1, 6, 6, 6, 6], 20.0)
-OUT = {"csv": "x.csv", "parquet": "x.parquet", "eaf": "x.eaf", "audacity": "x.txt", "label-studio": "x.json",
-       "boris": "x.boris"}  # fmt: skip
+OUT = {"csv": "x.csv", "parquet": "x.parquet", "eaf": "x.eaf", "audacity": "x.txt", "label-studio": "x.json"}
 
 
 @pytest.mark.parametrize("format", OUT)

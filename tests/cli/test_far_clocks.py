@@ -14,7 +14,7 @@ N_ROWS = 1_200
 COMMANDS = [
     ("label", "run", "far.csv", "--out", "labelled"),
     ("stream", "run", "--source", "far.csv", "--out", "live"),
-    ("suggest", "far.csv", "--no-levels"),
+    ("suggest", "far.csv"),
     ("report", "run"),
     ("export", "run", "--format", "csv", "--out", "exported.csv"),
     ("usage", "run"),

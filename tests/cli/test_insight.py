@@ -10,21 +10,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rondo.cli.suggest import curve_table, levels_plot
-from rondo.data.window_lengths import Candidate
-from rondo.scale_curve import Scale, ScaleCurve
-from rondo.stability import WindowFit
 from tests.cli.running import Command, waves, write_csv
 from tests.report.run_folders import edit_summary, write_run_folder
 
 SUGGESTED = {
     "window_length_frames", "step_frames", "motif_window_frames", "rate", "typical_period_frames", "n_frames",
-    "n_recordings", "curve", "cost", "levels",
+    "n_recordings", "curve", "cost",
 }  # fmt: skip
 ONE_SCALE = ["--set", "motifs.method=none"]
 
 
-@pytest.mark.slow
 def test_a_window_is_suggested_with_its_curve_and_cost(rondo: Command, here: Path) -> None:
     write_csv(here / "x.csv", waves(4000))
     outcome = rondo("suggest", "x.csv", "--rate", "50", "--quiet")
@@ -72,65 +67,12 @@ def test_where_the_window_comes_from_is_said(
     rondo: Command, here: Path, n_channels: int, arguments: list[str], says: str
 ) -> None:
     write_csv(here / "x.csv", waves(4000 if n_channels > 1 else 60_000, n_channels))
-    assert says in rondo("suggest", "x.csv", "--no-levels", *arguments).out
-
-
-@pytest.mark.slow
-def test_levels_are_marked_in_the_curve_over_lengths(rondo: Command, here: Path) -> None:
-    write_csv(here / "x.csv", waves(1200, 4))
-    lines = rondo("suggest", "x.csv", "--rate", "50").out.splitlines()
-    begin = next(i for i, line in enumerate(lines) if line.startswith("How far two halves of the channels agree"))
-    assert lines[begin + 1].split()[:2] == ["0.3", "s"]
-    assert any(line.startswith("levels: ") for line in lines[begin:])
-    facts = json.loads(rondo("suggest", "x.csv", "--rate", "50", "--json", "--quiet").out)["levels"]
-    assert facts.keys() == {"views", "levels_frames", "rises_at_end", "curve"}
-    assert [one["length_frames"] for one in facts["curve"]] == [15, 22, 31, 45]
-    without = rondo("suggest", "x.csv", "--rate", "50", "--no-levels")
-    assert "levels" not in without.out
-
-
-def test_the_plot_says_what_to_try() -> None:
-    agreements = (0.1, 0.1, 0.5, 0.1, 0.1, 0.6, 0.1)
-    scales = tuple(Scale(10 * (i + 1), 400, 5.0, (value, value), 0.0) for i, value in enumerate(agreements))
-    lines = levels_plot(ScaleCurve(scales, "channels", (30, 60)), 10.0, {11: "units", 40: "motifs"}).splitlines()
-    assert lines[1].split() == ["1", "s", "0.10", "####", "(units,", "by", "default)"]
-    assert lines[3].endswith("0.50 #################### <- level")
-    assert lines[4].endswith("(motifs, by default)")
-    assert lines[-1].startswith("levels: 3 s and 6 s. The default")
-    assert lines[-1].endswith("--window 30 --motif-window 60")
-    rising = levels_plot(ScaleCurve(scales[:3], "statistics", ()), None, {10: "units"}).splitlines()
-    assert rising[-1] == "levels: none stands out; agreement is highest at the longest window, 30 frames."
-    assert levels_plot(ScaleCurve((), "channels", ()), None, {}) == "levels: too short to look for any"
-
-
-def test_the_curve_is_drawn_on_request(rondo: Command, here: Path) -> None:
-    write_csv(here / "x.csv", waves(4000))
-    outcome = rondo("suggest", "x.csv", "--rate", "50", "--no-levels", "--picture", "new/curve.svg")
-    assert outcome.code == 0
-    assert outcome.out.splitlines()[-1] == "picture: new/curve.svg"
-    assert "chosen: 25 frames, 0.5 s" in (here / "new/curve.svg").read_text(encoding="utf-8")
-    again = rondo("suggest", "x.csv", "--rate", "50", "--no-levels", "--picture", "new/curve.svg")
-    assert (again.code, "it exists already" in again.err) == (2, True)
-    png = rondo("suggest", "x.csv", "--rate", "50", "--no-levels", "--picture", "curve.png")
-    assert (png.code, "give --picture curve.svg" in png.err) == (2, True)
-    assert sorted(path.name for path in here.iterdir()) == ["new", "x.csv"]
+    assert says in rondo("suggest", "x.csv", *arguments).out
 
 
 def test_what_was_done_to_the_data_is_said_before_a_window_is_suggested(rondo: Command, here: Path) -> None:
     (here / "x.csv").write_text("x,label\n" + "".join(f"{value:.4f},1\n" for value in waves(900)[:, 0]))
-    assert "column 'label' left out" in rondo("suggest", "x.csv", "--rate", "50", "--no-levels").err
-
-
-def test_units_of_each_window_on_request(rondo: Command, here: Path) -> None:
-    write_csv(here / "x.csv", waves(1500))
-    outcome = rondo("suggest", "x.csv", "--fit", "--json", "--no-levels")
-    facts = json.loads(outcome.out)
-    assert [one["length_frames"] for one in facts["fits"]] == [one["length_frames"] for one in facts["curve"]]
-    assert all(line.startswith("[") for line in outcome.err.splitlines())
-    curve, fits = [Candidate(50, 12, 90, 1.0, 0.5)], [WindowFit(50, 3, 100.0, None)]
-    header, line = curve_table(curve, 50.0, 50, fits).splitlines()
-    assert header.endswith("units  median run  like the one above")
-    assert line.split() == ["->", "50", "1", "12", "90", "1.00", "50%", "3", "2", "s"]
+    assert "column 'label' left out" in rondo("suggest", "x.csv", "--rate", "50").err
 
 
 @pytest.mark.slow
@@ -296,5 +238,5 @@ def test_the_estimate_minds_what_was_asked_for() -> None:
     method = find_method("rondo")
     recordings = [Recording(np.tile(waves(), (40, 1)), rate=50, id=str(i)) for i in range(3)]
     assert method.notes(recordings, method.configure(Options())) == []
-    (said,) = method.notes(recordings, method.configure(Options(preset="paper", per_recording=True)))
+    (said,) = method.notes(recordings, method.configure(Options(preset="paper")))
     assert "min on one core" in said

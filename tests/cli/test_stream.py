@@ -21,6 +21,7 @@ from rondo.continual import checkpoint as checkpoint_module
 from rondo.continual.journal import read_journal
 from rondo.data.recording import Recording
 from rondo.live import session, table_file
+from rondo.model.method import relabel
 from rondo.model.rondo import Rondo
 from tests.cli.killing import Killer
 from tests.cli.running import Command, tree, waves, write_csv
@@ -171,7 +172,7 @@ def test_a_recording_is_labelled_again_with_what_the_stream_has_learned(
     assert (units == issued).mean() > 0.7  # the same vocabulary, but no window waits for its label
     assert tree(here / "live") == before
     kept = Rondo.load(here / "again" / "model")  # with the stream, so that it can be asked and fed again
-    npt.assert_array_equal(kept.relabel(Recording(values, rate=50, channels=("a", "b"))).units, units)
+    npt.assert_array_equal(relabel(kept, Recording(values, rate=50, channels=("a", "b"))).units, units)
     from_checkpoint = rondo("label", model, x, "--rate", 50, "--out", "once_more", "--stream", "live/checkpoint")
     assert from_checkpoint.code == 0, from_checkpoint.err
     npt.assert_array_equal(np.load(here / "once_more" / "units" / "x.npy"), units)

@@ -242,6 +242,20 @@ def test_health_of_what_is_no_stream(rondo: Command, here: Path) -> None:
     assert rondo("health", here, "--stale", "soon").code == 2
 
 
+def test_health_lists_the_devices_of_a_fleet(rondo: Command, here: Path) -> None:
+    about = {"state": "finished", "written_s": 1.0, "pid": 1, "alarms": {"hall 2/pump": ["silent"]}}
+    for name in ("press", "hall 2%2Fpump", "model"):
+        (here / "live" / name).mkdir(parents=True)
+    (here / "live" / "health.json").write_text(json.dumps(about), encoding="utf-8")
+    for name in ("press/summary.json", "press/labels.csv", "hall 2%2Fpump/summary.json"):
+        (here / "live" / name).write_text("")
+    done = rondo("health", "live")
+    assert (done.code, done.out.splitlines()[1]) == (0, "  hall 2/pump: alarm (silent), no label yet")
+    assert done.out.splitlines()[2].startswith("  press: ok, last label ")
+    devices = json.loads(rondo("health", "live", "--json").out)["devices"]
+    assert [(it["device"], it["alarms"]) for it in devices] == [("hall 2/pump", ["silent"]), ("press", [])]
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("fake")
 def test_a_broker_that_is_away_is_said_and_keeps_no_run(rondo: Command, here: Path, rows: Path, model: Path) -> None:

@@ -16,7 +16,7 @@ import rondo
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError, RondoWarning
 from rondo.files.read import find_recordings, read_recording, suffixes
-from rondo.store.locations import size_of, states_of, version_of
+from rondo.store.locations import size_of, states_of
 from tests.cli.running import waves, write_csv
 from tests.cloud.conftest import put
 from tests.formats.reading import refusal, save_h5
@@ -154,12 +154,12 @@ def test_a_change_is_noticed(bucket: str, here: Path) -> None:
     urls = [put(f"{bucket}/{name}.csv", file) for name in "ab"]
     before = states_of([*urls, file])
     assert size_of(urls[0]) == size_of(file) == file.stat().st_size == before[urls[0]].size
-    assert version_of(urls[0]) == before[urls[0]].version and version_of(file) == before[str(file)].version
+    assert states_of([urls[0], file]) == {name: before[name] for name in (urls[0], str(file))}
     content = file.read_bytes()
     file.write_bytes(content.replace(b"1", b"2"))  # as long as it was
     put(urls[0], file)
-    assert version_of(urls[0]) != before[urls[0]].version and version_of(file) != before[str(file)].version
-    assert version_of(urls[1]) == before[urls[1]].version
+    after = states_of([*urls, file])
+    assert [name for name in after if after[name].version != before[name].version] == [str(file), urls[0]]
     for missing in (f"{bucket}/no.csv", here / "no.csv"):
         with pytest.raises(RecordingError, match=r"no\.csv: there is no such file"):
             size_of(missing)

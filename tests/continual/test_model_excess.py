@@ -8,6 +8,7 @@ import pytest
 
 from rondo.continual.updater import ModelExcess, Updater
 from rondo.data.labels import OTHER
+from rondo.data.windows import StreamWindow
 from rondo.model.rondo import Rondo
 from rondo.synthetic.streams import plant
 
@@ -63,3 +64,20 @@ def test_beyond_one_radius_windows_are_novel_and_have_a_unit_up_to_the_reach(
         units += [decision.unit for decision in decisions]
     units += [decision.unit for decision in updater.boundary(18 * 36 + 57)[0]]
     assert (OTHER in units) == (q > 1) and (updater.n_buffered > 0) == is_novel
+
+
+def test_several_windows_have_exactly_the_excess_of_each(model: Rondo) -> None:
+    units = model.unit_model_
+    excess = ModelExcess(units, list(units.ids), price=0.5)
+    points = units.exemplars.points[::7].astype(np.float64)
+    assert np.array_equal(excess.of_each(points), np.concatenate([excess.of(point[None]) for point in points]))
+
+
+def test_windows_pushed_together_are_decided_exactly_as_one_by_one(model: Rondo) -> None:
+    together, alone = (model.stream().updater for _ in range(2))
+    values = np.random.default_rng(0).normal(size=(40, together.encoder.axes.shape[1], 75)).astype(np.float32)  # type: ignore[attr-defined]
+    windows = [StreamWindow(window, 18 * number) for number, window in enumerate(values)]
+    assert list(together.push_all(windows)) == [alone.push(*window) for window in windows]
+    (tensors, plain), (expected, plain_expected) = together.state(), alone.state()
+    assert plain == plain_expected and tensors.keys() == expected.keys()
+    assert all(np.array_equal(tensors[name], expected[name]) for name in expected)

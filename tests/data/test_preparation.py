@@ -582,8 +582,6 @@ def test_the_scale_is_that_of_the_model_even_where_recordings_have_their_own() -
 
 
 def test_settings_that_a_stream_cannot_follow_are_refused() -> None:
-    strict = begun(fitted(PreprocessConfig(statistics="dataset", missing="refuse")), 4.0)
-    assert "preprocess.missing = 'refuse'" in refusal(strict.push, [[1.0, NAN]])
     with pytest.raises(SettingError, match="sampling rate is unknown"):
         begun(fitted(PreprocessConfig(statistics="dataset", max_gap="1s")), None)
 

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import pdist
 
-from rondo.data.windows import Windows
+from rondo.data.windows import WindowGrid, Windows
+from rondo.encoders import summary_stats
 from rondo.encoders.base import Representations
 from rondo.encoders.convolution_shares import fit_convolution_shares
 from rondo.encoders.summary_stats import FittedSummaryStats, SummaryStats, SummaryStatsConfig, describes_few_channels
@@ -190,3 +191,42 @@ def test_shapes_that_do_not_belong_together_are_refused(spoil: str) -> None:
     del tensors[spoil]
     with pytest.raises(ModelError, match="do not belong"):
         WITH_SHAPES.restore(tensors)
+
+
+# ---------------------------------------------------------------- computed once, computed together
+
+
+def test_fitted_windows_are_encoded_once_and_as_any_others() -> None:
+    some, other = (windows_of(planted(200, 4, seed=seed)) for seed in (0, 1))
+    fitted = ENCODER.fit([some, other])
+    again = Windows(other.values, other.grid)  # the same windows, which the fit has not seen
+    assert fitted.encode(other) is fitted.encode(other) and fitted.encode(again) is not fitted.encode(other)
+    npt.assert_array_equal(fitted.encode(other), fitted.encode(again))
+    refitted = ENCODER.fit([other])  # now another encoder has the last word
+    npt.assert_array_equal(fitted.encode(other), fitted.encode(again))
+    npt.assert_array_equal(refitted.encode(other), refitted.encode(again))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.sampled_from([1, 2, 3, 5, 12, 32, 33, 50]), st.integers(1, 70), st.integers(0, 99))
+def test_a_batch_is_encoded_exactly_as_each_window_alone(n_channels: int, length: int, seed: int) -> None:
+    """A stream relies on it: what it decides must not depend on how many rows arrive at once."""
+    values = np.random.default_rng(seed).normal(size=(length + 40, n_channels)).astype(np.float32)
+    windows = windows_of(values, length, 7 if length > 7 else 1)
+    fitted = ENCODER.fit([windows])
+    assert fitted.encodes_batches_exactly
+    batch = np.concatenate(list(windows.batches()))
+    alone = [fitted.encode(windows_of(window.T, length, length)) for window in batch]
+    assert np.array_equal(fitted.encode_batch(batch), np.concatenate(alone))
+
+
+@pytest.mark.parametrize("level", [0.0, 1000.0])
+def test_channels_scatter_around_the_means_of_windows(level: float) -> None:
+    rng = np.random.default_rng(0)
+    values = (level + rng.normal(size=(160, 40)) @ rng.normal(size=(40, 40))).astype(np.float32)
+    values[100:110] = np.nan  # in no window
+    windows = Windows(values, WindowGrid(12, 5, 160, ((0, 100), (110, 160))))
+    contents = np.concatenate(list(windows.batches())).astype(np.float64)
+    centred = contents - contents.mean(axis=2, keepdims=True)
+    expected = sum(window @ window.T for window in centred)
+    npt.assert_allclose(summary_stats._scatter_within(windows), expected, rtol=1e-8, atol=1e-6)

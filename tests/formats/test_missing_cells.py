@@ -11,6 +11,7 @@ from rondo.data.recording import Recording
 from rondo.files.missing import MissingCells
 from rondo.files.read import signals_only
 from rondo.files.reading import Reading
+from rondo.model.parts import rows_of
 from rondo.model.rondo import Rondo
 
 RNG = np.random.default_rng(0)
@@ -172,12 +173,10 @@ def test_arrays_are_taken_as_they_are_by_predict_and_stream_alike(fitted: Rondo)
     rng = np.random.default_rng(4)
     values = (np.sin(np.arange(600)[:, None] / [5, 9]) + 0.1 * rng.normal(size=(600, 2))).astype(np.float32)
     values[300, 1] = -999
-    assert "missing" not in " ".join(
-        fitted.predict(Recording(values, rate=50, channels=("a", "b"))).labellings[0].notes
-    )
-    assert np.array_equal(fitted.rows_of(values)[0], values)
+    assert "missing" not in " ".join(fitted.predict(Recording(values, rate=50, channels=("a", "b")))[0].notes)
+    assert np.array_equal(rows_of(fitted, values)[0], values)
     table = recording(a=values[:, 0], b=values[:, 1])
-    assert np.array_equal(fitted.rows_of(table)[0], values)
+    assert np.array_equal(rows_of(fitted, table)[0], values)
 
 
 def test_tables_are_read_by_the_model_in_chunks_of_any_size(fitted: Rondo) -> None:
@@ -186,8 +185,8 @@ def test_tables_are_read_by_the_model_in_chunks_of_any_size(fitted: Rondo) -> No
     values = RNG.normal(size=(60, 2)).astype(np.float32)
     values[7, 0], values[9, 1] = -200, -999
     frame = pl.DataFrame({"a": values[:, 0], "b": values[:, 1]})
-    chunks = [fitted.rows_of(frame[start : start + 10])[0] for start in range(0, 60, 10)]
+    chunks = [rows_of(fitted, frame[start : start + 10])[0] for start in range(0, 60, 10)]
     found = np.concatenate(chunks)
     assert np.argwhere(np.isnan(found)).tolist() == [[7, 0], [9, 1]]
-    labelled = fitted.predict(pl.concat([frame] * 10), rate=50).labellings[0]
+    labelled = fitted.predict(pl.concat([frame] * 10), rate=50)[0]
     assert "10 values of -200 in 'a' read as missing" in " ".join(labelled.notes)

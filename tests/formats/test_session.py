@@ -18,7 +18,7 @@ from rondo.files.inputs import RecordingFile
 from rondo.files.read import find_recordings
 from rondo.files.reading import Reading
 from rondo.result import Result
-from rondo.store.locations import version_of
+from rondo.store.locations import states_of
 from tests.formats.reading import refusal, write
 from tests.formats.sessions import E4_START, wave, write_e4, write_phyphox, write_sensor_logger
 
@@ -171,11 +171,11 @@ def test_what_it_needs_and_whether_it_changed_are_known_before_it_is_read(tmp_pa
     folder = write_e4(tmp_path / "e4", seconds=600)
     expected = RecordingFile(str(folder), "e4").expected().n_bytes
     assert read(folder).values.nbytes <= expected <= 20 * read(folder).values.nbytes
-    before = version_of(folder)
-    assert before == version_of(folder)
+    before = states_of([folder])
+    assert before == states_of([folder])
     with (folder / "EDA.csv").open("a") as file:
         file.write("0.4\n")
-    assert version_of(folder) != before
+    assert states_of([folder]) != before
 
 
 SMALL = ["--set", "evidence.surrogates=0"]
@@ -200,12 +200,12 @@ def test_every_command_reads_it_as_one_recording(tmp_path: Path) -> None:
     run("discover", study, "--out", tmp_path / "many", "--engine", "serial", *SMALL)  # file by file
     many = Result.load(tmp_path / "many")
     assert [(own.id, own.n_frames) for own in many.recordings] == [("s1", 64 * 120), ("s2", 64 * 90)]
-    assert "windows" in run("suggest", one, "--no-levels")
+    assert "windows" in run("suggest", one)
 
 
 def test_from_python(tmp_path: Path) -> None:
     folder = write_e4(tmp_path / "s1", 120)
-    found = rondo.discover(folder, evidence__surrogates=0)
+    found = rondo.discover(folder, settings={"evidence.surrogates": 0})
     assert [own.id for own in found.recordings] == ["s1"]
     again = rondo.label(found.model, folder)
-    npt.assert_array_equal(again.labellings[0].units, found.labellings[0].units)
+    npt.assert_array_equal(again[0].units, found[0].units)

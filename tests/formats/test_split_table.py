@@ -115,7 +115,9 @@ def test_all_tables_are_split_alike(tmp_path: Path, who: list[object]) -> None:
     assert len(expected) == 2
     assert all(found == expected for found in others)
     for table in (frame, frame.to_pandas() if find_spec("pyarrow") else frame):
-        parts = rondo.discover(table, reading=Reading(split_by="subject"), window=8, evidence__surrogates=0).recordings
+        parts = rondo.discover(
+            table, reading=Reading(split_by="subject"), window=8, settings={"evidence.surrogates": 0}
+        ).recordings
         assert [f"day_{one.id.removeprefix('recording_')}" for one in parts] == [str(row[0]) for row in expected]
 
 
@@ -155,7 +157,7 @@ def test_every_command_splits(tmp_path: Path) -> None:
     run("label", tmp_path / "run", path, "--out", tmp_path / "labelled")
     for folder in ("run", "labelled"):
         assert [one.id for one in Result.load(tmp_path / folder).recordings] == ["day_s1", "day_s2"]
-    assert '"n_recordings": 2' in run("suggest", path, "--no-levels", "--json")
+    assert '"n_recordings": 2' in run("suggest", path, "--json")
     assert "over 2 seeds" in run("stability", path, "--seeds", 2, *quick)
     labelled = rondo.label(tmp_path / "run", path, reading=Reading(split_by="who"))
     assert [one.id for one in labelled.recordings] == ["day_s1", "day_s2"]

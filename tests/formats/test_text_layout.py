@@ -8,6 +8,7 @@ import numpy as np
 import numpy.testing as npt
 import pytest
 
+from rondo.files.text.layout import WHITESPACE, cells_of
 from tests.formats.reading import read_one, write
 
 VALUES = np.array([[1.5, -2.0], [0.5, 0.25], [3.0, 1e3], [2.5, 4.0]], dtype=np.float32)
@@ -93,3 +94,11 @@ def test_a_table_that_only_looks_ragged_above_is_not_cut(tmp_path: Path) -> None
     positions = read_one(write(tmp_path, "b.csv", ",0,1\n" + rows(before=("0,", "1,", "2,", "3,"))))
     assert positions.channels == ("0", "1")
     npt.assert_array_equal(positions.values, VALUES)
+
+
+@pytest.mark.parametrize("n_cells", [3, 3000])  # the cells of short lines are remembered
+def test_cells_of_a_line_are_the_same_again(n_cells: int) -> None:
+    cells = tuple(f"c{i}" for i in range(n_cells))
+    for separator, line in ((",", ", ".join(cells)), (WHITESPACE, "  ".join(cells) + " "), (";", ";".join(cells))):
+        assert cells_of(line, separator) == cells_of(line, separator) == cells
+        assert cells_of(line, "|") == (line.strip(),)

@@ -46,19 +46,12 @@ FORMATS = (
     ("eaf", "x"),
     ("audacity", "x"),
     ("label-studio", "x.json"),
-    ("boris", "x.boris"),
 )
 BOTH = ("walk.csv", "day2.csv")
 DEEDS = (
     Deed("discover one", ("discover", "walk.csv", "--out", "o"), may_refuse=True),
     Deed("discover two", ("discover", *BOTH, "--set", "evidence.surrogates=0", "--out", "o"), BOTH, may_refuse=True),
     Deed("discover file by file", ("discover", *BOTH, "--engine", "serial", "--out", "o"), BOTH, may_refuse=True),
-    Deed(
-        "discover per recording",
-        ("discover", *BOTH, "--per-recording", "--set", "evidence.surrogates=0", "--out", "o"),
-        BOTH,
-        may_refuse=True,
-    ),
     Deed("discover clock", ("discover", *BOTH, "--method", "clock", "--out", "o"), BOTH, may_refuse=True, share=3),
     Deed("label", ("label", "run", "day2.csv", "--out", "o"), ("run", "day2.csv"), may_refuse=True, share=3),
     Deed(
@@ -97,7 +90,6 @@ DEEDS = (
         prepare=_truth,
         share=3,
     ),
-    Deed("suggest", ("suggest", "walk.csv", "--picture", "c.svg"), may_refuse=True),
     Deed("config init", ("config", "init", "c.toml"), (), may_refuse=True, share=3),
     Deed("demo", ("demo", "--out", "o"), (), may_refuse=True),
     Deed(

@@ -13,7 +13,7 @@ ROWS, RATE, NAMES = 1200, 50.0, ("ax", "ay", "az")
 
 @dataclass(frozen=True)
 class Base:
-    """Folder with walk.csv, day2.csv, run/, pair/ (two recordings), own/ (--per-recording), live/ (a stream)."""
+    """Folder with walk.csv, day2.csv, run/, pair/ (two recordings), own/ (without a model), live/ (a stream)."""
 
     folder: Path
     values: np.ndarray
@@ -57,7 +57,7 @@ def make(folder: Path, warm: Warm) -> Base:
     for args in (
         ["discover", "walk.csv", "--out", "run"],
         ["discover", "walk.csv", "day2.csv", "--out", "pair"],
-        ["discover", "walk.csv", "day2.csv", "--per-recording", "--out", "own"],
+        ["discover", "walk.csv", "day2.csv", "--method", "clock", "--out", "own"],
         ["stream", "run", "--source", "walk.csv", "--out", "live"],
         ["label", "run", "walk.csv", "--out", "again"],
     ):

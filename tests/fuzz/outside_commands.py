@@ -147,7 +147,7 @@ def exports(rng: np.random.Generator, work: Path, base: Base, n: int) -> Case:
     base.give(source, work, "run")
     base.give("walk.csv", work)
     places(work)
-    form = _pick(("csv", "parquet", "eaf", "audacity", "label-studio", "boris"), int(rng.integers(6)))
+    form = _pick(("csv", "parquet", "eaf", "audacity", "label-studio"), int(rng.integers(5)))
     extra = [
         (),
         ("--level", "unit"),
@@ -205,13 +205,11 @@ def bare(rng: np.random.Generator, work: Path, base: Base, n: int) -> Case:
         ("discover", "/dev/zero", "--out", "o"), ("discover", "/dev/null", "--out", "o"),
         ("discover", "/proc/self/mem", "--out", "o"), ("discover", ".", "--out", "o"),
         ("discover", "**/*.csv", "--out", "o"), ("discover", "nope/*.csv", "--out", "o"),
-        ("discover", "[", "--out", "o"), ("suggest", "walk.csv", "--picture", "x.png"),
-        ("suggest", "walk.csv", "--picture", "walk.csv"), ("--version", "discover"),
+        ("discover", "[", "--out", "o"), ("--version", "discover"),
         ("discover", "walk.csv", "--out", "o", "--method", "nope"),
         ("discover", "walk.csv", "--out", "o", "--method", "clock", "--encoder", "ts2vec"),
         ("discover", "walk.csv", "--out", "o", "--device", "cuda"),
         ("discover", "walk.csv", "--out", "o", "--engine", "nope"),
-        ("discover", "walk.csv", "--out", "o", "--dry-run"),
         ("label", "run", "walk.csv", "--out", "o", "--adapt", "--refit-motifs"),
         ("label", "run", "walk.csv", "--out", "o", "--stream", "run"), ("name", "run"), ("name", "run", "--history"),
         ("name", "run", "unit:0", "x", "--remove"), ("undo", "run"), ("apply", "run", "walk.csv"),
@@ -235,7 +233,7 @@ def bare(rng: np.random.Generator, work: Path, base: Base, n: int) -> Case:
     ][int(rng.integers(6))]
     out = next((args[i + 1] for i, a in enumerate(args[:-1]) if a == "--out"), None)
     out = out if out not in ("walk.csv",) else None
-    made = {"config": "a", "suggest": "x.png"}.get(args[0] if args else "", "o")
+    made = {"config": "a"}.get(args[0] if args else "", "o")
     change = ("run", made, "x.bmp", "-x", "rondo-demo") if args else ()
     known = ("--help", "-h") if args else ()
     return Case(

@@ -193,7 +193,6 @@ def extreme(rng: np.random.Generator, work: Path, base: Base, n: int) -> Case:
         ("discover",),
         ("discover", "--method", "kmeans", "--states", "3"),
         ("suggest",),
-        ("discover", "--per-recording"),
     ][int(rng.integers(4))]
     if command[0] == "suggest":
         return Case(f"extreme:{kind}:{form}", (*command, path.name, "--json"))

@@ -33,7 +33,7 @@ COMMANDS = (
     ("merge", "run", "unit:0", "unit:1"), ("label", "run", "walk.csv", "--out", "o"), ("compare", "run", "truth.csv"),
     ("evaluate", "truth.csv", "run", "--json"), ("stream", "run", "--source", "walk.csv", "--out", "o"),
     ("report", "run", "--compare", "other"), ("undo", "run"),
-    ("export", "run", "--format", "boris", "--out", "x.boris"), ("name", "run", "--json"),
+    ("export", "run", "--format", "label-studio", "--out", "x.json"), ("name", "run", "--json"),
 )  # fmt: skip
 
 

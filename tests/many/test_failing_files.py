@@ -12,9 +12,10 @@ import pytest
 import rondo
 from rondo import memory as memory
 from rondo.errors import RondoWarning
-from rondo.files.inputs import RecordingFile
+from rondo.files.inputs import Reading, RecordingFile
+from rondo.many.way import Asked, goes_file_by_file, many_files
 from rondo.result import Result
-from tests.cli.running import call, tree, waves
+from tests.cli.running import call, waves
 from tests.many.sets import QUICK, RATE, write_set
 
 SERIAL = ("--engine", "serial")
@@ -90,16 +91,6 @@ def test_a_pattern_names_files(files: Path, tmp_path: Path) -> None:
     assert done.code == 2 and "the pattern matches no file" in done.err
 
 
-def test_a_dry_run_says_what_it_would_take_and_writes_nothing(files: Path, tmp_path: Path) -> None:
-    before = tree(tmp_path)
-    for more in ((), SERIAL):
-        done = call("discover", files, "--out", tmp_path / "run", "--dry-run", *more)
-        assert done.code == 0
-        assert done.out.splitlines()[0] == "4 files, 0 MB in memory, 4,140 frames"
-        assert ("file by file, 1 file at a time" if more else "all in memory") in done.out
-    assert tree(tmp_path) == before
-
-
 def test_one_file_that_does_not_fit_is_a_row(files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     np.save(files / "long.npy", waves(90_000, 4))
     monkeypatch.setattr(memory, "free_bytes", lambda: memory.PROCESS_BYTES + 10_000_000)
@@ -120,7 +111,7 @@ def test_a_packed_gigabyte_of_zeros_is_refused_before_it_is_read(
     for more in (SERIAL, ()):
         done = call("discover", tmp_path / "bomb.npz", "--out", tmp_path / "run", *more)
         assert done.code == 2 and "GB of memory" in done.err
-    done = call("discover", tmp_path / "bomb.npz", "--out", tmp_path / "run", "--per-recording")
+    done = call("discover", tmp_path / "bomb.npz", "--out", tmp_path / "run", "--method", "clock")
     assert done.code == 2
     assert "these recordings need about 1.2 GB of memory at once, 1.0 GB are free" in done.err
     done = call("suggest", tmp_path / "bomb.npz")
@@ -130,11 +121,13 @@ def test_a_packed_gigabyte_of_zeros_is_refused_before_it_is_read(
 def test_many_files_go_file_by_file_and_few_do_not(
     files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = ("discover", files, "--out", tmp_path / "run", "--dry-run")
-    assert "all in memory" in call(*asked).out
+    def goes() -> bool:
+        return goes_file_by_file(many_files([files], Asked(), Reading(rate=50.0)), Asked())
+
+    assert not goes()
     monkeypatch.setattr(memory, "MANY_FILES", 3)
-    assert "file by file" in call(*asked).out
-    done = call(*asked, "--method", "clock", "--engine", "serial")
+    assert goes()
+    done = call("discover", files, "--out", tmp_path / "run", "--method", "clock", "--engine", "serial")
     assert done.code == 2 and "--method clock takes all recordings at once" in done.err
 
 

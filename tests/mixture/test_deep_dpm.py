@@ -258,8 +258,6 @@ def test_bad_input_is_refused_in_one_line() -> None:
             fit(broken)
     with pytest.raises(RecordingError, match="at least one window"):
         fit(np.zeros((0, 3)))
-    with pytest.raises(SettingError, match=r"'spherical' is not for DeepDPM; use 'full' or 'diagonal'"):
-        fit(x, covariance="spherical")
     with pytest.raises(SettingError, match="start_components must be at least 1, got 0"):
         fit(x, start=0)
 

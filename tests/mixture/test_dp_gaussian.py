@@ -20,7 +20,7 @@ from rondo.units.mixture import FittedMixture, fit_mixture
 from tests.rounding import assert_equal_but_for_rounding
 
 Floats = NDArray[np.float64]
-COVARIANCES = ("full", "diagonal", "spherical")
+COVARIANCES = ("full", "diagonal")
 _REGULARISER = 1e-6
 
 
@@ -36,7 +36,7 @@ class Oracle(BayesianGaussianMixture):
 def oracle(x: Floats, start: Floats, covariance: str, n_iterations: int, concentration: float = 1.0) -> Oracle:
     scatter = np.atleast_2d(np.cov(x.T)) + _REGULARISER * np.eye(x.shape[1])
     # Ours is proper also where the scatter of the data, their default, is singular.
-    prior = {"full": scatter, "diagonal": np.diag(scatter), "spherical": np.diag(scatter).mean()}[covariance]
+    prior = {"full": scatter, "diagonal": np.diag(scatter)}[covariance]
     mixture = Oracle(
         n_components=start.shape[1],
         covariance_type="diag" if covariance == "diagonal" else covariance,

@@ -23,12 +23,14 @@ from rondo.motifs.contexts import (
     LongWindows,
     Mixes,
     _medoid,
+    _settled,
     fit_contexts,
     log_shares,
     persistence,
     unit_shares,
 )
 from rondo.units.viterbi import Timeline
+from tests import naive_units
 from tests.motifs.planted_contexts import LENGTH, LONG, N_UNITS, STEP, UNIT_FRAMES, cut, middles, planted
 
 WIDE = LongWindows.of(LONG, (LENGTH, STEP))
@@ -288,3 +290,26 @@ def test_the_reading_taken_agrees_best_with_all_others(seed: int) -> None:
     sums = [sum(adjusted_mutual_info_score(one, other) for other in readings) for one in readings]
     assert _medoid(readings) == int(np.argmax(np.round(sums, 9)))
     assert _medoid([readings[0], truth, truth + 7]) == 1  # ids are names; of equals the first
+
+
+# ---------------------------------------------------------------- runs instead of windows
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_reading_runs_gives_the_contexts_of_windows(seed: int) -> None:
+    """Against a slow twin that reads every window."""
+    rng = np.random.default_rng(seed)
+    spans = [(0, 150), (150, 151), (151, 400)]
+    mixes = np.array([[6, 3, 1, 0], [0, 1, 4, 5]])
+    truth = np.repeat(rng.integers(0, 2, 10), 40)
+    codes = np.repeat([rng.choice(4, p=mixes[truth[at]] / 10) for at in range(0, 400, 4)], 4)
+    counts, path = mixes.astype(np.int64), np.zeros(0, np.int64)
+    for _ in range(20):
+        costs = -0.5 * log_shares(counts[counts.sum(axis=1) > 0], 0.5)[:, codes].T
+        read = np.concatenate([naive_units.viterbi(costs[a:b], CHANGE_NATS) for a, b in spans])
+        if np.array_equal(read, path):
+            break
+        path, counts = read, np.zeros((read.max() + 1, 4), np.int64)
+        np.add.at(counts, (path, codes), 1)
+    names = list(dict.fromkeys(path.tolist()))
+    assert _settled(mixes, codes, spans, 0.5).tolist() == [names.index(context) for context in path.tolist()]

@@ -11,6 +11,7 @@ import pytest
 from rondo.config.settings import ComposedMotifsConfig
 from rondo.metrics.overlap import Overlap
 from rondo.metrics.recurrence import adjusted_rand
+from rondo.motifs import mining
 from rondo.motifs.discover import fit_phrases
 from rondo.motifs.mining import Miner
 from rondo.motifs.model import MotifModel
@@ -128,3 +129,14 @@ def test_each_step_of_the_search_shortens_the_description() -> None:
     runs, _ = speak(PHRASES, separator=0, n_phrases=60, rng=np.random.default_rng(4))
     miner = Miner(np.array(runs), first_of(len(runs)), 9)
     assert miner.best().total < miner.described([(4, 5, 6, 7)]).total < miner.flat().total
+
+
+def test_descriptions_that_are_not_remembered_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    units = np.random.default_rng(0).integers(0, 4, 300)
+    units = units[np.diff(units, prepend=-1) != 0]
+    first = np.arange(units.size) == 0
+    remembered = Miner(units, first, 4).best()
+    monkeypatch.setattr(mining, "_TOKENS_REMEMBERED", 0)
+    again = Miner(units, first, 4).best()
+    assert again.lexicon.phrases == remembered.lexicon.phrases and again.tokens == remembered.tokens
+    assert again.total == remembered.total

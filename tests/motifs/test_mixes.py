@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from itertools import product
 
 import numpy as np
 import numpy.testing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import binom
 
-from rondo.motifs.contexts import Mixes, in_any_order, leading, typical_order
+from rondo.motifs.contexts import _FEWEST, _SIGNIFICANT, Mixes, in_any_order, leading, typical_order
 
 UNITS = (0, 4, 7, 9)
 
@@ -115,3 +117,18 @@ def test_other_shapes_are_refused() -> None:
     tensors = mixes_of([0, 1, 2]).tensors()
     with pytest.raises(ValueError, match="does not fit"):
         Mixes.restore(tensors | {"follows": np.zeros((1, 4, 3), np.int64)})
+
+
+@given(st.lists(st.integers(0, 30), min_size=9, max_size=9), st.integers(1, 12))
+def test_what_leads_is_significant_by_the_binomial_distribution(counts: list[int], n_occurrences: int) -> None:
+    follows = np.array(counts, np.int64).reshape(3, 3)
+    np.fill_diagonal(follows, 0)
+    n_after, chance = follows.sum(axis=1), in_any_order(follows)
+    expected = np.zeros((3, 3), np.bool_)
+    for a, b in product(range(3), range(3)):
+        n = int(follows[a, b])
+        if n < _FEWEST or 2 * n < n_occurrences or 2 * n <= n_after[a] or n <= 2 * follows[b, a]:
+            continue
+        p = binom.sf(n - 1, n_after[a], min(1.0, chance[a, b] / n_after[a]))
+        expected[a, b] = p <= _SIGNIFICANT / np.count_nonzero(chance)
+    npt.assert_array_equal(leading(follows, n_occurrences), expected)

@@ -34,11 +34,11 @@ def on_frames(lane: dict[str, Any], n_frames: int) -> list[str]:
     return names
 
 
-@pytest.mark.parametrize("format", ["csv", "parquet", "eaf", "audacity", "label-studio", "boris"])
+@pytest.mark.parametrize("format", ["csv", "parquet", "eaf", "audacity", "label-studio"])
 def test_every_format_lies_on_its_frames(tmp_path: Path, format: str) -> None:
     made = Made(TRACK, TRACK)
     run = write_made_run(tmp_path / "run", {"day1": made})
-    suffix = {"eaf": ".eaf", "audacity": ".txt", "label-studio": ".json", "boris": ".boris"}.get(format, f".{format}")
+    suffix = {"eaf": ".eaf", "audacity": ".txt", "label-studio": ".json"}.get(format, f".{format}")
     path = tmp_path / f"day1{suffix}"
     export_run(run, format, path, level="motif")
     (lane,) = annotation_lanes(Result.load(run), TruthFile(path)).values()
@@ -172,7 +172,7 @@ def test_the_clock_of_a_stream_is_found_by_its_folder(tmp_path: Path) -> None:
 def finish_stream(folder: Path, id: str, n_frames: int) -> None:
     """As a session does at the end."""
     running = stored_stream(folder, stream_summary(id, n_frames), Words(), lambda about: no_signal(about.n_frames))
-    write_segments(folder, running.table)
+    write_segments(folder, running.tables["segments"])
     write_overview(overview_path(folder, id), np.zeros((n_frames, 0)), ())
     ended = running.summary.model_copy(update={"stream": StreamSummary(finished=True)})
     write_summary(folder, ended)

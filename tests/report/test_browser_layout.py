@@ -180,7 +180,7 @@ def test_of_very_many_units_those_with_most_time_have_rows_and_the_rest_opens(op
         "(({y, height}) => y + height / 2)(rondoPage.timelines[0].bands.find((it) => it.kind === 'more'))"
     )
     page.page.mouse.click(*page.point(1750, 0))  # u17, in the row of the others
-    assert page.evaluate("rondoPage.chosen") == "unit||u17"
+    assert page.evaluate("rondoPage.chosen") == "unit|u17"
     box = page.page.locator(".plot").bounding_box()
     page.page.mouse.click(box["x"] + 80, box["y"] + y)
     assert page.evaluate(names) == [*(f"u{i}" for i in range(20)), "fewer ▴"]

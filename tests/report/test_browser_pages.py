@@ -85,7 +85,7 @@ def test_two_runs_stand_under_one_signal_and_a_press_chooses_in_its_own_run(open
     known = table.filter((pl.col("level") == "unit") & (pl.col("id") >= 0)).row(0, named=True)
     middle = (known["start_frame"] + known["end_frame"]) / 2
     page.page.mouse.click(*page.point(middle, 1))
-    assert page.evaluate("rondoPage.chosen") == f"second: unit||u{known['id'] + 10}"
+    assert page.evaluate("rondoPage.chosen") == f"second: unit|u{known['id'] + 10}"
     page.page.mouse.click(*page.point(middle, 0))  # this page knows the details of the first run only
     assert page.page.locator("#panel h2").first.inner_text() == f"u{known['id']}"
 
@@ -130,16 +130,12 @@ def test_the_page_of_a_stream_tells_its_journal_on_the_axis_and_in_words(opened:
 
 
 def test_the_widest_table_fits_the_page(opened: Any, tmp_path: Path) -> None:
-    """Ten columns: every recording with a vocabulary of its own, motifs with compositions, recurrence not shown."""
+    """Motifs with compositions, and recurrence that was not shown."""
     ids = ("subject00_trial00", "subject00_trial01")
     folder = write_run_folder(tmp_path / "run", recording_ids=ids, n_frames=2_000)
     summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
     evidence = {"evidence": {"p": 0.35, "verdict": "not shown"}}
-    own = {
-        level: [row | evidence | {"recording": id} for id in ids for row in rows]
-        for level, rows in ((level, summary[level]) for level in ("units", "motifs"))
-    }
-    edit_summary(folder, own_vocabularies=True, **own)
+    edit_summary(folder, **{level: [row | evidence for row in summary[level]] for level in ("units", "motifs")})
     page = opened(write_report(folder).as_uri())
     sizes = "[...document.querySelectorAll('section.scroll')].map((it) => [it.scrollWidth, it.clientWidth])"
     assert all(whole <= shown for whole, shown in page.evaluate(sizes))

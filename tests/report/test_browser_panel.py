@@ -44,7 +44,7 @@ def test_with_nothing_chosen_the_panel_lists_both_levels(opened: Any, report: Pa
     pale = page.page.locator("#panel .legend tr.unproven")
     assert pale.count() == 4 and all("Recurrence:" in row.get_attribute("title") for row in pale.all())
     page.page.locator("#panel .legend button.entry", has_text="m1").click()
-    assert page.evaluate("rondoPage.chosen") == "motif||m1"
+    assert page.evaluate("rondoPage.chosen") == "motif|m1"
     assert page.page.locator("#panel h2").inner_text() == "m1"
     page.page.locator("#panel .close").click()
     assert page.evaluate("rondoPage.chosen") is None and rows.count() == 8
@@ -52,7 +52,7 @@ def test_with_nothing_chosen_the_panel_lists_both_levels(opened: Any, report: Pa
 
 def test_an_entry_has_its_curves_both_ways_durations_and_place(opened: Any, report: Path) -> None:
     page = opened(report.as_uri())
-    page.evaluate("rondoPage.choose('unit||u2')")
+    page.evaluate("rondoPage.choose('unit|u2')")
     panel = page.page.locator("#panel")
     assert "of the time, lasts" in panel.inner_text()
     assert panel.locator(".curve").count() == 4
@@ -62,16 +62,16 @@ def test_an_entry_has_its_curves_both_ways_durations_and_place(opened: Any, repo
     panel.get_by_role("button", name="stretched").click()
     assert page.evaluate(mean) != from_start
     assert "end (median" in panel.locator(".aligned .ends").inner_text()
-    page.evaluate("rondoPage.choose('unit||u3')")  # what was chosen stays chosen
+    page.evaluate("rondoPage.choose('unit|u3')")  # what was chosen stays chosen
     assert panel.get_by_role("button", name="stretched").get_attribute("aria-pressed") == "true"
 
 
 def test_the_mean_curve_is_drawn_where_the_data_says(opened: Any, report: Path) -> None:
     page = opened(report.as_uri())
-    page.evaluate("rondoPage.choose('unit||u1')")
+    page.evaluate("rondoPage.choose('unit|u1')")
     found = page.evaluate(
         """() => {
-          const entry = rondoPage.entries["unit||u1"], {columns, data} = entry.aligned[0], codes = bytesOf(data)
+          const entry = rondoPage.entries["unit|u1"], {columns, data} = entry.aligned[0], codes = bytesOf(data)
           const d = document.querySelector("#panel .curve .mean").getAttribute("d")
           const points = d.split(/[ML]/).filter((it) => it).map((it) => it.split(",").map(Number))
           return {points, mean: [...codes.slice(columns, 2 * columns)], columns}
@@ -86,7 +86,7 @@ def test_the_mean_curve_is_drawn_where_the_data_says(opened: Any, report: Path) 
 
 def test_an_occurrence_that_is_pressed_is_shown_and_marked(opened: Any, report: Path) -> None:
     page = opened(report.as_uri())
-    page.evaluate("rondoPage.choose('motif||m1')")
+    page.evaluate("rondoPage.choose('motif|m1')")
     cell = page.page.locator("#panel .occurrences button[data-timeline='1']").first
     start, end = (int(cell.get_attribute(f"data-{name}")) for name in ("start", "end"))
     cell.click()
@@ -99,8 +99,8 @@ def test_an_occurrence_that_is_pressed_is_shown_and_marked(opened: Any, report: 
 
 def test_next_and_previous_go_through_all_occurrences_and_round(opened: Any, report: Path) -> None:
     page = opened(report.as_uri())
-    page.evaluate("rondoPage.choose('unit||u4')")
-    spans = page.evaluate("[0, 1].map((place) => spansIn(rondoPage, 'unit||u4', place).map((it) => [place, it[0]]))")
+    page.evaluate("rondoPage.choose('unit|u4')")
+    spans = page.evaluate("[0, 1].map((place) => spansIn(rondoPage, 'unit|u4', place).map((it) => [place, it[0]]))")
     expected = [*spans[0], *spans[1]]
     at = "[rondoPage.atOccurrence.place, rondoPage.atOccurrence.start]"
     forth, back = (page.page.locator(".stepping button").nth(i) for i in (1, 0))
@@ -123,11 +123,11 @@ def test_motifs_are_drawn_in_their_units_and_blocks_choose_them(opened: Any, rep
     blocks = pictures.nth(1).locator("button.block")
     assert [it.strip() for it in blocks.all_inner_texts()] == ["u2", "u3", "u2"]
     widths = [blocks.nth(i).bounding_box()["width"] for i in range(3)]
-    parts = page.evaluate("compositionData().made_of['motif||m1'].parts.map((it) => it.units[0].share)")
+    parts = page.evaluate("compositionData().made_of['motif|m1'].parts.map((it) => it.units[0].share)")
     assert [w / sum(widths) for w in widths] == pytest.approx([p / sum(parts) for p in parts], abs=0.02)
     blocks.nth(1).click()
-    assert page.evaluate("rondoPage.chosen") == "unit||u3"
-    page.evaluate("rondoPage.choose('motif||m1')")
+    assert page.evaluate("rondoPage.chosen") == "unit|u3"
+    page.evaluate("rondoPage.choose('motif|m1')")
     assert page.page.locator("#panel .composition button.block").count() == 3
 
 
@@ -167,7 +167,7 @@ def test_nothing_of_the_panel_or_the_composition_is_off_a_phone_or_without_contr
         context = browser.new_context(viewport={"width": 390, "height": 844}, color_scheme=scheme)
         page = context.new_page()
         page.goto(report.as_uri())
-        page.evaluate("rondoPage.choose('motif||m1')")
+        page.evaluate("rondoPage.choose('motif|m1')")
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
         assert page.evaluate(
             """[...document.querySelectorAll("#panel *, #compose *")].filter((it) => !it.closest(".scroll"))
@@ -188,9 +188,9 @@ def test_on_a_narrow_screen_the_panel_stands_under_the_timeline_that_was_pressed
     assert page.evaluate("document.getElementById('panel').parentNode.id") == "stage"
     page.page.set_viewport_size({"width": 820, "height": 1180})
     page.wait(f"{above} === 'day1'")
-    page.evaluate("rondoPage.choose('unit||u2', {timeline: rondoPage.timelines[1], frame: 0})")
+    page.evaluate("rondoPage.choose('unit|u2', {timeline: rondoPage.timelines[1], frame: 0})")
     assert page.evaluate(above) == "day2"
-    page.evaluate("rondoPage.choose('unit||u3')")
+    page.evaluate("rondoPage.choose('unit|u3')")
     assert page.evaluate(above) == "day2"  # it does not jump away
     page.page.set_viewport_size({"width": 1300, "height": 900})
     page.wait("document.getElementById('panel').parentNode.id === 'stage'")

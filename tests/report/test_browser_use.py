@@ -204,7 +204,7 @@ def test_pressing_a_segment_shows_its_entry_beside_the_timeline(opened: Any, ste
     assert page.evaluate("rondoPage.chosen") is None
     x, y = page.point(375, 0)
     page.page.mouse.click(page.page.locator(".plot canvas").bounding_box()["x"] + 60, y)  # the name of its row
-    assert page.evaluate("rondoPage.chosen") == "unit||u1"
+    assert page.evaluate("rondoPage.chosen") == "unit|u1"
     page.page.mouse.click(x - 30, y - 60)  # nothing is there
     assert page.evaluate("rondoPage.chosen") is None
 
@@ -222,7 +222,7 @@ def test_the_occurrences_of_a_chosen_entry_stay_bright_in_all_lanes(opened: Any,
     page.settle()
     places = [[350, 1], [100, 1], [350, 0], [100, 0]]  # m1, m0, u1 and u0; u1 lies in m1
     before = [page.evaluate(BRIGHTNESS, place) for place in places]
-    page.evaluate("rondoPage.choose('motif||m1')")
+    page.evaluate("rondoPage.choose('motif|m1')")
     page.settle()
     after = [page.evaluate(BRIGHTNESS, place) for place in places]
     assert [now == pytest.approx(then, abs=3) for then, now in zip(before, after, strict=True)] == [
@@ -248,7 +248,7 @@ def test_what_was_jumped_to_is_marked(opened: Any, steps: Path) -> None:
     for frame, marked in ((1250, True), (1500, True), (1375, False)):
         red, green, blue = page.evaluate(dot, frame)
         assert (red - blue > 60) == marked, (frame, red, green, blue)
-    page.evaluate("rondoPage.choose('unit||u1')")
+    page.evaluate("rondoPage.choose('unit|u1')")
     page.evaluate("rondoPage.goTo(0, 2000, 2750)")  # the chosen entry's own occurrence there
     assert page.evaluate("rondoPage.timelines[0].marked.start") == 2250
     page.page.keyboard.press("Escape")
@@ -405,7 +405,7 @@ def test_scripts_can_add_to_the_page(opened: Any, steps: Path) -> None:
     page.page.keyboard.up("Shift")
     page.page.locator("#tools button", has_text="hello").click()
     assert page.evaluate("told") == [
-        ["started", True], ["pressed", 1], ["chosen", "motif||m1", 250], ["pressed", 0], ["hello"],
+        ["started", True], ["pressed", 1], ["chosen", "motif|m1", 250], ["pressed", 0], ["hello"],
     ]  # fmt: skip
 
 

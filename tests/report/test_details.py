@@ -58,10 +58,10 @@ def test_the_channel_that_sets_an_entry_apart_comes_first() -> None:
     values[:, 2] += 5 * (track == 1)
     values[:, 1] *= np.where(track == 0, 6.0, 1.0)
     overviews = {"r": signal_overview(values, ["quiet", "busy", "tall"])}
-    found = entry_details("unit", segments_of(track), overviews, {"": [0, 1]})
-    assert found["", 1]["rows"][0] == "tall"
-    assert found["", 1]["apart"][0]["words"] == "higher" and found["", 1]["apart"][0]["d"] > 2
-    two = [(it["channel"], it["words"]) for it in found["", 0]["apart"][:2]]
+    found = entry_details("unit", segments_of(track), overviews, [0, 1])
+    assert found[1]["rows"][0] == "tall"
+    assert found[1]["apart"][0]["words"] == "higher" and found[1]["apart"][0]["d"] > 2
+    two = [(it["channel"], it["words"]) for it in found[0]["apart"][:2]]
     assert two == [("tall", "lower"), ("busy", "moves more")]
 
 
@@ -69,9 +69,9 @@ def test_occurrences_are_those_of_the_segments_and_their_signal() -> None:
     track = np.tile(np.repeat([0, 1], [300, 20]), 40).astype(np.int32)
     values = np.arange(track.size, dtype=float)[:, None]
     overview = signal_overview(values, ["ramp"])
-    found = entry_details("unit", segments_of(track), {"r": overview}, {"": [0, 1]})
+    found = entry_details("unit", segments_of(track), {"r": overview}, [0, 1])
     for id, length in ((0, 300), (1, 20)):
-        detail = found["", id]
+        detail = found[id]
         assert detail["width"] == length
         assert len(detail["occurrences"]) == 24  # of 40
         starts = [one["start_frame"] for one in detail["occurrences"]]
@@ -95,7 +95,7 @@ def test_recordings_of_other_gain_and_offset_are_compared_and_drawn_by_their_own
     track = np.repeat([0, 1, 0, 1], 50).astype(np.int32)
     overviews = {"here": signal_overview(wave, ["x"]), "there": signal_overview(100 + 5 * wave, ["x"])}
     table = pl.concat([segments_of(track, id) for id in overviews])
-    detail = entry_details("unit", table, overviews, {"": [0]})["", 0]
+    detail = entry_details("unit", table, overviews, [0])[0]
     codes = np.frombuffer(base64.b64decode(detail["data"]), np.uint8)
     cells = [codes[one["offset"] : one["offset"] + 2 * one["columns"]].astype(int) for one in detail["occurrences"]]
     assert {one["recording"] for one in detail["occurrences"]} == {"here", "there"}
@@ -108,15 +108,6 @@ def test_exemplars_are_among_the_occurrences_that_are_kept() -> None:
     track = np.tile(np.repeat([0, 1], 10), 100).astype(np.int32)
     overview = signal_overview(np.zeros((track.size, 1)), ["x"])
     for exemplar in (0, 20, 640, 1980):
-        found = entry_details("unit", segments_of(track), {"r": overview}, {"": [0]}, {("r", exemplar)})
-        starts = [one["start_frame"] for one in found["", 0]["occurrences"]]
+        found = entry_details("unit", segments_of(track), {"r": overview}, [0], {("r", exemplar)})
+        starts = [one["start_frame"] for one in found[0]["occurrences"]]
         assert exemplar in starts and 24 <= len(starts) <= 25 and starts == sorted(starts)
-
-
-def test_ids_of_recordings_with_their_own_vocabularies_stay_apart() -> None:
-    tracks = {id: np.repeat([0, 1], 50).astype(np.int32) for id in "ab"}
-    overviews = {id: signal_overview(np.random.default_rng(0).normal(size=(100, 1)), ["x"]) for id in tracks}
-    table = pl.concat([segments_of(track, id) for id, track in tracks.items()])
-    found = entry_details("unit", table, overviews, {"a": [0], "b": [0, 1]})
-    assert set(found) == {("a", 0), ("b", 0), ("b", 1)}
-    assert [one["recording"] for one in found["b", 0]["occurrences"]] == ["b"]

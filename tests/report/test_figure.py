@@ -17,7 +17,7 @@ from rondo.errors import MissingExtraError, RecordingError, RondoWarning, Settin
 from rondo.evaluation import scored
 from rondo.plot.recording import MOST_FIGURES
 from rondo.report.lanes import colour_of
-from rondo.result import Result
+from rondo.result import Result, make_result
 from tests.report.by_hand import STEP, UNITS, labelling_of, result_by_hand
 from tests.report.stream_folders import write_stream_folder
 
@@ -77,7 +77,7 @@ def test_y_is_that_of_what_is_seen() -> None:
     result = result_by_hand()
     values = result.at_hand["day1"].values.copy()
     values[:50] *= 100
-    taller = Result.of("by hand", [Recording(values, 50, ("x", "y"), "day1")], list(result))
+    taller = make_result("by hand", [Recording(values, 50, ("x", "y"), "day1")], list(result))
     low, high = taller.plot(start=100).axes[0].get_ylim()  # type: ignore[union-attr]
     assert high - low < 3
 
@@ -212,12 +212,12 @@ def test_streams_baselines_and_silence_are_drawn_too(tmp_path: Path) -> None:
     assert written(clock.plot())
     silent = Recording(np.where(np.arange(100) < 50, np.nan, 1.0)[:, None], 50, id="silent")
     nothing = np.full(100, -1, np.int32)
-    result = Result.of("by hand", [silent], [labelling_of(silent, nothing, nothing)])
+    result = make_result("by hand", [silent], [labelling_of(silent, nothing, nothing)])
     assert "silent: 0 units found in 2 s of 1 channel; 100 % OTHER" in words_of(result.plot(end=40))
 
 
 def test_recurrence_is_not_claimed_of_what_a_model_labels(one: Result) -> None:
-    labelled = Result.of("by hand", list(one.at_hand.values()), list(one), kind="label")
+    labelled = make_result("by hand", list(one.at_hand.values()), list(one), kind="label")
     assert "day1: 4 units and 2 motifs in 8 s of 2 channels; 0 % OTHER" in words_of(labelled.plot())
     assert "<b>4 units and 2 motifs in 1 recording; 0% OTHER</b>" in labelled._repr_html_()
 
@@ -250,19 +250,3 @@ def test_an_entry_that_is_not_there_is_refused(one: Result) -> None:
         one.plot_entry("u9")
     with pytest.raises(SettingError, match="expected an entry as unit:3 or motif:5, got 'reach'"):
         one.plot_entry("reach")
-
-
-def test_where_every_recording_has_its_own_ids_one_is_named() -> None:
-    made = result_by_hand(("a", "b"))
-    own = Result.of("by hand", list(made.at_hand.values()), list(made), own_vocabularies=True, words=_words(2))
-    with pytest.raises(SettingError, match="every recording has ids of its own; name one, as recording='a'"):
-        own.plot_entry("u1")
-    figure = own.plot_entry("u1", recording="b")
-    assert figure.texts[0].get_text().startswith("u1: 2 occurrences")
-    assert made.plot_entry("u1").texts[0].get_text().startswith("u1: 4 occurrences")
-
-
-def _words(n: int) -> list[Any]:
-    from rondo.run.tally import Words
-
-    return [Words()] * n

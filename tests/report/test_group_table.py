@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from rondo.analysis.usage import MOST_COMPARED, Difference
-from rondo.report import render
+from rondo.report.render import render
 from tests.report.on_folders import compare, summarize, write_report
 from tests.report.run_folders import edit_summary, write_run_folder
 
@@ -40,9 +40,6 @@ def test_runs_without_two_groups_have_no_table(tmp_path: Path) -> None:
     one = run_with_groups(tmp_path / "one", groups=("s1", "s1", "s1"))
     assert summarize(one)["groups"] is None
     assert "Groups compared" not in render(summarize(one))
-    own = run_with_groups(tmp_path / "own")
-    edit_summary(own, own_vocabularies=True)
-    assert summarize(own)["groups"] is None
     both = compare(run_with_groups(tmp_path / "a"), run_with_groups(tmp_path / "b"))
     assert "Groups compared" not in render(both)  # two runs side by side are another comparison
 

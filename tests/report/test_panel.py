@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from rondo.data.recording import Recording
-from rondo.report import summarize
-from rondo.result import Result
+from rondo.report.summarize import summarize
+from rondo.result import make_result
 from rondo.run.labelling import Labelling
 from rondo.run.overview import overview_path, write_overview
 from tests.report.on_folders import summarize as summarize_folder
@@ -44,9 +44,9 @@ def test_a_run_without_a_signal_still_has_facts_durations_and_place(tmp_path: Pa
     edit_summary(folder, recordings=[one | {"channels": []} for one in about])
     write_overview(overview_path(folder, "day1"), np.zeros((6000, 0)), ())  # as of a stream that keeps none
     found = summarize_folder(folder)["details"]
-    assert found["unit||u0"]["rows"] == found["unit||u0"]["aligned"] == found["unit||u0"]["occurrences"] == []
-    assert sum(found["unit||u0"]["durations"]["counts"]) == found["unit||u0"]["n"]
-    assert found["unit||u0"]["lasts"].endswith(" s") and found["unit||u0"]["when"]["by"] == "place"
+    assert found["unit|u0"]["rows"] == found["unit|u0"]["aligned"] == found["unit|u0"]["occurrences"] == []
+    assert sum(found["unit|u0"]["durations"]["counts"]) == found["unit|u0"]["n"]
+    assert found["unit|u0"]["lasts"].endswith(" s") and found["unit|u0"]["when"]["by"] == "place"
 
 
 def test_sixteen_units_and_sixteen_motifs_take_little_of_the_page() -> None:
@@ -56,7 +56,7 @@ def test_sixteen_units_and_sixteen_motifs_take_little_of_the_page() -> None:
     scores = np.ones(n_frames, np.float32)
     one = Labelling("r", units, motifs, scores, scores, None, 50.0, np.zeros(0, np.int64), 1.0, ())
     values = rng.normal(size=(n_frames, 6)) + units[:, None]
-    found = summarize(Result.of("some", [Recording(values, 50, id="r")], [one]))
+    found = summarize(make_result("some", [Recording(values, 50, id="r")], [one]))
     n_bytes = len(json.dumps(found["details"])) + len(json.dumps(found["composition"]))
     assert len(found["details"]) == 32
     assert n_bytes < N_BYTES / 2

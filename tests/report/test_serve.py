@@ -65,6 +65,12 @@ def test_a_page_that_takes_long_is_not_drawn_all_the_time(live: Path, monkeypatc
         assert json.loads(ask(server, "/edits", "POST", b"[]").text)["state"] == state(server) != before
 
 
+def test_the_state_of_a_stream_comes_with_the_news(server: PageServer, live: Path) -> None:
+    assert json.loads(ask(server, "/state.json").text) == {"state": state(server), "health": None}
+    (live / "health.json").write_text('{"state": "finished", "written_s": 1.0, "pid": 1}', encoding="utf-8")
+    assert json.loads(ask(server, "/state.json").text)["health"]["state"] == "finished"
+
+
 def test_the_page_brings_its_policy_as_a_header_too(server: PageServer) -> None:
     policy = ask(server, "/").headers["Content-Security-Policy"]
     assert policy.startswith("default-src 'none'; script-src 'sha256-")
@@ -109,43 +115,6 @@ def test_no_run_and_no_port_are_refused(server: PageServer, live: Path, tmp_path
         PageServer(tmp_path / "nowhere")
     with pytest.raises(OutputError, match="give another --port"):
         PageServer(live, server.server_port)
-
-
-# ------------------------------------------------------------ alarms
-
-
-def alarm(alarm: str, state: str, message: str = "words", **more: Any) -> str:
-    about = {"alarm": alarm, "state": state, "device": "live", "message": message, "time": "t", "time_s": 1.0}
-    return json.dumps(about | more) + "\n"
-
-
-def test_alarms_are_raised_until_they_are_cleared(server: PageServer, live: Path) -> None:
-    assert json.loads(ask(server, "/state.json").text) == {
-        "state": state(server), "health": None, "raised": [], "alarms": [],
-    }  # fmt: skip
-    lines = [
-        alarm("silent", "raised"),
-        alarm("nothing-fits", "raised", "since 3 s", frame=7),
-        alarm("silent", "cleared"),
-    ]
-    (live / "alarms.jsonl").write_text(
-        "".join([*lines, '[1]\nnonsense\n{"alarm": 3}\n', alarm("new-unit", "noted")[:9]])
-    )
-    found = json.loads(ask(server, "/state.json").text)
-    assert [(it["alarm"], it["message"], it["frame"]) for it in found["raised"]] == [("nothing-fits", "since 3 s", 7)]
-    assert [it["state"] for it in found["alarms"]] == ["cleared", "raised", "raised"]
-
-
-def test_times_that_are_no_numbers_are_left_out(server: PageServer, live: Path) -> None:
-    (live / "alarms.jsonl").write_text('{"alarm": "a", "state": "raised", "data_s": 1e999}\n')
-    assert json.loads(ask(server, "/state.json").text)["raised"][0]["data_s"] is None
-
-
-def test_of_a_long_list_of_alarms_the_last_are_read(server: PageServer, live: Path) -> None:
-    text = "".join(alarm("new-unit", "noted", f"unit {i}", frame=i) for i in range(5000))
-    (live / "alarms.jsonl").write_text(text)
-    found = json.loads(ask(server, "/state.json").text)
-    assert [it["message"] for it in found["alarms"]] == [f"unit {i}" for i in range(4999, 4949, -1)]
 
 
 # ------------------------------------------------------------ edits
@@ -196,7 +165,7 @@ def test_the_named_file_is_served_and_no_other(tmp_path: Path) -> None:
         assert "media-src 'self'" in page.headers["Content-Security-Policy"]
         about = page.text.split('id="server-data">')[1].split("</script>")[0]
         assert json.loads(about) == {
-            "token": server.token, "edits": True, "running": False, "fleet": False,
+            "token": server.token, "edits": True, "running": False,
             "media": {"name": "film.webm", "kind": "video/webm", "offset_s": 2.5, "recording": "day1"},
         }  # fmt: skip
 

@@ -16,10 +16,10 @@ STORE = Path("rondo/store")
 ALLOWED = {
     ("rondo/cli/main.py", "open"): "the null device, for a closed stdout: nothing is put in place",
     ("rondo/many/pool.py", ".write_text"): "a switch of the system under /proc",
-    ("rondo/many/pool.py", ".write_text"): "a switch of the system under /proc",
     ("rondo/cli/terminal.py", "open"): "the null device, for a stderr whose reader has gone",
     ("rondo/formats/xlsx.py", "tempfile"): "a file without a name, for the rows of a sheet",
     ("rondo/files/text/table.py", "tempfile"): "a file without a name, to read UTF-16 from",
+    ("rondo/store/locations.py", "tempfile"): "local copies of files in a bucket",
     ("rondo/view/media.py", "os.open"): "a film, to read it",
     ("rondo/continual/checkpoint.py", "shutil.rmtree"): "checkpoints that a newer one has replaced",
 }

@@ -13,6 +13,7 @@ from rondo.data.labels import OTHER, runs_of
 from rondo.data.windows import WindowGrid, Windows
 from rondo.errors import ModelError
 from rondo.metrics.scores import evaluate
+from rondo.model.label import label_one
 from rondo.model.rondo import Rondo
 from rondo.synthetic.streams import plant
 from rondo.units import boundaries as module
@@ -68,7 +69,7 @@ def test_cuts_equal_their_slow_twin(window_runs: list[int], seed: int) -> None:
     codes = np.repeat(units, window_runs)
     values = np.zeros((LENGTH + STEP * (codes.size - 1) + 3, 1), dtype=np.float32)
     (stretch,) = module._stretches(windows_of(values), 2)
-    log_density = rng.integers(-3, 4, (stretch.statistics.shape[0], 3)).astype(float)  # whole numbers: ties occur
+    log_density = rng.integers(-3, 4, (stretch.frame_of_block.size, 3)).astype(float)  # whole numbers: ties occur
     runs = module._runs(stretch, codes)
     drawn = module._first_cuts(runs, stretch).tolist()
     assert module._aligned(runs, log_density, stretch).tolist() == naive.cuts(log_density, runs.ids.tolist(), drawn)
@@ -170,7 +171,7 @@ def test_labels_follow_the_projection_that_is_set(projection: str) -> None:
     stream = plant(n_frames=6_000, seed=3)
     chosen = {"windows.projection": projection, "evidence.surrogates": 0}
     model = Rondo(settings=chosen).fit(stream.recording)
-    labelling = model.label_one(stream.recording)
+    labelling = label_one(model, stream.recording)
     _, windows = model._windows_of(stream.recording)
     timeline = model.unit_model_.timeline(windows)
     if projection == "aligned":
@@ -211,7 +212,7 @@ def test_a_sliver_goes_to_the_neighbour_that_fits_its_blocks() -> None:
     """Six blocks of two frames read as unit 1 between 0 and 2; four of them look like 0, two like 2."""
     values = np.zeros((200, 1), np.float32)
     (stretch,) = module._stretches(windows_of(values), 2)
-    log_density = np.zeros((stretch.statistics.shape[0], 3))
+    log_density = np.zeros((stretch.frame_of_block.size, 3))
     log_density[:44, 0], log_density[44:, 2] = 1.0, 1.0
     runs = module.Runs(np.array([0, 9, 12]), np.array([9, 12, 22]), np.array([0, 1, 2]))
     assert module._first_frames(runs, np.array([40, 46]), log_density, stretch).tolist() == [0, 88, 88]
@@ -221,5 +222,14 @@ def test_a_sliver_goes_to_the_neighbour_that_fits_its_blocks() -> None:
 def test_slivers_at_the_ends_go_to_their_only_neighbour(cuts: list[int], expected: list[int]) -> None:
     (stretch,) = module._stretches(windows_of(np.zeros((200, 1), np.float32)), 2)
     runs = module.Runs(np.array([0, 9, 12]), np.array([9, 12, 22]), np.array([0, 1, 2]))
-    log_density = np.zeros((stretch.statistics.shape[0], 3))
+    log_density = np.zeros((stretch.frame_of_block.size, 3))
     assert module._first_frames(runs, np.array(cuts), log_density, stretch).tolist() == expected
+
+
+@pytest.mark.parametrize("n_channels", [1, 3])
+def test_blocks_in_chunks_are_those_of_the_whole(monkeypatch: pytest.MonkeyPatch, n_channels: int) -> None:
+    values = np.random.default_rng(0).normal(size=(103, n_channels)).astype(np.float32)
+    monkeypatch.setattr(module, "_CHUNK_VALUES", 3 * 4 * n_channels)
+    chunks = list(module._statistics_in_chunks(values, 4))
+    assert len(chunks) == 9
+    npt.assert_array_equal(np.concatenate(chunks), block_statistics(values, 4))

@@ -67,3 +67,10 @@ def test_a_cut_never_lies_before_the_last_one(boundaries: Boundaries) -> None:
     late = cuts.between(3, 5, 100, cuts.blocks(signal(50, LENGTH).T))
     assert cuts.between(5, 3, 104, cuts.blocks(-signal(10, LENGTH).T)) == late
     assert cuts.middle(60) == late
+
+
+@pytest.mark.parametrize("n_windows", [1, 2, 7])
+def test_blocks_of_several_windows_are_exactly_those_of_each(boundaries: Boundaries, n_windows: int) -> None:
+    windows = np.random.default_rng(1).normal(size=(n_windows, 2, LENGTH)).astype(np.float32)
+    for cuts in (Cuts(boundaries, LENGTH, STEP), Cuts(None, LENGTH, STEP)):
+        assert np.array_equal(cuts.blocks(windows), np.stack([cuts.blocks(window) for window in windows]))

@@ -321,3 +321,34 @@ def test_after_a_flush_it_begins_anew() -> None:
     viterbi = Viterbi(3, 0.4, lag=5)
     for part in (costs[:25], costs[25:]):
         assert [*viterbi.push(part), *viterbi.flush()] == lagged(part, 0.4, 5)
+
+
+# ---------------------------------------------------------------- chunks side by side
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(0, 9_999),
+    st.lists(st.integers(0, 400), min_size=1, max_size=6),
+    st.integers(2, 6),
+    st.sampled_from([0.0, 2.0**-40, 19 / 64, 5.0, 2.0**20]),
+    st.sampled_from([1.0, 2.0**-30, 2.0**10]),
+)
+def test_chunks_give_the_path_of_each_span_alone(
+    seed: int, lengths: list[int], n_entries: int, penalty: float, scale: float
+) -> None:
+    """Costs are few different numbers: ties occur, and no total is rounded."""
+    rng = np.random.default_rng(seed)
+    edges = np.cumsum([0, *(length + 3 for length in lengths)])  # windows between spans belong to none
+    spans = [(int(start), int(start) + length) for start, length in zip(edges, lengths, strict=False)]
+    costs, penalty = scale * rng.integers(0, 64, (int(edges[-1]), n_entries)) / 64, scale * penalty
+    expected = [smooth(costs[start:stop], penalty) for start, stop in spans]
+    npt.assert_array_equal(smooth_spans(costs, spans, penalty), np.concatenate(expected))
+
+
+def test_chunks_give_the_path_of_a_slow_twin_in_several_groups_of_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_CHUNKS_AT_ONCE", 3)
+    costs = np.random.default_rng(1).random((700, 3))
+    for penalty in (0.5, 12.0):  # at 12, a path hardly ever forgets where it began
+        expected = [naive.viterbi(costs[start:stop], penalty) for start, stop in ((0, 250), (250, 690))]
+        npt.assert_array_equal(smooth_spans(costs, [(0, 250), (250, 690)], penalty), np.concatenate(expected))

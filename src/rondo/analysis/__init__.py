@@ -1,1 +1,1 @@
-"""Statistics of a result: usage, sequence, shape, composition."""
+"""Statistics of a finished run: usage, transitions and groups, durations and cycles, what entries are made of."""

@@ -81,8 +81,7 @@ class TransitionDifference:
 
 def transitions_of(result: Result, groups: Mapping[str, str] | None = None) -> list[Transition]:
     """Every transition that occurs in a vocabulary, in every recording in which its first entry is followed at all."""
-    own = result.summary.own_vocabularies
-    return transitions_in(result.table, result.recordings, entry_names(result), groups, own_vocabularies=own)
+    return transitions_in(result.tables["segments"], result.recordings, entry_names(result), groups)
 
 
 def transition_table(result: Result, group_by: str | Mapping[str, str] | None, per: str) -> pd.DataFrame:
@@ -96,25 +95,22 @@ def transition_table(result: Result, group_by: str | Mapping[str, str] | None, p
 def transitions_in(
     table: pl.DataFrame,
     recordings: Sequence[RecordingSummary],
-    names: Mapping[tuple[str, str, int], str],
+    names: Mapping[tuple[str, int], str],
     groups: Mapping[str, str] | None = None,
-    *,
-    own_vocabularies: bool = False,
 ) -> list[Transition]:
     """The same of a table of segments of some recordings; `names` as `entry_names` gives them."""
     counts = transition_counts(table, recordings)
     followed: dict[tuple[str, str, int], int] = {}
-    known: dict[tuple[str, str, int], set[int]] = {}
+    known: dict[tuple[str, int], set[int]] = {}
     for (recording, level, id, next_id), n in counts.items():
         followed[recording, level, id] = followed.get((recording, level, id), 0) + n
-        known.setdefault((recording if own_vocabularies else "", level, id), set()).add(next_id)
+        known.setdefault((level, id), set()).add(next_id)
     rows = []
     places = {one.id: place for place, one in enumerate(recordings)}
     for (recording, level, id), total in sorted(followed.items(), key=lambda it: (places[it[0][0]], *it[0][1:])):
-        key = recording if own_vocabularies else ""
-        for next_id in sorted(known[key, level, id]):
+        for next_id in sorted(known[level, id]):
             n = counts.get((recording, level, id, next_id), 0)
-            called = (names.get((key, level, id), ""), names.get((key, level, next_id), ""))
+            called = (names.get((level, id), ""), names.get((level, next_id), ""))
             group = "" if groups is None else groups[recording]
             rows.append(Transition(recording, group, level, id, next_id, *called, n, total, n / total))
     return rows
@@ -222,7 +218,6 @@ class RegularReturns(NamedTuple):
 
     level: str
     id: int
-    vocabulary: str
     n_intervals: int
     median: float
     low: float  # 10 % of the intervals are shorter
@@ -237,23 +232,19 @@ class Unbroken(NamedTuple):
     lengths: Floats
 
 
-def cycles_in(
-    table: pl.DataFrame, recordings: Sequence[RecordingSummary], *, own_vocabularies: bool = False
-) -> list[RegularReturns]:
+def cycles_in(table: pl.DataFrame, recordings: Sequence[RecordingSummary]) -> list[RegularReturns]:
     """Every periodic entry of a table of segments, by level and id."""
     in_seconds = all(one.rate is not None for one in recordings)
     found, parts = [], table.sort("start_frame").partition_by("recording", "level", as_dict=True)
     for level in ("unit", "motif"):
         own_rows = {one.id: parts.get((one.id, level), table.clear()) for one in recordings}
         stretches = {one.id: _stretches(own_rows[one.id], one, in_seconds=in_seconds) for one in recordings}
-        for vocabulary in sorted(stretches) if own_vocabularies else [""]:
-            own = [it for id in sorted(stretches) if vocabulary in ("", id) for it in stretches[id]]
-            ids = sorted({int(id) for it in own for id in it.ids if id >= 0})
-            for id in ids:
-                intervals = periodic(own, id)
-                if intervals is not None:
-                    low, median, high = np.quantile(intervals, [0.1, 0.5, 0.9]).tolist()
-                    found.append(RegularReturns(level, id, vocabulary, intervals.size, median, low, high, in_seconds))
+        own = [it for id in sorted(stretches) for it in stretches[id]]
+        for id in sorted({int(id) for it in own for id in it.ids if id >= 0}):
+            intervals = periodic(own, id)
+            if intervals is not None:
+                low, median, high = np.quantile(intervals, [0.1, 0.5, 0.9]).tolist()
+                found.append(RegularReturns(level, id, intervals.size, median, low, high, in_seconds))
     return found
 
 

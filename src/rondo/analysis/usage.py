@@ -26,10 +26,8 @@ from rondo.wording import quoted
 
 if TYPE_CHECKING:
     import pandas as pd
-    import polars as pl
 
     from rondo.result import Result
-    from rondo.run.summary import RunSummary
 
 
 # ----------------------------------------------------------------
@@ -223,17 +221,19 @@ def usage_of(result: Result, groups: Mapping[str, str] | None = None) -> list[Us
     import polars as pl
 
     summary = result.summary
-    segments = result.table.filter(pl.col("id") != OTHER).with_columns(
-        frames=pl.col("end_frame") - pl.col("start_frame")
+    segments = (
+        result.tables["segments"]
+        .filter(pl.col("id") != OTHER)
+        .with_columns(frames=pl.col("end_frame") - pl.col("start_frame"))
     )
     names = entry_names(result)
     counted = segments.group_by("recording", "level", "id").agg(pl.len().alias("n"), pl.col("frames").sum())
     cells = {(row[0], row[1], row[2]): (int(row[3]), int(row[4])) for row in counted.iter_rows()}
     rows = []
-    entries = _vocabularies(summary, segments)
+    entries = list(segments.select("level", "id").unique().sort("level", "id").iter_rows())
     for recording in summary.recordings:
         hours = None if recording.rate is None else recording.n_frames / recording.rate / 3600
-        for level, id in entries[recording.id if summary.own_vocabularies else ""]:
+        for level, id in entries:
             n, frames = cells.get((recording.id, level, id), (0, 0))
             mean = frames / n if n else None
             rows.append(
@@ -242,7 +242,7 @@ def usage_of(result: Result, groups: Mapping[str, str] | None = None) -> list[Us
                     "" if groups is None else groups[recording.id],
                     level,
                     id,
-                    names.get((recording.id, level, id)) or names.get(("", level, id), ""),
+                    names.get((level, id), ""),
                     n,
                     frames / recording.n_frames,
                     None if hours is None else n / hours,
@@ -259,20 +259,9 @@ def usage_table(result: Result, group_by: str | Mapping[str, str] | None, per: s
     return row_table(Usage, rows) if per == "recording" else row_table(GroupUsage, group_usage(rows))
 
 
-def entry_names(result: Result) -> dict[tuple[str, str, int], str]:
-    """What people call entries, by recording ("" where all share a vocabulary), level and id."""
-    return {(entry.recording, level, entry.id): entry.name for level, entry in result.entries}
-
-
-def _vocabularies(summary: RunSummary, segments: pl.DataFrame) -> dict[str, list[tuple[str, int]]]:
-    """The entries that could occur in a recording: by its id where it has a vocabulary of its own, else under ""."""
-    found: dict[str, list[tuple[str, int]]] = {key: [] for key in summary.vocabularies()}
-    every = segments.select("recording", "level", "id").unique().sort("level", "id").iter_rows()
-    for recording, level, id in every:
-        own = found[recording if summary.own_vocabularies else ""]
-        if not own or own[-1] != (level, id):
-            own.append((level, int(id)))
-    return found
+def entry_names(result: Result) -> dict[tuple[str, int], str]:
+    """What people call entries, by level and id."""
+    return {(level, entry.id): entry.name for level, entry in result.entries}
 
 
 # ---------------------------------------------------------------- groups
@@ -280,14 +269,6 @@ def _vocabularies(summary: RunSummary, segments: pl.DataFrame) -> dict[str, list
 
 def groups_of_run(result: Result, by: str | Mapping[str, str] | None = None) -> dict[str, str] | None:
     """The group of each recording by `by` (`rondo.data.groups`), else those that the run was made with, if any."""
-    if result.summary.own_vocabularies and len(result) > 1:
-        if by is None:
-            return None
-        where = "" if result.folder is None else f"{result.folder}: "
-        raise SettingError(
-            f"{where}every recording has a vocabulary of its own, so the same id means nothing in two of them and "
-            "groups cannot be compared; run `rondo discover` without --per-recording"
-        )
     if by is None:
         known = {recording.id: recording.group or recording.id for recording in result.recordings}
         return known if any(recording.group for recording in result.recordings) else None

@@ -123,17 +123,6 @@ def read_labels(path: str | Path, key: str | None = None) -> Classes:
     return read_annotation(path, key).classes
 
 
-def read_label_pairs(
-    truth_path: str | Path,
-    labels_path: str | Path,
-    key: str | None = None,
-    clock_of: Callable[[Path], FrameClock | None] = lambda _: None,
-) -> dict[str, tuple[Classes, Classes]]:
-    """Classes and labels of each recording as numbers alone: see `read_annotated`."""
-    pairs = read_annotated(truth_path, labels_path, key, clock_of)
-    return {name: (annotation.classes, labels) for name, (annotation, labels) in pairs.items()}
-
-
 def read_annotated(
     truth_path: str | Path,
     labels_path: str | Path,

@@ -32,12 +32,9 @@ MethodName = Annotated[
         autocompletion=options.completing_methods,
     ),
 ]
-PerRecording = Annotated[
-    bool, typer.Option("--per-recording", metavar="", help="A vocabulary for each recording, as in the paper.")
-]
 States = Annotated[
     int | None,
-    typer.Option("--states", metavar="N", help="Number of states, for ticc, hmm and kmeans; of pieces, for clock."),
+    typer.Option("--states", metavar="N", help="Number of states, for ticc and kmeans; of pieces, for clock."),
 ]
 
 
@@ -48,7 +45,6 @@ def discover(
     window: options.Window = None,
     step: options.Step = None,
     motif_window: options.MotifWindow = None,
-    per_recording: PerRecording = False,
     states: States = None,
     encoder: options.EncoderName = None,
     rate: options.Rate = None,
@@ -66,7 +62,6 @@ def discover(
     engine: options.EngineName = None,
     workers: options.Workers = None,
     ray_address: options.RayAddress = None,
-    dry_run: options.DryRun = False,
     json: options.Json = False,
 ) -> None:
     """Find units and motifs in recordings and write a run folder: labels, segments, model and report.
@@ -80,11 +75,11 @@ def discover(
     """
     chosen = find_method(method)
     own = options.overrides(set_)
-    given = Options(window, step, states, encoder, preset, device, per_recording, own, config, motif_window, group_by)
+    given = Options(window, step, states, encoder, preset, device, own, config, motif_window, group_by)
     settings = chosen.configure(given)
     from rondo.discovery import checked_seed, why_in_memory
     from rondo.many.unfinished import check_place
-    from rondo.many.way import Asked, expected_in_words, goes_file_by_file, many_files, why_not_split
+    from rondo.many.way import Asked, goes_file_by_file, many_files, why_not_split
     from rondo.store.folder import check_free
 
     chosen_seed = checked_seed(seed)
@@ -92,11 +87,8 @@ def discover(
     asked = Asked(engine, workers, ray_address, group_by)
     reading = options.reading(rate, key, label_column, keep_column, split_by, session)
     many = many_files(paths, asked, reading)
-    why_not = why_in_memory(method, per_recording) or why_not_split(split_by)
+    why_not = why_in_memory(method) or why_not_split(split_by)
     file_by_file = goes_file_by_file(many, asked, why_not)
-    if dry_run:
-        print("\n".join(expected_in_words(many, file_by_file, learns=True)))
-        return
     if file_by_file:
         from rondo.discovery import discover_file_by_file
 

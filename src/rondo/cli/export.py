@@ -48,7 +48,7 @@ def export(
     ] = None,
     json: options.Json = False,
 ) -> None:
-    """Write the segments of a run for ELAN, Audacity, Label Studio, BORIS, or as a table.
+    """Write the segments of a run for ELAN, Audacity, Label Studio, or as a table.
 
     Times are seconds since the first frame; csv and parquet keep the recording's own clock, Label Studio gets frames.
 

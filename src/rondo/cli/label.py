@@ -11,7 +11,6 @@ import typer
 from rondo.cli import options
 from rondo.cli.discover import announce, read_all
 from rondo.cli.progress import progress
-from rondo.cli.terminal import print
 from rondo.errors import SettingError
 
 if TYPE_CHECKING:
@@ -58,7 +57,6 @@ def label(
     engine: options.EngineName = None,
     workers: options.Workers = None,
     ray_address: options.RayAddress = None,
-    dry_run: options.DryRun = False,
     json: options.Json = False,
 ) -> None:
     """Label recordings with a fitted model; its vocabulary stays as it is.
@@ -77,7 +75,7 @@ def label(
     from rondo.discovery import channels_of, follows_stream, why_labelled_at_once
     from rondo.edit import model_folder
     from rondo.many.unfinished import check_place
-    from rondo.many.way import Asked, expected_in_words, goes_file_by_file, many_files, why_not_split
+    from rondo.many.way import Asked, goes_file_by_file, many_files, why_not_split
     from rondo.methods import load_model, method_of, refuse_idle
     from rondo.store.folder import check_free
 
@@ -99,9 +97,6 @@ def label(
     many = many_files(paths, asked, reading)
     why = why_labelled_at_once(fitted, adapt=adapt, refit_motifs=refit_motifs, with_stream=with_stream)
     file_by_file = goes_file_by_file(many, asked, why or why_not_split(split_by))
-    if dry_run:
-        print("\n".join(expected_in_words(many, file_by_file, learns=False)))
-        return
     if file_by_file:
         from rondo.many.driver import label_many
 
@@ -128,8 +123,9 @@ def _labelled_at_once(
 
 def _loaded(folder: Path, stream: Path | None, chosen: dict[str, Any]) -> Rondo:
     """The model, with what a stream has learned since if one is named, and the settings that were given."""
+    from rondo.model.folder import config_of
     from rondo.model.method import grown_model
 
     fitted = grown_model(folder, stream)
-    fitted.set_params(**{name: value for name, value in chosen.items() if value is not None}).resolved_config()
+    config_of(fitted.set_params(**{name: value for name, value in chosen.items() if value is not None}))  # refuses
     return fitted

@@ -21,10 +21,6 @@ EditedStream = Annotated[
     Path | None,
     typer.Option("--stream", metavar="DIR", help="The --out of a stream: what it has learned since can be named too."),
 ]
-EditedRecording = Annotated[
-    str | None,
-    typer.Option("--recording", metavar="ID", help="Where every recording of a run has a vocabulary of its own."),
-]
 
 
 def completing(*values: str) -> Callable[[str], list[str]]:
@@ -115,9 +111,6 @@ Workers = Annotated[
 ]
 RayAddress = Annotated[
     str | None, typer.Option("--ray-address", metavar="ADDRESS", help="A Ray cluster that runs, for --engine ray.")
-]
-DryRun = Annotated[
-    bool, typer.Option("--dry-run", metavar="", help="Say what would be read, and what it would take; write nothing.")
 ]
 EncoderName = Annotated[
     str | None,

@@ -128,7 +128,6 @@ class PreprocessConfig(StageSettings):
         "recording", "paper: app. baselines standardise within each recording"
     )
     pca_components: int = setting(0, "ours: 0 = off; paper: Table preproc uses PCA for high-dimensional sets", ge=0)
-    missing: Literal["interpolate", "refuse"] = setting("interpolate", "ours: the paper does not say")
     max_gap: Duration = setting(
         "auto",
         "ours: 0.5 s, or 25 frames where the rate is unknown; longer gaps are boundaries no window crosses",
@@ -147,9 +146,7 @@ class MixtureConfig(StageSettings):
         "dp_gaussian",
         "ours: every setting of the paper's DeepDPM row belongs to this kind; deep_dpm is the literal one",
     )
-    covariance: Literal["full", "diagonal", "spherical"] = setting(
-        "full", "ours: recurrence study, on the slow projection"
-    )
+    covariance: Literal["full", "diagonal"] = setting("full", "ours: recurrence study, on the slow projection")
     latent_dim: int = setting(0, "ours: 0 = no autoencoder in front; paper: Table DeepDPM has 32", ge=0)
     autoencoder_epochs: int = setting(10, "paper: Table DeepDPM", ge=1)
     autoencoder_least_steps: int = setting(
@@ -178,9 +175,6 @@ class SlowUnitsConfig(StageSettings):
         1.0,
         "ours: a unit that usually lasts less than this many window lengths is a passage between units",
         ge=0,
-    )
-    window_weight: Literal["overlap", "one"] = setting(
-        "overlap", "ours: a window counts as step/length observations, the frames it adds (docs/results/units.md)"
     )
     mixture: MixtureConfig = MixtureConfig()
     transition_scale: Literal["auto"] | Annotated[float, Field(ge=0)] = setting(
@@ -405,7 +399,7 @@ class _Presets(Mapping[str, RondoConfig]):
 PRESETS: Mapping[str, RondoConfig] = _Presets()
 """`default` is what we recommend. `paper` is what was published, with DeepDPM. `paper-variational` has a variational
 Dirichlet-process mixture instead, to which the component cap and the least weight of the paper's table apply; `paper`
-is nearer to the published rows (docs/results/readings.md). Windows are automatic in all: the paper's are per data
+is nearer to the published rows (docs/results/ablation.md). Windows are automatic in all: the paper's are per data
 set (`rondo bench show data_sets`)."""
 
 

@@ -101,7 +101,10 @@ class Reader(Protocol):
 
 
 def encoded(encoder: FittedEncoder, window: NDArray[np.float32]) -> Representations:
-    """One window (n_channels, length) as (1, n_dims). One at a time, always: a batch would add up in another order."""
+    """One window (n_channels, length) as (1, n_dims).
+
+    One at a time, because a batch may round differently: what a stream decides must not depend on how rows arrive.
+    """
     length = window.shape[1]
     grid = WindowGrid(length, length, length, ((0, length),))
     return encoder.encode(Windows(np.ascontiguousarray(window.T), grid))

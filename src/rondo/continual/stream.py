@@ -12,8 +12,9 @@ nothing waits, nothing is learned.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -30,7 +31,7 @@ from rondo.data.labels import OTHER
 from rondo.data.preparation import Placed, Preparation, Prepared
 from rondo.data.recording import Values
 from rondo.data.scaling import Preprocessor
-from rondo.data.windows import Windower
+from rondo.data.windows import StreamWindow, Windower
 from rondo.errors import ModelError
 from rondo.motifs.base import MotifTimeline
 from rondo.paper.continual import PublishedReader
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
     from rondo.editing.edits import Edits
     from rondo.motifs.base import MotifTimeline
     from rondo.units.viterbi import Timeline
+
+_WINDOWS_AT_ONCE = 256  # encoded together; what comes out does not depend on it
 
 
 class StreamReport(NamedTuple):
@@ -173,10 +176,18 @@ class Stream:
         if self._seen is not None:
             self._seen(prepared.first_frame, prepared.values)
         seen = self.preprocessor.seen_by_model(prepared.values)
-        for window, start_frame in self.windower.push(seen, prepared.first_frame, begins=prepared.begins):
-            self._tell(report, start_frame + self.reader.length_frames)
-            self._add(report, self.reader.push(window, start_frame))
+        windows = self.windower.push(seen, prepared.first_frame, begins=prepared.begins)
+        while batch := list(islice(windows, _WINDOWS_AT_ONCE)):
+            for window, due in zip(batch, self._read(batch), strict=True):
+                self._tell(report, window.start_frame + self.reader.length_frames)
+                self._add(report, due)
         self._next_frame = prepared.first_frame + len(prepared.values)
+
+    def _read(self, windows: Sequence[StreamWindow]) -> Iterable[Due]:
+        """What becomes due with each of these windows."""
+        if isinstance(self.reader, Updater):
+            return self.reader.push_all(windows)
+        return (self.reader.push(*window) for window in windows)
 
     def _tell(self, report: StreamReport, before_frame: int | None = None) -> None:
         for kind, frame, time_s, evidence in self.preparation.take_events(before_frame):

@@ -21,7 +21,7 @@ Feeding changes nothing but the state; what comes out depends on the windows alo
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -35,8 +35,10 @@ from rondo.continual.novelty import MicroCluster, NoveltyBuffer, PointSets, Scal
 from rondo.continual.phrases import Change, Motif, MotifReader
 from rondo.continual.reading import Decision, Due, encoded, straddling_windows
 from rondo.data.labels import OTHER
+from rondo.data.windows import StreamWindow
+from rondo.encoders.summary_stats import FittedSummaryStats
 from rondo.units.boundaries import Cuts
-from rondo.units.viterbi import Viterbi
+from rondo.units.viterbi import Viterbi, centre_distances
 
 if TYPE_CHECKING:
     from rondo.encoders.base import FittedEncoder
@@ -71,7 +73,14 @@ class ModelExcess:
 
     def of(self, representations: NDArray[np.floating]) -> Floats:
         """How much more each unit costs than the cheapest, (n_windows, n_units); 0 for that one."""
-        costs = self._model.costs(representations)
+        return self._over_the_cheapest(self._model.costs(representations))
+
+    def of_each(self, representations: NDArray[np.floating]) -> Floats:
+        """The same, each row exactly as `of` has it for one window: a product of many rows rounds differently."""
+        latents = [self._model.projection.apply(row[None]) for row in representations]
+        return self._over_the_cheapest(centre_distances(np.concatenate(latents), self._model.vocabulary.centres))
+
+    def _over_the_cheapest(self, costs: Floats) -> Floats:
         least = np.full((self._n_units, len(costs)), np.inf)
         np.minimum.at(least, self._column, costs.T)  # a merged unit costs what the nearest of its entries does
         return np.asarray(self._scale * (least - least.min(axis=0)).T)
@@ -300,8 +309,23 @@ class Updater:
         point = np.asarray(encoded(self.encoder, window)[0], np.float64)
         return self.push_point(point, start_frame, self.cuts.blocks(window))
 
-    def push_point(self, point: Floats, start_frame: int, blocks: Floats) -> Due:
-        """The same for a window that is encoded already; without `blocks` (0, 0) boundaries lie between windows."""
+    def push_all(self, windows: Sequence[StreamWindow]) -> Iterator[Due]:
+        """What `push` gives for each of these windows in turn; all of them are encoded at once where that is exact."""
+        encoder = self.encoder
+        if not (isinstance(encoder, FittedSummaryStats) and encoder.encodes_batches_exactly):
+            yield from (self.push(*window) for window in windows)
+            return
+        values = np.stack([window.values for window in windows])
+        points = encoder.encode_batch(values).astype(np.float64)
+        blocks, excess = self.cuts.blocks(values), self.excess.of_each(points)
+        for i, window in enumerate(windows):
+            yield self.push_point(points[i], window.start_frame, blocks[i], excess[i : i + 1])
+
+    def push_point(self, point: Floats, start_frame: int, blocks: Floats, excess: Floats | None = None) -> Due:
+        """The same for a window that is encoded already; without `blocks` (0, 0) boundaries lie between windows.
+
+        `excess` (1, n_fitted) is what the unit model says against each of its units, if that is known already.
+        """
         number = self.counters.windows
         distances = self.units.distances(point)
         q = distances / self.reaches()
@@ -310,14 +334,14 @@ class Updater:
         self.counters = self.counters._replace(windows=number + 1, accepted=self.counters.accepted + accepted)
         self.open.append(_Open(Opened(number, start_frame, blocks, self.at_start), point, q))
         self.at_start = False
-        due = self.viterbi.push(self.path_costs(point[None], q[None]))
+        due = self.viterbi.push(self.path_costs(point[None], q[None], excess))
         decisions, events = self._decide(int(due[0]), start_frame) if due.size else ([], [])
         return decisions, events + self._novelty(number, point, is_explained, start_frame)
 
-    def path_costs(self, points: Floats, q: Floats) -> Floats:
+    def path_costs(self, points: Floats, q: Floats, excess: Floats | None = None) -> Floats:
         """What windows cost as OTHER, the first column, and as each unit there is, (n_windows, 1 + n_units)."""
         costs = np.column_stack([np.ones(len(q)), q])
-        costs[:, 1 : 1 + self.n_fitted] += self.excess.of(points)
+        costs[:, 1 : 1 + self.n_fitted] += self.excess.of(points) if excess is None else excess
         return costs
 
     def boundary(self, frame: int) -> Due:

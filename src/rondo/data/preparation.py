@@ -60,7 +60,6 @@ class RowPlan:
     max_gap: int  # frames
     spacing: tuple[int, ...]  # frames from one value of each channel to the next where it is a slow sensor, else 0
     rows_are_frames: bool | None = None  # None: the rows to come will show
-    missing: str = "interpolate"
     relations: ChannelRelations | None = None  # by which dropouts of channels are filled; None: they are boundaries
     channels: tuple[str, ...] = ()  # names, to tell
 
@@ -76,7 +75,7 @@ class RowPlan:
         if not rows_are_frames:
             _refuse_sparse(recording, clock, begins)
         relations = ChannelRelations.of(values) if config.dropouts == "fill" and is_holed.any() else None
-        return cls(recording.rate, max_gap, tuple(spacing), rows_are_frames, config.missing, relations)
+        return cls(recording.rate, max_gap, tuple(spacing), rows_are_frames, relations)
 
 
 def jumps(clock: Floats, max_gap: int) -> Flags:
@@ -302,17 +301,9 @@ class Preparation:
             )
         if all(np.isfinite(rows[start : start + BLOCK]).all() for start in range(0, rows.shape[0], BLOCK)):
             return rows, times, True
-        self._refuse_missing()
         if any(np.isinf(rows[start : start + BLOCK]).any() for start in range(0, rows.shape[0], BLOCK)):
             rows = np.where(np.isinf(rows), np.float32(np.nan), rows)
         return rows, times, False
-
-    def _refuse_missing(self) -> None:
-        if self.plan.missing == "refuse":
-            raise RecordingError(
-                f"stream: missing values after row {self._n_rows} and preprocess.missing = 'refuse'; "
-                "repair the source or fit the model with preprocess.missing = 'interpolate'"
-            )
 
     @property
     def _has_clock(self) -> bool:

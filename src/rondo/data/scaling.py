@@ -38,7 +38,7 @@ from rondo.wording import counted, noun
 #
 # Why a quarter: on ActRecTut and planted recordings, predicting channels was better on average than leaving them out
 # while they were silent for at most a fifth of the rows, level at 30 % and worse from 40 % on. Other sets are in
-# docs/results/dropouts.md.
+# docs/results/units.md.
 
 LARGEST_SHARE = 1 / 4  # ours: of rows
 
@@ -148,8 +148,7 @@ class Preprocessor:
     def row_plan(self, rate: float | None) -> RowPlan:
         """Of a stream, which nobody can look at as a whole: slow sensors are those of the recordings fitted on."""
         spacing = self.spacing or (0,) * len(self.channels)
-        more = (self.config.missing, self.relations, self.channels)
-        return RowPlan(rate, max_gap_frames(rate, self.config), spacing, None, *more)
+        return RowPlan(rate, max_gap_frames(rate, self.config), spacing, None, self.relations, self.channels)
 
     def seen_by_model(self, values: Values) -> Values:
         """Frames of a stream, scaled by the statistics of the model and projected; an array of its own."""

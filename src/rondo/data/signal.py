@@ -282,19 +282,12 @@ def _filled_note(plan: RowPlan, channels: Sequence[str], n_filled: Ints, n_rows:
 def _refuse_unrepairable(
     n_missing: Ints, recording: Recording, channels: Sequence[str], config: PreprocessConfig
 ) -> None:
-    incomplete = [channels[c] for c in np.flatnonzero(n_missing).tolist()]
     silent = [channels[c] for c in np.flatnonzero(n_missing == recording.n_frames).tolist()]
-    is_filled = config.dropouts == "fill" and config.missing != "refuse" and len(silent) < len(channels)
+    is_filled = config.dropouts == "fill" and len(silent) < len(channels)
     if silent and not is_filled:
         raise RecordingError(
             f"recording '{recording.id}': no values at all in {noun(len(silent), 'channel')} {shortened(silent)}; "
             f"leave {noun(len(silent), 'it', 'them')} out (preprocess.channels)"
-        )
-    if incomplete and config.missing == "refuse":
-        raise RecordingError(
-            f"recording '{recording.id}': missing values in {noun(len(incomplete), 'channel')} "
-            f"{shortened(incomplete)} and preprocess.missing = 'refuse'; "
-            "repair the file or set preprocess.missing = 'interpolate'"
         )
 
 

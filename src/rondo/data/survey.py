@@ -15,8 +15,7 @@ import numpy as np
 
 from rondo.config.settings import PreprocessConfig
 from rondo.data.known_channels import KnownValues
-from rondo.data.levels import part_deviations
-from rondo.data.moments import ChannelMoments, Matrix
+from rondo.data.moments import ChannelMoments
 from rondo.data.recording import Recording
 from rondo.data.relations import ChannelRelations
 from rondo.data.signal import Signal, fitting, plan_of, regularise, select
@@ -35,7 +34,6 @@ class Survey:
     spans: tuple[Span, ...]  # that windows may use
     spacing: tuple[int, ...]  # frames between two values of each slow sensor, 0 for others
     moments: ChannelMoments
-    deviations: Matrix  # of each channel in the parts of the recording; see `rondo.data.levels`
     known: KnownValues | None = None  # None in a survey that an earlier version has kept
     relations: ChannelRelations | None = None  # of its channels; None where dropouts are boundaries
     silent: tuple[int, ...] = ()  # channels without any value
@@ -55,26 +53,24 @@ class Survey:
     def as_json(self) -> dict[str, Any]:
         """Plain values that `from_json` reads back to the last digit."""
         relations = None if self.relations is None else self.relations.as_json()
-        arrays = {"moments": self.moments.as_json(), "deviations": self.deviations.tolist(), "relations": relations}
-        return vars(self) | arrays
+        return vars(self) | {"moments": self.moments.as_json(), "relations": relations}
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> Survey:
-        """What `as_json` gave."""
+        """What `as_json` gave; 0.2.0 kept `deviations` too."""
         spans, poor = (tuple((int(start), int(stop)) for start, stop in stored[name]) for name in ("spans", "poor"))
-        moments, deviations = ChannelMoments.from_json(stored["moments"]), stored["deviations"]
         more = {
             "spans": spans,
             "spacing": tuple(stored["spacing"]),
-            "moments": moments,
-            "deviations": np.array(deviations, float).reshape(len(deviations), moments.mean.size),
+            "moments": ChannelMoments.from_json(stored["moments"]),
             "known": None if stored.get("known") is None else KnownValues.from_json(stored["known"]),
             "relations": None if stored["relations"] is None else ChannelRelations.from_json(stored["relations"]),
             "silent": tuple(stored["silent"]),
             "n_filled": tuple(stored["n_filled"]),
             "poor": poor,
         }
-        return cls(**(stored | more))
+        kept = {name: value for name, value in stored.items() if name != "deviations"}
+        return cls(**(kept | more))
 
 
 class Surveyed(NamedTuple):
@@ -100,9 +96,8 @@ def survey_of(recording: Recording, channels: tuple[str, ...], config: Preproces
     if relations is None and config.dropouts == "fill":
         relations = ChannelRelations.of(select(own, channels))
     about = (signal.n_frames, signal.spans, plan.spacing)
-    apart = part_deviations(signal)
     gone = (signal.silent, signal.n_filled, signal.poor)
-    return Surveyed(Survey(recording.id, *size, *about, moments, apart, known, relations, *gone), signal)
+    return Surveyed(Survey(recording.id, *size, *about, moments, known, relations, *gone), signal)
 
 
 def without(spans: Sequence[Span], poor: Sequence[Span]) -> tuple[Span, ...]:

@@ -22,7 +22,7 @@ from rondo.data.recording import Recording
 from rondo.data.signal import FEWEST_FRAMES, MANY_CHANNELS, Signal, spectrum
 from rondo.data.windows import FEW_CHANNELS
 from rondo.errors import RecordingError, SettingError
-from rondo.wording import counted
+from rondo.wording import counted, duration_in_words
 
 # ----------------------------------------------------------------
 # A window for recordings whose owner gave none, where a method has one scale (`scales` has the two of the default).
@@ -188,24 +188,77 @@ def choose_scales(signals: Sequence[Sized], config: RondoConfig) -> WindowScales
     return WindowScales(unit, step, motif if given_motif else max(motif, 2 * unit))
 
 
-def why_scales(signals: Sequence[Sized], config: RondoConfig, scales: WindowScales) -> str:
-    """Where windows of units and of motifs come from, for people; of settings with two scales."""
-    if not isinstance(config.motifs, ComposedMotifsConfig):
-        raise ValueError("these settings have one scale")
+def why_windows(signals: Sequence[Sized], config: RondoConfig, scales: WindowScales) -> list[str]:
+    """The windows as options and in words, where they come from, and when to doubt them."""
+    unit, step, motif = scales
+    rate, period = signals[0].rate, typical_period(signals)
+    longest = max(signal.longest_span for signal in signals)
+    source = "suggested" if config.windows.length == "auto" else "as asked for"
+    if isinstance(config.motifs, ComposedMotifsConfig):
+        option, motif_words = f" --motif-window {motif}", f"motifs: {_in_words(motif, rate)}"
+        reason = _why_both(signals, config, scales, is_asked_for=config.motifs.window != "auto")
+    else:
+        option, motif_words, reason = "", "motifs are made of these", _why_one(signals, config, unit)
+    rule = (
+        "A window of units should hold one or two cycles of the fastest thing you care about: you know it, the curve "
+        "does not."
+    )
+    if unit < FEWEST_TELLING_FRAMES:
+        rule += f" With {longest:,} frames a window reflects signal level only: record longer."
+    if unit < period / 2 and motif < period:
+        rule += f" This one holds {unit / period:.1f} of a typical period; try --window {round(period)} beside it."
+    return [
+        f"{source}: --window {unit} --step {step}{option}",
+        f"units: {_in_words(unit, rate)}, {motif_words}",
+        reason,
+        rule,
+    ]
+
+
+def _in_words(frames: int, rate: float | None) -> str:
+    return f"{frames} frames" if rate is None else f"{frames / rate:.3g} s ({frames} frames)"
+
+
+def _period_in_words(signals: Sequence[Sized]) -> str:
+    rate, period = signals[0].rate, typical_period(signals)
+    return f"{period:.0f} frames" if rate is None else duration_in_words(period / rate)
+
+
+def _why_one(signals: Sequence[Sized], config: RondoConfig, unit: int) -> str:
+    """Where the window of a method with one scale comes from."""
+    rate, cycle = signals[0].rate, _period_in_words(signals)
+    longest = max(signal.longest_span for signal in signals)
+    if config.windows.length != "auto":
+        return f"The typical period of the signal is {cycle}."
+    if unit == longest // 20:
+        return (
+            f"A twentieth of the longest unbroken stretch ({longest:,} frames): longer, and too few windows are left."
+        )
+    if rate is not None and unit == round(1.5 * rate):
+        return f"1.5 s did best over our development sets, from a flat optimum; the signal's typical period is {cycle}."
+    n_periods = typical_periods(signals)
+    counted, each = ("The typical period", "") if n_periods == 1 else (f"{n_periods} typical periods", " each")
+    end = "; with --rate HZ it would be 1.5 s." if rate is None else ": 1.5 s would be only a handful of frames."
+    return f"{counted} of the signal, {cycle}{each}{end}"
+
+
+def _why_both(signals: Sequence[Sized], config: RondoConfig, scales: WindowScales, *, is_asked_for: bool) -> str:
+    """Where the windows of a method with two scales come from."""
     unit, _, motif = scales
     rate = signals[0].rate
-    if config.motifs.window != "auto":
+    if is_asked_for:
         of_motifs = "the window of motifs is as asked for"
     elif motif == 2 * unit:
         of_motifs = "the window of motifs is two windows of units, the least"
     elif typical_periods(signals) > 1:
         of_motifs = "the window of motifs is four times as long"
-    elif rate is not None and _has_usable_rate(rate):
+    elif _has_usable_rate(rate):
         of_motifs = f"the window of motifs is a fortieth of the recording, from {_SECONDS[0]:g} to {_SECONDS[1]:g} s"
     else:
         with_rate = "" if rate is not None else f" (with --rate HZ: from {_SECONDS[0]:g} to {_SECONDS[1]:g} s)"
         of_motifs = f"the window of motifs is a fortieth of the recording, from one to four typical periods{with_rate}"
-    return f"{_why_unit_window(signals, config, scales)}; {of_motifs}."
+    cycle = _period_in_words(signals)
+    return f"{_why_unit_window(signals, config, scales)}; {of_motifs}. The typical period of the signal is {cycle}."
 
 
 def _why_unit_window(signals: Sequence[Sized], config: RondoConfig, scales: WindowScales) -> str:

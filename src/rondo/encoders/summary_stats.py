@@ -15,11 +15,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.arrays import Tensors
+from rondo.arrays import Tensors, leading_eigenvectors
 from rondo.config.ways import EncoderSettings, setting
 from rondo.data.windows import FEW_CHANNELS, Windows
 from rondo.encoders.base import Curves, DeclaredEncoder, EncoderCost, FittedEncoder, Representations
@@ -29,7 +30,11 @@ from rondo.wording import Progress, silent
 
 _MOST_CORRELATED = 32  # channels beyond this are reduced by PCA first: pairs grow with the square
 _FEWEST_KERNELS = 3  # lengths of a kernel in a window: a shorter one holds too few responses to tell shapes apart
+_FRAMES_AT_ONCE = 4096  # multiplied with each other
 _LEAST_VARIATION = 1e-6  # of a statistic, relative to its size; float32 cannot tell less from a constant
+
+_ENCODED: WeakKeyDictionary[Windows, tuple[FittedSummaryStats, Representations]] = WeakKeyDictionary()
+"""What the fitted windows are encoded as, kept while they live: units, motifs and labels all ask for it."""
 
 
 class SummaryStatsConfig(EncoderSettings):
@@ -54,7 +59,14 @@ class SummaryStats:
 
     def fit(self, windows: Sequence[Windows], progress: Progress = silent) -> FittedSummaryStats:
         """Learn the centre and spread of each statistic over all windows."""
-        return self._fit(windows)[0]
+        fitted, blocks = self._fit(windows)
+        at = 0
+        for filled in (w for w in windows if len(w)):
+            encoded = fitted._standardised([block[at : at + len(filled)] for block in blocks])
+            encoded.setflags(write=False)
+            _ENCODED[filled] = fitted, encoded
+            at += len(filled)
+        return fitted
 
     def fit_encode(self, windows: Sequence[Windows]) -> Representations:
         """The representations of all windows by the encoder that is fitted to them, in one pass over the data."""
@@ -134,10 +146,25 @@ class FittedSummaryStats:
         return {}  # nothing is trained
 
     def encode(self, windows: Windows) -> Representations:
-        """Representations (n_windows, n_dims); a statistic that did not vary when fitted stays 0."""
+        """Representations (n_windows, n_dims); a statistic that did not vary when fitted stays 0.
+
+        Those of the fitted windows are computed once and shared, and so are read-only.
+        """
         if not len(windows):
             return np.zeros((0, self.centre.size), dtype=np.float32)
+        encoder, encoded = _ENCODED.get(windows, (None, None))
+        if encoder is self and encoded is not None:
+            return encoded
         return self._standardised(self.encoder._blocks(windows, self.axes, self.shapes))
+
+    @property
+    def encodes_batches_exactly(self) -> bool:
+        """Whether `encode_batch` gives each window the exact values that `encode` gives it alone."""
+        return self.shapes is None
+
+    def encode_batch(self, batch: NDArray[np.float32]) -> Representations:
+        """Representations of the contents of windows (n_windows, n_channels, length), without shapes."""
+        return self._standardised(self.encoder._batch_blocks(batch, self.axes))
 
     def _standardised(self, blocks: Sequence[NDArray[np.float32]]) -> Representations:
         factor = np.divide(1.0, self.spread, out=np.zeros_like(self.spread), where=self.spread > 0)
@@ -186,16 +213,36 @@ def _n_statistics(axes: NDArray[np.float64]) -> int:
     return 3 * n_channels + n_correlated * (n_correlated - 1) // 2
 
 
+def _scatter_within(windows: Windows) -> NDArray[np.float64]:
+    """Products of the channels around the mean of each window, summed over windows, (n_channels, n_channels).
+
+    Windows overlap, so each frame counts as often as windows hold it, and then n_frames mean mean' is taken away for
+    each window. In float64: where a level is large, little of the difference is left.
+    """
+    length, starts = windows.grid.length_frames, windows.grid.starts
+    steps = np.zeros(len(windows.values) + 1)
+    np.add.at(steps, starts, 1.0)
+    np.add.at(steps, starts + length, -1.0)
+    n_holding = np.cumsum(steps)[:-1]
+    held = np.flatnonzero(n_holding > 0)  # frames in no window may hold anything
+    scatter = np.zeros((windows.n_channels, windows.n_channels))
+    for first in range(0, held.size, _FRAMES_AT_ONCE):
+        frames = held[first : first + _FRAMES_AT_ONCE]
+        weighted = windows.values[frames] * np.sqrt(n_holding[frames])[:, None]
+        scatter += weighted.T @ weighted
+    for batch in windows.batches():
+        sums = batch.sum(axis=2, dtype=np.float64)
+        scatter -= sums.T @ sums / length
+    return scatter
+
+
 def _channel_axes(windows: Sequence[Windows]) -> NDArray[np.float64]:
     """Principal axes of the channels where there are too many to correlate each pair; none otherwise."""
     n_channels = windows[0].n_channels
     if n_channels <= _MOST_CORRELATED:
         return np.zeros((0, n_channels))
-    scatter = np.zeros((n_channels, n_channels))
-    for batch in (batch for w in windows for batch in w.batches()):
-        centred = batch - batch.mean(axis=2, keepdims=True)  # what the correlations are made of
-        scatter += np.tensordot(centred, centred, axes=((0, 2), (0, 2)))
-    axes = np.linalg.eigh(scatter)[1][:, ::-1][:, :_MOST_CORRELATED].T
+    scatter = np.sum([_scatter_within(w) for w in windows], axis=0)
+    axes = leading_eigenvectors(scatter, _MOST_CORRELATED).T
     signs = np.sign(axes[np.arange(axes.shape[0]), np.abs(axes).argmax(axis=1)])
     return np.asarray(axes * signs[:, None])
 

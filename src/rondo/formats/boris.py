@@ -1,13 +1,8 @@
-"""BORIS: the project (.boris, JSON), read and written, and the two tables of events that it exports as .csv or .tsv.
+"""BORIS: the project (.boris, JSON), and the two tables of events that it exports as .csv or .tsv; all are only read.
 
 State events come in pairs: the same behaviour, subject and modifiers begin and then end. What one subject does in one
 behavioural category is a track, called "subject/category" without the empty parts. BORIS adds the time offset of an
 observation to the times of its events: without it they count from the beginning of the media, as everywhere here.
-
-A project is what BORIS opens, and what it imports observations from (its other import is a spreadsheet in .xlsx or
-.ods; it reads no csv). Times have three decimals, which is all that BORIS keeps. A state begins and ends with an event
-of the same code, so a code has an even number of events. BORIS reads a project in the encoding of its machine, so the
-file is plain ASCII with escapes; and it refuses to save codes with a pipe, which parts modifiers.
 """
 
 from __future__ import annotations
@@ -17,23 +12,18 @@ import json
 import warnings
 from collections.abc import Iterable
 from itertools import islice
-from operator import itemgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from rondo.annotations.formats import AnnotationFormat, Export, ExportedLabel, ExportedRecording, millisecond_spans
+from rondo.annotations.formats import AnnotationFormat
 from rondo.annotations.tracks import NamedSpan, Track, left_out
 from rondo.errors import AnnotationError, RondoWarning
 from rondo.wording import counted
 
-PROJECT_FORMAT = "7.0"
 NO_SUBJECT = "No focal subject"
 OFFSET = "Time offset (s)"
 HEADER_WITHIN = 200
 """Lines that may describe the observation above the header: media files, variables."""
-
-
-# ---------------------------------------------------------------- reading
 
 
 class _Event(NamedTuple):
@@ -192,79 +182,11 @@ def _rows(path: Path, most: int | None = None) -> list[list[str]]:
         raise AnnotationError(f"'{path}': not a readable table in UTF-8 ({error})") from error
 
 
-# ---------------------------------------------------------------- writing
-
-
-def as_boris(export: Export) -> dict[str, bytes]:
-    """A project with an observation per recording; every label is a state event, every level a category."""
-    made_at = export.made_at.replace(tzinfo=None).isoformat()
-    behaviors = [_behavior(label) for level in export.levels for label in export.labels_of(level)]
-    project = {
-        "time_format": "hh:mm:ss",
-        "project_date": made_at,
-        "project_name": "Rondo",
-        "project_description": f"Segments found by {export.made_by}",
-        "project_format_version": PROJECT_FORMAT,
-        "subjects_conf": {},
-        "behaviors_conf": {str(number): behavior for number, behavior in enumerate(behaviors)},
-        "observations": {one.id: _observation(one, export.levels, made_at) for one in export.recordings},
-        "behavioral_categories": list(export.levels),
-        "behavioral_categories_config": {
-            str(number): {"name": level, "color": ""} for number, level in enumerate(export.levels)
-        },
-        "independent_variables": {},
-        "coding_map": {},
-        "behaviors_coding_map": [],
-        "converters": {},
-    }
-    return {"": json.dumps(project, indent=1, allow_nan=False).encode("ascii")}
-
-
-def _code(label: str) -> str:
-    return label.replace("|", "¦")
-
-
-def _behavior(label: ExportedLabel) -> dict[str, Any]:
-    return {
-        "type": "State event",
-        "key": "",
-        "code": _code(label.text),
-        "description": "",
-        "color": label.colour,
-        "category": label.level,
-        "modifiers": {},
-        "excluded": "",
-        "coding map": "",
-    }
-
-
-def _observation(recording: ExportedRecording, levels: tuple[str, ...], made_at: str) -> dict[str, Any]:
-    spans = [span for level in levels for span in millisecond_spans(recording, level, "BORIS")]
-    events = sorted(((time, label) for start, stop, label in spans for time in (start, stop)), key=itemgetter(0))
-    return {
-        "file": {},
-        "type": "LIVE",
-        "date": made_at,
-        "description": recording.source_name,
-        "time offset": 0.0,
-        "events": [[time / 1000, "", _code(label), "", ""] for time, label in events],
-        "observation time interval": [0, 0],
-        "independent_variables": {},
-        "visualize_spectrogram": False,
-        "visualize_waveform": False,
-        "close_behaviors_between_videos": False,
-        "scan_sampling_time": 0,
-        "start_from_current_time": False,
-    }
-
-
 FORMAT = AnnotationFormat(
     name="boris",
     program="BORIS",
     suffixes=(".boris", ".csv", ".tsv"),
     read=read_boris,
     recognises=lambda path: path.suffix.lower() != ".csv" or is_boris_table(path),
-    write=as_boris,
-    needs_seconds=True,
     order=5,
 )

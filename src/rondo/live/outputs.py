@@ -23,7 +23,7 @@ from rondo.continual.journal import AppendOnly, Event, append_events
 from rondo.data.labels import OTHER
 from rondo.editing.edits import Edits, write_edits
 from rondo.errors import OutputError
-from rondo.model.describe import stream_summary
+from rondo.model.describe import fitted_ids, stream_summary, words_of
 from rondo.report.contents import kept_wish
 from rondo.report.render import write_page
 from rondo.result import Result
@@ -191,7 +191,7 @@ class GrowingRun:
 
     def begin(self, model_folder: Path, edits: Edits, progress: Reached, *, shared: bool) -> None:
         """The model that the stream began with, and what there is to say before anything has come."""
-        copy_model(model_folder, self._out / "model", self._model.edits_.among(self._model.fitted_ids()), shared)
+        copy_model(model_folder, self._out / "model", self._model.edits_.among(fitted_ids(self._model)), shared)
         self._write(self._result(edits, progress))
         self._not_before = time.monotonic() + _SECONDS_BETWEEN
 
@@ -232,7 +232,7 @@ class GrowingRun:
 
     def _write(self, result: Result) -> None:
         store_overview(overview_path(self._out, self._id), result.overviews[self._id])
-        write_segments(self._out, result.table)
+        write_segments(self._out, result.tables["segments"])
         self.summary = result.summary
         write_summary(self._out, result.summary)
 
@@ -240,7 +240,7 @@ class GrowingRun:
         model = copy.copy(self._model)
         model.edits_ = edits
         base = stream_summary(model, self._id, self._source, *progress)
-        return stored_stream(self._out, base, model.words(), lambda about: self.overview.overview(about.n_frames))
+        return stored_stream(self._out, base, words_of(model), lambda about: self.overview.overview(about.n_frames))
 
 
 def copy_model(source: Path, target: Path, edits: Edits, shared: bool = False) -> None:

@@ -49,7 +49,8 @@ from rondo.many.tasks import (
 )
 from rondo.many.unfinished import RunRecord, close_run, is_whole, opened_run
 from rondo.memory import ExpectedSize, most_for_a_file, refuse_too_large, workers_that_fit
-from rondo.model.fit import FitPlan
+from rondo.model.fit import FitPlan, learn_into, planned
+from rondo.model.folder import config_of
 from rondo.model.rondo import Rondo
 from rondo.run.summary import FailedFile, RunSummary, read_summary
 from rondo.store.folder import LocalFolder, PartFolder, put_files, remove_under, seen_here
@@ -153,7 +154,7 @@ StepTask = TypeVar("StepTask", SurveyTask, SampleTask, LabelTask)
 
 def discover_files(many: ManyFiles, model: Rondo, out: str | Path, progress: Progress = silent) -> RunSummary:
     """Learn one vocabulary from all files, label each, and write the run folder; an unfinished one is gone on with."""
-    config = model.resolved_config()
+    config = config_of(model)
     with opened_run(out, many.record("discover", {"config": config.model_dump(mode="json")})) as folder:
         if is_whole(folder):
             return _tidied(folder)
@@ -164,7 +165,7 @@ def discover_files(many: ManyFiles, model: Rondo, out: str | Path, progress: Pro
         else:
             plan, by_id = run.plan(model, data_set, surveys), {file.id: file for file in many.files}
             sample = run.sample(plan, data_set, [by_id[survey.id] for survey in surveys])
-            model.learn_from(plan, sample, [many.group_of[signal.id] for signal in sample], progress)
+            learn_into(model, plan, sample, [many.group_of[signal.id] for signal in sample], progress)
             run.keep(model)
             del sample
         for under in (WHOLE, SAMPLES):
@@ -277,7 +278,7 @@ class _Run:
         def read(id: str) -> Recording:
             return by_id[id].read()
 
-        return model.plan(data_set.channels, surveys, read)
+        return planned(config_of(model), data_set.channels, surveys, read)
 
     def sample(self, plan: FitPlan, data_set: DataSet, files: Sequence[RecordingFile]) -> list[Signal]:
         """The stretches that are learned from, as the model sees them."""

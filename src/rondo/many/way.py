@@ -1,4 +1,4 @@
-"""Whether recordings are read all at once or one after the other, and what that will take."""
+"""Whether recordings are read all at once or one after the other."""
 
 from __future__ import annotations
 
@@ -9,23 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from rondo.data.groups import GroupBy
-from rondo.data.survey import MOST_VALUES
 from rondo.errors import RondoWarning, SettingError
 from rondo.files.inputs import are_several, recording_files
 from rondo.files.reading import Reading
 from rondo.many.driver import ENGINES, ManyFiles, Where, engine_of
-from rondo.many.pool import n_cores
-from rondo.memory import PROCESS_BYTES, free_bytes, in_gigabytes, is_much, needed, refuse_all_at_once
+from rondo.memory import is_much, refuse_all_at_once
 from rondo.run.findings import failed_sentence
 from rondo.run.summary import RunSummary
 from rondo.store.locations import is_url
-from rondo.wording import counted, estimate_in_words
-
-_FILE_S = 0.006  # of a file, whatever its size, on one core: opened, labelled, written
-_SURVEY_S_PER_VALUE = 2.0e-8
-_LABEL_S_PER_VALUE = 2.8e-7
-_FIT_BYTES_PER_VALUE = 36  # 18 of values, as many of windows (`rondo.cost`)
-_FIT_S, _FIT_S_PER_VALUE = 3.0, 2.0e-6  # of values that are learned from
 
 
 @dataclass(frozen=True)
@@ -95,24 +86,3 @@ def goes_file_by_file(many: ManyFiles, asked: Asked, why_not: str = "") -> bool:
         raise SettingError(f"--engine reads file by file, but {why_not}; leave it out")
     refuse_all_at_once(many.sizes, f"{why_not}: give fewer or shorter ones")
     return False
-
-
-def expected_in_words(many: ManyFiles, file_by_file: bool, *, learns: bool) -> list[str]:
-    """What a run will read and take, a line each; right within a factor of two or so."""
-    n_bytes, n_files = sum(size.n_bytes for size in many.sizes), len(many.files)
-    frames = [size.n_frames for size in many.sizes if size.n_frames is not None]
-    known = f"{sum(frames):,} frames" if len(frames) == n_files else f"{sum(frames):,} frames in {len(frames)} of them"
-    lines = [f"{counted(n_files, 'file')}, {in_gigabytes(n_bytes)} in memory, {known}"]
-    workers = (many.where.workers or n_cores()) if file_by_file and many.where.engine != "serial" else 1
-    values = n_bytes / 4
-    learned = min(values, MOST_VALUES) if learns else 0
-    seconds = (_FILE_S * n_files + (_SURVEY_S_PER_VALUE * learns + _LABEL_S_PER_VALUE) * values) / workers
-    seconds += _FIT_S + _FIT_S_PER_VALUE * learned
-    largest = max(map(needed, many.sizes))
-    memory = PROCESS_BYTES + (int(_FIT_BYTES_PER_VALUE * learned) if file_by_file else sum(map(needed, many.sizes)))
-    if file_by_file:
-        memory = max(memory, PROCESS_BYTES + workers * (PROCESS_BYTES + largest))
-    how = f"file by file, {counted(workers, 'file')} at a time" if file_by_file else "all in memory"
-    lines.append(f"{how}: about {estimate_in_words(seconds)} and {in_gigabytes(memory)} of memory")
-    free = free_bytes()
-    return lines if free is None else [*lines, f"{in_gigabytes(free)} of memory are free"]

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from rondo.arrays import generators
 from rondo.config.settings import RondoConfig, SlowUnitsConfig, network_in
-from rondo.data.levels import note_on_levels
 from rondo.data.recording import Recording
 from rondo.data.scaling import Preprocessor, UsedChannels
 from rondo.data.signal import Signal
@@ -18,11 +17,12 @@ from rondo.data.survey import Survey, fair_sample, most_frames, sizes_of, stretc
 from rondo.data.window_lengths import WindowScales, choose_scales
 from rondo.data.windows import Span
 from rondo.device import require_torch, resolve_device
+from rondo.editing.edits import Edits
 from rondo.encoders.base import build_encoder
 from rondo.errors import SettingError
 from rondo.evidence.tests import find_evidence, shown_after_test
 from rondo.evidence.verdicts import Evidence
-from rondo.model.folder import provenance_of
+from rondo.model.folder import config_of, provenance_of
 from rondo.model.label import windows_in
 from rondo.motifs.base import Motifs
 from rondo.motifs.discover import fit_motifs
@@ -32,7 +32,11 @@ from rondo.run.labelling import FitProfile
 from rondo.units.fit import fit_units
 from rondo.units.model import UnitModel
 from rondo.units.viterbi import Timeline
-from rondo.wording import Progress
+from rondo.wording import Progress, silent
+
+if TYPE_CHECKING:
+    from rondo.model.rondo import Rondo
+
 
 # ----------------------------------------------------------------
 # FitPlan: what is decided about a data set before anything is learned, from surveys of its recordings alone.
@@ -104,6 +108,29 @@ class Learned(NamedTuple):
     timelines: list[Timeline]
 
 
+def planned(
+    config: RondoConfig, channels: UsedChannels, surveys: Sequence[Survey], read: Callable[[str], Recording]
+) -> FitPlan:
+    """The plan of a fit to recordings that have been surveyed; `read` gives the recording of an id."""
+    return plan_fit(channels, surveys, config, read, generators(config.seed, STAGES)["sample"])
+
+
+def learn_into(
+    model: Rondo, plan: FitPlan, sample: Sequence[Signal], groups: Sequence[str], tell: Progress = silent
+) -> list[Timeline]:
+    """Everything that `fit` does after the survey of the recordings; the unit of every window of each signal."""
+    config = config_of(model)
+    learned = learn(config, plan, sample, groups, tell)
+    model.config_ = config.model_copy(update={"preprocess": plan.preprocessor.config})
+    model.preprocessor_ = plan.preprocessor
+    model.unit_model_, model.motif_model_, model.evidence_ = learned.units, learned.motifs, learned.evidence
+    model.window_length_frames_, model.step_frames_, model.motif_window_frames_ = plan.scales
+    model.rate_, model.provenance_ = plan.rate, learned.provenance
+    model.edits_ = Edits()  # the old ones were about other entries
+    vars(model).pop("stream_", None)
+    return learned.timelines
+
+
 def learn(
     config: RondoConfig, plan: FitPlan, sample: Sequence[Signal], groups: Sequence[str], tell: Progress
 ) -> Learned:
@@ -129,24 +156,17 @@ def learn(
     tell("done", 5, 5)
     known = iter(timelines)
     read = [next(known) if len(w) else units.timeline(w) for w in every]
-    provenance = _provenance(config, plan, groups, timelines)
+    provenance = _provenance(plan, timelines)
     if limits := training_notes(units, motifs, config):
         provenance |= {"training_notes": list(limits)}
     return Learned(units, motifs, evidence, provenance, read)
 
 
-def _provenance(
-    config: RondoConfig, plan: FitPlan, groups: Sequence[str], timelines: Sequence[Timeline]
-) -> dict[str, Any]:
+def _provenance(plan: FitPlan, timelines: Sequence[Timeline]) -> dict[str, Any]:
     fit_profile = FitProfile.of(np.concatenate([timeline.distances for timeline in timelines]))
     provenance = provenance_of(plan.surveys) | {"fit_profile": fit_profile.as_json()}
     if plan.n_learned_from < plan.n_sound:
         provenance |= {"sample": {"n_frames": plan.n_learned_from, "of": plan.n_sound}}
-    has_places = isinstance(config.units, SlowUnitsConfig) and config.units.places
-    has_own_places = has_places and len(set(groups)) == len(groups)
-    deviations = [survey.deviations for survey in plan.surveys]
-    if note := note_on_levels(deviations, config.preprocess, has_own_places=has_own_places):
-        provenance |= {"note_on_levels": note}
     return provenance
 
 

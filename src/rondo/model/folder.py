@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from rondo.arrays import Tensors, as_bits, from_bits, owned, owned_by
+from rondo.config.overrides import changes_from
 from rondo.config.settings import MotifFormerConfig, MotifsConfig, NoMotifsConfig, RondoConfig, network_in, resolve
 from rondo.continual.stream import Stream, rule_of
 from rondo.data.known_channels import KnownValues
@@ -36,6 +37,7 @@ from rondo.errors import InputError, MissingExtraError, ModelError
 from rondo.evidence.verdicts import Entries, Evidence
 from rondo.files.inputs import in_hertz
 from rondo.html_card import card
+from rondo.model.label import label_one
 from rondo.motifs.base import Motifs
 from rondo.motifs.composed import ComposedMotifs
 from rondo.motifs.model import MotifModel
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
 
 _PARTS = ("preprocess", "units", "motifs", "evidence", "stream")
 _LONGEST_WINDOW = 1_000_000  # frames; a model folder that asks for more is damaged, and would ask for all memory
+_REMOVED = {("preprocess", "missing"): "interpolate", ("units", "window_weight"): "overlap"}  # settings of 0.2.0
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "torch")
 
 
@@ -145,9 +148,24 @@ def load(kind: type[Rondo], folder: Path) -> Rondo:
     return model
 
 
+def from_config(kind: type[Rondo], config: RondoConfig) -> Rondo:
+    """A model with exactly this configuration, not fitted."""
+    settings = changes_from(resolve(), config)
+    settings = {name: value for name, value in settings.items() if name not in ("seed", "device")}
+    return kind(settings=settings or None, seed=config.seed, device=config.device)
+
+
+def config_of(model: Rondo) -> RondoConfig:
+    """Every setting: those of the preset, changed by the arguments of the model."""
+    given = {"encoder.name": model.encoder, "windows.length": model.window, "windows.step": model.step}
+    given["motifs.window"] = model.motif_window
+    overrides = dict(model.settings or {}) | {name: value for name, value in given.items() if value is not None}
+    return resolve(model.preset, overrides=overrides | {"seed": model.seed, "device": model.device})
+
+
 def _restored(kind: type[Rondo], stored: model_file.Artifact) -> Rondo:
-    model = kind.from_config(resolve(overrides=stored.config))
-    config = model.resolved_config()
+    model = from_config(kind, resolve(overrides=_without_removed(stored.config)))
+    config = config_of(model)
     require_torch(network_in(config))
     parts: dict[str, dict[str, NDArray[np.generic]]] = {name: {} for name in _PARTS}
     for name, tensor in stored.tensors.items():
@@ -175,10 +193,20 @@ def _restored(kind: type[Rondo], stored: model_file.Artifact) -> Rondo:
     followed = provenance.pop("stream", None)
     model.config_, model.provenance_, model.edits_ = config, provenance, Edits()
     probe = np.random.default_rng(0).normal(size=(model.window_length_frames_ + model.step_frames_, len(channels)))
-    model.label_one(Recording(probe, rate=model.rate_, channels=channels))  # shapes that do not fit fail here
+    label_one(model, Recording(probe, rate=model.rate_, channels=channels))  # shapes that do not fit fail here
     if followed is not None:
         model.stream_ = _stream(model, from_bits(parts["stream"], followed["tensors"]), followed["plain"])
     return model
+
+
+def _without_removed(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The stored settings without those that this version no longer has; a model that used one is refused."""
+    kept = {name: dict(value) if isinstance(value, Mapping) else value for name, value in config.items()}
+    for (section, name), default in _REMOVED.items():
+        settings = kept.get(section)
+        if isinstance(settings, dict) and settings.pop(name, default) != default:
+            raise ValueError(f"it was fitted with {section}.{name}, a setting that Rondo no longer has")
+    return kept
 
 
 def _preprocessor(tensors: Tensors, channels: tuple[str, ...], config: RondoConfig) -> Preprocessor:

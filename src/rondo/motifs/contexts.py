@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from rondo.arrays import Flags, Floats, Ints, owned, owned_by
 from rondo.config.settings import SlowUnitsConfig
 from rondo.config.ways import ENCODERS
+from rondo.data.agreement import agreement
 from rondo.data.labels import runs_of
 from rondo.data.windows import Span, WindowGrid, Windows
 from rondo.encoders.base import build_encoder
@@ -199,7 +200,7 @@ def typical_order(follows: Ints, first: Ints) -> tuple[int, ...]:
 
 def leading(follows: Ints, n_occurrences: int) -> Flags:
     """Where the unit of a row leads to that of a column; at most one in every row."""
-    from scipy.stats import binom  # slow to import, and only needed to tell what was found
+    from scipy.special import bdtrc  # P(X > k) of a binomial, without the slow import of scipy.stats
 
     n_after = follows.sum(axis=1, keepdims=True)
     often = (follows >= _FEWEST) & (2 * follows >= n_occurrences)
@@ -208,7 +209,7 @@ def leading(follows: Ints, n_occurrences: int) -> Flags:
     if not candidates.any():
         return np.asarray(candidates)
     chance = in_any_order(follows) / np.maximum(1, n_after)
-    p = binom.sf(follows - 1, n_after, np.minimum(1.0, chance))
+    p = np.where(follows > 0, bdtrc(np.maximum(follows - 1, 0), n_after, np.minimum(1.0, chance)), 1.0)
     return np.asarray(candidates & (p <= _SIGNIFICANT / np.count_nonzero(chance)))
 
 
@@ -399,32 +400,45 @@ def _guessed(
 
 
 def _settled(counts: Ints, codes: Ints, spans: Sequence[Span], window_weight: float) -> Path:
-    """The context of every window, numbered by first appearance, once reading with the mixes gives these mixes."""
+    """The context of every window, numbered by first appearance, once reading with the mixes gives these mixes.
+
+    Windows in one run of a unit cost the same, so a context changes only where a unit does: runs are read, not windows.
+    """
+    starts, lengths, run_spans = _unit_runs(codes, spans)
+    run_codes, n_units = codes[starts], counts.shape[1]
     path = np.zeros(0, np.int64)
     for _ in range(_MOST_ROUNDS):
         logs = log_shares(counts[counts.sum(axis=1) > 0], window_weight)
-        read = smooth_spans(_costs(codes, logs, window_weight), spans, CHANGE_NATS)
+        read = smooth_spans(_costs(run_codes, logs, window_weight) * lengths[:, None], run_spans, CHANGE_NATS)
         if np.array_equal(read, path):
             break
         path = read
-        counts = _counted(path, codes, counts.shape[1])
-    _, first, places = np.unique(path, return_index=True, return_inverse=True)
+        counts = _counted(path, run_codes, n_units, lengths)
+    _, first, places = np.unique(np.repeat(path, lengths), return_index=True, return_inverse=True)
     return np.asarray(np.argsort(np.argsort(first))[places])
 
 
-def _counted(contexts: Path, codes: Ints, n_units: int) -> Ints:
-    counts = np.zeros((int(contexts.max()) + 1, n_units), np.int64)
-    np.add.at(counts, (contexts, codes), 1)
-    return counts
+def _unit_runs(codes: Ints, spans: Sequence[Span]) -> tuple[Ints, Ints, list[Span]]:
+    """First window and length of every run of a unit; and the spans, which cover all windows, counted in runs."""
+    is_start = np.diff(codes, prepend=-1) != 0
+    is_start[[start for start, _ in spans]] = True
+    starts = np.flatnonzero(is_start)
+    edges = np.searchsorted(starts, np.array(spans))
+    return starts, np.diff(starts, append=codes.size), [(start, stop) for start, stop in edges.tolist()]
+
+
+def _counted(contexts: Path, codes: Ints, n_units: int, lengths: Ints | None = None) -> Ints:
+    """Windows of each unit in each context, (n_contexts, n_units), from windows or from runs with their lengths."""
+    n_contexts = int(contexts.max()) + 1
+    counts = np.bincount(contexts * n_units + codes, lengths, minlength=n_contexts * n_units)
+    return counts.astype(np.int64).reshape(n_contexts, n_units)
 
 
 def _medoid(paths: Sequence[Path]) -> int:
     """The labelling that agrees best with all others (adjusted mutual information)."""
-    from sklearn.metrics import adjusted_mutual_info_score  # slow to import, and not needed to apply a model
-
     alike = np.zeros((len(paths), len(paths)))
     for i, j in combinations(range(len(paths)), 2):
-        alike[i, j] = alike[j, i] = adjusted_mutual_info_score(paths[i], paths[j])
+        alike[i, j] = alike[j, i] = agreement(paths[i], paths[j])
     return int(alike.sum(axis=1).round(9).argmax())
 
 

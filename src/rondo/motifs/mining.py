@@ -168,6 +168,7 @@ _RESTS = 2  # the most frequent units that are tried as rests
 _ROUNDS = 6  # of reading and counting
 _TRIED = 4  # candidates, the most promising ones, at each step
 _LEAST_GAIN = 1e-6  # nats
+_TOKENS_REMEMBERED = 1 << 19  # in the descriptions of lexicons that were tried: some 80 MB
 _SMOOTHING = 0.3  # pseudo-count of every token
 
 
@@ -192,6 +193,8 @@ class Miner:
         self.units, self.first, self.n_units = units, first, n_units
         self.candidates, self.index, self.starts, self.stops = _candidates(units, first, n_units)
         self._places: dict[Phrase, list[PhrasePlace]] = {}
+        self._descriptions: dict[tuple[Phrase, ...], LexiconCost] = {}
+        self._n_remembered = 0  # tokens in them
 
     def flat(self) -> LexiconCost:
         """No phrases: every run stands for itself."""
@@ -225,11 +228,21 @@ class Miner:
         """The runs described with these phrases; those that occur less than three times are dropped."""
         kept = tuple(phrases)
         while True:
-            description = self._read(kept)
+            description = self._known(kept)
             used = description.used() >= LEAST_COUNT
             if used.all():
                 return description
             kept = tuple(phrase for phrase, is_used in zip(kept, used, strict=True) if is_used)
+
+    def _known(self, phrases: tuple[Phrase, ...]) -> LexiconCost:
+        """`_read`, remembered: searches with different rests try the same lexicons first."""
+        if phrases in self._descriptions:
+            return self._descriptions[phrases]
+        description = self._read(phrases)
+        self._n_remembered += len(description.tokens)
+        if self._n_remembered <= _TOKENS_REMEMBERED:
+            self._descriptions[phrases] = description
+        return description
 
     def _grown(self, description: LexiconCost, allowed: Flags) -> LexiconCost:
         """With candidates added one by one while the total falls, then phrases taken away while it falls."""

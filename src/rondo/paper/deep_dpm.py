@@ -80,8 +80,6 @@ def fit_deep_dpm(
 
     A window counts as `window_weight` observations where evidence decides: in the modes and in the Hastings ratios.
     """
-    if config.covariance == "spherical":
-        raise SettingError("mixture.covariance = 'spherical' is not for DeepDPM; use 'full' or 'diagonal'")
     if start_components < 1:
         raise SettingError(f"start_components must be at least 1, got {start_components}")
     rows = checked_latents(latents)

@@ -419,8 +419,8 @@ def _warn_unsettled(log: Sequence[Round], config: UnitAlignConfig) -> None:
     warnings.warn(
         f"UnitAlign's components did not settle in {last.number} rounds: ARI {last.ari_to_previous:.3f} to the round "
         f"before (wanted {config.stable_ari:g}, {config.patience} times), {last.ari_to_start:.3f} to the first, "
-        f"{first.n_components} -> {last.n_components} components; units.mixture.covariance = 'spherical' settles "
-        "sooner, units.max_rounds = 0 keeps the initialisation",
+        f"{first.n_components} -> {last.n_components} components; units.max_rounds = 0 keeps the "
+        "initialisation",
         RondoWarning,
         stacklevel=3,
     )

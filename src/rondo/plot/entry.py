@@ -32,6 +32,7 @@ from rondo.plot.recording import (
 )
 from rondo.report.panel import panel_entries
 from rondo.run.overview import Overview
+from rondo.run.segments import segments_of
 from rondo.wording import counted
 
 if TYPE_CHECKING:
@@ -52,23 +53,18 @@ def entry_figure(
     """The figure of one entry."""
     wanted = EntryId.parse(entry)
     within = None if recording is None else result[recording].recording_id
-    found = _entry(result, wanted, within)
-    drawn = _recordings_with(result, wanted, found.recording or within)
+    found = _entry(result, wanted)
+    drawn = _recordings_with(result, wanted, within)
     ids = [one.id for one in drawn]
     overviews = Lazy(ids, result.overviews.__getitem__)
-    (about,) = panel_entries(wanted.level, [found], result.table_of(ids), overviews, drawn).values()
+    (about,) = panel_entries(wanted.level, [found], segments_of(result, ids), overviews, drawn).values()
     about |= {"lines": _lines(about, overviews, ids), "made_of": found.composition}
     rates = {one.rate for one in drawn}
     return _draw(about, rates.pop() if len(rates) == 1 else None, figsize, DARK if dark else LIGHT)
 
 
-def _entry(result: Result, wanted: EntryId, within: str | None) -> EntrySummary:
-    """The entry; where every recording has a vocabulary of its own, that of the recording."""
-    own = result.summary.own_vocabularies
-    if own and within is None and len(result) > 1:
-        raise SettingError(f"every recording has ids of its own; name one, as recording={result.recordings[0].id!r}")
-    place = (within or result.recordings[0].id) if own else ""
-    same = [one for level, one in result.entries if level == wanted.level and one.in_labels and one.recording == place]
+def _entry(result: Result, wanted: EntryId) -> EntrySummary:
+    same = [one for level, one in result.entries if level == wanted.level and one.in_labels]
     found = next((one for one in same if one.id == wanted.id), None)
     if found is None:
         known = ", ".join(str(EntryId(wanted.level, one.id)) for one in same[:8]) or f"no {wanted.level}"
@@ -77,7 +73,7 @@ def _entry(result: Result, wanted: EntryId, within: str | None) -> EntrySummary:
 
 
 def _recordings_with(result: Result, wanted: EntryId, within: str | None) -> list[RecordingSummary]:
-    table = result.table
+    table = result.tables["segments"]
     own = table.filter((table["level"] == wanted.level) & (table["id"] == wanted.id))["recording"].unique().to_list()
     if within is not None and within not in own:
         raise SettingError(f"{wanted} does not occur in recording '{within}'")

@@ -26,7 +26,7 @@ from rondo.report.summarize import finding, lanes_of
 from rondo.report.tables import entry_name, percent
 from rondo.run.clock import clock_of
 from rondo.run.overview import Overview
-from rondo.run.segments import LEVELS
+from rondo.run.segments import LEVELS, segments_of
 from rondo.units.vocabulary import Level
 from rondo.wording import counted, did_you_mean, duration_in_words, found_in_words, is_date, noun, one_of
 
@@ -322,8 +322,7 @@ def _jumps(about: RecordingSummary) -> NDArray[np.int64]:
 # ----------------------------------------------------------------
 # What a still picture of one recording shows: signals, motif blocks, a row for each unit, truth; drawn elsewhere.
 #
-# `rondo.plot.recording` draws it with matplotlib, `rondo.report.strip` as SVG for notebooks. Frames are those of the
-# recording; blocks are cut to what is shown.
+# `rondo.plot.recording` draws it with matplotlib. Frames are those of the recording; blocks are cut to what is shown.
 
 MOST_CHANNELS = 12
 _MOST_MATCHED = 20  # recordings over which true classes get their colours: more would change none
@@ -394,7 +393,7 @@ def scene_of(result: Result, recording_id: str, view: Cutout, most_rows: int, mo
     start, end = _span(view, about.n_frames, time)
     overview = result.overviews[recording_id]
     shown, left_out = _channels(overview.channels, view.channels, most_channels)
-    table = result.table_of([recording_id])
+    table = segments_of(result, [recording_id])
     found = {level: _blocks(table, level) for level in LEVELS}
     flat = result.summary.motifs_are_units
     return Scene(
@@ -515,11 +514,11 @@ def _matched_lanes(result: Result, recording_id: str, file: TruthFile | None) ->
     annotated = {} if file is None else _annotated(result, file)
     known = set(annotated) if truth is None else {*annotated, *truth["recording"].unique().to_list()}
     ids = [one.id for one in result.recordings if one.id in known][:_MOST_MATCHED]
-    ids = [recording_id] if result.summary.own_vocabularies else list(dict.fromkeys([*ids, recording_id]))
+    ids = list(dict.fromkeys([*ids, recording_id]))
     recordings: list[dict[str, Any]] = []
     for id in ids:
         about, own = result.summary.recording(id), annotated.get(id)
-        lanes = [*lanes_of(id, result.table_of([id]), truth), *([] if own is None else [own])]
+        lanes = [*lanes_of(id, segments_of(result, [id]), truth), *([] if own is None else [own])]
         recordings.append({"n_frames": 0 if about is None else about.n_frames, "lanes": lanes})
     match_looks(recordings)
     own_lanes: list[dict[str, Any]] = recordings[ids.index(recording_id)]["lanes"]

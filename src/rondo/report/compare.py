@@ -1,7 +1,7 @@
 """Two runs over the same recordings: their lanes under one signal, how far they agree, and which entries are which.
 
-Ids of two runs have nothing to do with each other. The scores do not care; for the eye, an entry of the other run gets
-the colour of the entry with which it shares most frames, as long as the two are each other's best.
+Ids of two runs have nothing to do with each other. The scores do not care; for the eye, entries are paired one to one
+by shared time, as classes of an annotation are, and an entry of the other run gets the colour of its partner.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rondo.errors import OutputError
 from rondo.metrics.overlap import Overlap
 from rondo.metrics.recurrence import adjusted_mutual_information, adjusted_rand, one_to_one
 from rondo.report.contents import EVERYTHING, Wish
-from rondo.report.lanes import OTHER_LOOK, Look, look_of
+from rondo.report.lanes import OTHER_LOOK, Look, look_of, partners
 from rondo.report.tables import entry_name
 from rondo.run.overview import score_rows
 
@@ -67,7 +67,7 @@ def compare(result: Result, beside: Result, wish: Wish = EVERYTHING) -> dict[str
             f"{beside.folder or names[1]}: none of its recordings is in {result.folder or names[0]} with the same name "
             "and number of frames; compare runs over the same recordings"
         )
-    tables = [result.table, beside.table]
+    tables = [one.tables["segments"] for one in (result, beside)]
     repeats = run.motifs_are_units and other.motifs_are_units
     levels = _LEVELS[:1] if repeats else _LEVELS
     tracks = {level: Tracks(*(_tracks(table, level, common) for table in tables)) for level in levels}
@@ -105,7 +105,7 @@ def _scores(recording: dict[str, Any], runs: Mapping[str, Result], common: Mappi
 def _names(result: Result, beside: Result) -> tuple[str, str]:
     """What tells the two apart: their folders, or how they were found."""
     if result.folder is None or beside.folder is None:
-        first, second = (f"{one.method}, seed {one.seed}" for one in (result, beside))
+        first, second = (f"{one.method}, seed {one.summary.seed}" for one in (result, beside))
         return (first, second) if first != second else (f"{first} (1)", f"{second} (2)")
     one, other = result.folder.resolve(), beside.folder.resolve()
     if one.name != other.name:
@@ -126,7 +126,7 @@ def _tracks(segments: pl.DataFrame, level: str, lengths: Mapping[str, int]) -> d
 def _looks(level: str, tracks: Tracks) -> dict[int, Look]:
     """Of the entries of the other run: that of their partner, else one of another level, which looks different."""
     rows, columns, frames = tracks.shared()
-    partner = {columns[j]: rows[i] for i, j in best_of_each_other(frames).items()}
+    partner = {columns[j]: rows[i] for i, j in _partners(rows, columns, frames).items()}
     return {
         id: OTHER_LOOK if id == OTHER
         else look_of(level, partner[id]) if partner.get(id, OTHER) != OTHER
@@ -135,14 +135,11 @@ def _looks(level: str, tracks: Tracks) -> dict[int, Look]:
     }  # fmt: skip
 
 
-def best_of_each_other(frames: NDArray[np.int64]) -> dict[int, int]:
-    """Row -> column where each shares more frames with the other than with any other.
-
-    >>> best_of_each_other(np.array([[5, 1], [4, 0]]))
-    {0: 0}
-    """
-    best_row, best_column = frames.argmax(axis=0), frames.argmax(axis=1)
-    return {i: int(j) for i, j in enumerate(best_column) if best_row[j] == i and frames[i, j]}
+def _partners(rows: Sequence[int], columns: Sequence[int], frames: NDArray[np.int64]) -> dict[int, int]:
+    """Row -> column of the same entry in both runs; OTHER belongs to OTHER."""
+    is_entry = np.outer(np.array(rows) != OTHER, np.array(columns) != OTHER)
+    found = dict(partners(frames * is_entry, frames.sum(axis=1), frames.sum(axis=0)))
+    return found | ({rows.index(OTHER): columns.index(OTHER)} if OTHER in rows and OTHER in columns else {})
 
 
 def _other_lane(lane: dict[str, Any], name: str, looks: Mapping[int, Look]) -> dict[str, Any]:
@@ -159,7 +156,7 @@ def _table(level: str, tracks: Tracks, looks: Mapping[int, Look]) -> dict[str, A
     """Scores, and which share of the time of each entry goes to each entry of the other run."""
     rows, columns, frames = tracks.shared()
     kept_rows, kept_columns = _largest(frames.sum(axis=1)), _largest(frames.sum(axis=0))
-    partner = best_of_each_other(frames)
+    partner = _partners(rows, columns, frames)
     order = _by_partner(kept_rows, kept_columns, partner)
     return {
         "scores": tracks.agreement(),

@@ -20,8 +20,6 @@ from rondo.store.reading import read_regular
 from rondo.wording import counted, did_you_mean
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from rondo.run.summary import RecordingSummary, RunSummary
 
 PAGE_BYTES = 12_000_000
@@ -136,11 +134,6 @@ def _check_known(option: str, wanted: Sequence[str], known: Sequence[str]) -> No
     if lost is not None:
         there = did_you_mean(lost, known, f"there are {', '.join([*dict.fromkeys(known)][:8])}")
         raise SettingError(f"{option}: the run has no '{lost}'; {there}")
-
-
-def n_segments_in(table: pl.DataFrame) -> dict[str, int]:
-    """How many segments a table has of each recording."""
-    return dict(table["recording"].value_counts().iter_rows())
 
 
 def _lane_bytes(tables: Sequence[Mapping[str, int]]) -> dict[str, int]:

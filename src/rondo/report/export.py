@@ -52,11 +52,10 @@ def choose(result: Result, level: str = "both", recording: str | None = None) ->
     if level not in (*LEVELS, "both"):
         raise SettingError(f"--level is unit, motif or both, got '{level}'")
     levels = LEVELS if level == "both" else (level,)
-    summary, whole = result.summary, result.table
+    summary, whole = result.summary, result.tables["segments"]
     chosen = _chosen_recordings(summary, recording, result.folder)
-    per_recording = len(chosen) > 1 and summary.own_vocabularies
     wanted = pl.col("recording").is_in([one.id for one in chosen]) & pl.col("level").is_in(levels)
-    table = _labelled(whole.filter(wanted & (pl.col("id") != OTHER)), per_recording)
+    table = _labelled(whole.filter(wanted & (pl.col("id") != OTHER)))
     recordings = tuple(_exported(one, _segments(table, one, run_clock(one, whole))) for one in chosen)
     return Export(
         recordings,
@@ -98,22 +97,17 @@ def _chosen_recordings(
     return chosen
 
 
-def _labelled(table: pl.DataFrame, per_recording: bool) -> pl.DataFrame:
-    """With a column `label`: the name that people gave, or u3, m1; no two entries have the same.
-
-    With its recording where every recording has a vocabulary of its own, in which u3 means something else.
-    """
+def _labelled(table: pl.DataFrame) -> pl.DataFrame:
+    """With a column `label`: the name that people gave, or u3, m1; no two entries have the same."""
     import polars as pl
 
     given = table["name"].fill_null("").to_list() if "name" in table.columns else [""] * table.height
-    entries = list(table.select("recording", "level", "id").iter_rows())
-    keys = [(recording if per_recording else "", level, id) for recording, level, id in entries]
-    label_of = {key: _plain(name) or entry_name(key[1], key[2]) for key, name in zip(keys, given, strict=True)}
-    uses = Counter((key[0], label) for key, label in label_of.items())
+    keys = list(table.select("level", "id").iter_rows())
+    label_of = {key: _plain(name) or entry_name(*key) for key, name in zip(keys, given, strict=True)}
+    uses = Counter(label_of.values())
     for key, label in label_of.items():
-        own = entry_name(key[1], key[2])
-        apart = f"{label} ({own})" if uses[key[0], label] > 1 and label != own else label
-        label_of[key] = f"{_plain(key[0])}/{apart}" if per_recording else apart
+        own = entry_name(*key)
+        label_of[key] = f"{label} ({own})" if uses[label] > 1 and label != own else label
     return table.with_columns(pl.Series("label", [label_of[key] for key in keys], dtype=pl.String))
 
 

@@ -1,7 +1,7 @@
 """How it composes: what motifs are made of, what follows what, and what comes back at regular intervals.
 
-Everything is about the recordings on the page. What follows what is counted as in `rondo.analysis.sequence`: directly,
-not over OTHER or a break, as the mean over recordings; see `rondo.analysis.sequence` for what counts as regular.
+Everything is about the recordings on the page. What follows what is counted as in `rondo.analysis.sequence`:
+directly, not over OTHER or a break, as the mean over recordings; `rondo.analysis.sequence` says what counts as regular.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ MOST_MOTIFS = 24
 _FROM_EACH, _FROM_EACH_OF_MANY, _MANY = 3, 2, 8  # arrows that leave a node; of more nodes, fewer
 _LEAST_PROBABILITY = 0.1
 _UNITS_OF_MIX, _LEAST_OF_MIX = 6, 0.01  # units of a context that are drawn one by one, and their least share
-EntryByKey = Mapping[tuple[str, str, int], "EntrySummary"]
-"""Every entry that labels show, by level, vocabulary ("" where all recordings share one) and id."""
+EntryByKey = Mapping[tuple[str, int], "EntrySummary"]
+"""Every entry that labels show, by level and id."""
 
 
 def composition(
@@ -46,18 +46,17 @@ def composition(
 ) -> dict[str, Any]:
     """Keys: made_of (by the key of a motif), n_motifs_left_out, graphs (one per level), cycles, cycle_rule."""
     levels = {"unit": run.units} if run.motifs_are_units else {"unit": run.units, "motif": run.shown_motifs}
-    entries = {(level, one.recording, one.id): one for level, own in levels.items() for one in own}
+    entries = {(level, one.id): one for level, own in levels.items() for one in own}
     tables, units = {True: segments, False: unshown}, _units_in(segments)
     motifs = [] if run.motifs_are_units else [*entries_shown(run.motifs)]
-    shared = not run.own_vocabularies or len(run.recordings) == 1
-    found = cycles_in(segments, drawn, own_vocabularies=run.own_vocabularies)
+    found = cycles_in(segments, drawn)
     return {
         "made_of": {
             entry_key("motif", one): made_of(one, entries, _runs_inside(one, tables[one.in_labels], units))
             for one in motifs[:MOST_MOTIFS]
         },
         "n_motifs_left_out": max(0, len(motifs) - MOST_MOTIFS),
-        "graphs": _graphs(run, levels, segments, drawn) if shared else [],
+        "graphs": _graphs(levels, segments, drawn),
         "cycles": [it for one in found if (it := _cycle(one, entries)) is not None],
         "cycle_rule": f"Regular means: at least {LEAST_INTERVALS} intervals between starts, their coefficient of "
         f"variation at most {LARGEST_VARIATION} and smaller than in {N_ORDERS} random orders of the same segments.",
@@ -79,7 +78,6 @@ def made_of(motif: EntrySummary, entries: EntryByKey, occurrences: Sequence[Sequ
     return {
         "name": entry_name("motif", motif.id, motif.name),
         **look_of("motif", motif.id)._asdict(),
-        "recording": motif.recording,
         "kind": motif.kind,
         "in_labels": motif.in_labels,
         "unproven": is_unproven(motif),
@@ -90,7 +88,7 @@ def made_of(motif: EntrySummary, entries: EntryByKey, occurrences: Sequence[Sequ
         "parts": [
             {
                 "units": [
-                    _unit(unit, motif.recording, entries) | {"share": round(share, 4)}
+                    _unit(unit, entries) | {"share": round(share, 4)}
                     for unit, share in zip(part.units, own, strict=True)
                 ],
                 "times": _times(part),
@@ -107,8 +105,8 @@ def _times(part: Piece) -> str:
     return "" if most == 1 else f"×{most}" if fewest == most else f"×{fewest}–{most}"
 
 
-def _unit(id: int, vocabulary: str, entries: EntryByKey) -> dict[str, Any]:
-    known = entries.get(("unit", vocabulary, id))
+def _unit(id: int, entries: EntryByKey) -> dict[str, Any]:
+    known = entries.get(("unit", id))
     name = entry_name("unit", id, "" if known is None else known.name)
     return {"key": None if known is None else entry_key("unit", known), "name": name, **look_of("unit", id)._asdict()}
 
@@ -129,8 +127,6 @@ def _runs_inside(motif: EntrySummary, table: pl.DataFrame, units: Mapping[str, p
 
     is_own = (pl.col("level") == "motif") & (pl.col("id") == motif.id) & pl.col("recording").is_in([*units])
     own = table.filter(is_own).sort("recording", "start_frame")
-    if motif.recording:
-        own = own.filter(pl.col("recording") == motif.recording)
     places = np.unique(np.linspace(0, max(0, own.height - 1), min(MOST_OCCURRENCES, own.height)).astype(np.int64))
     found = []
     for (recording,), rows in own[places].partition_by("recording", as_dict=True, maintain_order=True).items():
@@ -150,14 +146,12 @@ def _cut_out(occurrences: pl.DataFrame, units: pl.DataFrame) -> Iterator[list[Ru
 
 
 def _graphs(
-    run: RunSummary,
     levels: Mapping[str, Sequence[EntrySummary]],
     segments: pl.DataFrame,
     drawn: Sequence[RecordingSummary],
 ) -> list[dict[str, Any]]:
     """The larger level first; none for a level in which nothing follows anything."""
-    own = run.own_vocabularies
-    found = group_transitions(transitions_in(segments, drawn, {}, own_vocabularies=own))
+    found = group_transitions(transitions_in(segments, drawn, {}))
     graphs = []
     for level in ("motif", "unit"):
         rows = [row for row in found if row.level == level]
@@ -246,7 +240,7 @@ def _on_ring(place: int, n: int) -> tuple[float, float]:
 
 def _cycle(one: RegularReturns, entries: EntryByKey) -> dict[str, Any] | None:
     """None for a motif that is one unit, which is listed already."""
-    known = entries.get((one.level, one.vocabulary, one.id))
+    known = entries.get((one.level, one.id))
     if known is None or known.kind == "unit":
         return None
     lengths = (one.median, one.low, one.high)

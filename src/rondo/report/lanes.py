@@ -254,7 +254,7 @@ def _matched(recordings: Sequence[Mapping[str, Any]], kind: str, level: str) -> 
     shared = _shared(recordings, kind, level)
     found = _looks_of(recordings, level)
     looks, n_frames = dict[str, Look](), 0
-    for row, column in _pairs(shared):
+    for row, column in partners(shared.frames, shared.of_classes, shared.of_entries):
         looks[shared.classes[row]] = found[shared.entries[column]]
         n_frames += int(shared.frames[row, column])
     own = [*_looks_of(recordings, kind).items()]
@@ -266,12 +266,18 @@ def _matched(recordings: Sequence[Mapping[str, Any]], kind: str, level: str) -> 
     return looks, n_frames
 
 
-def _pairs(shared: _Shared) -> list[tuple[int, int]]:
+def partners(
+    frames: NDArray[np.int64], of_rows: NDArray[np.int64], of_columns: NDArray[np.int64]
+) -> list[tuple[int, int]]:
+    """Rows and columns one to one, so that the frames that all pairs share are most; of each, all its frames.
+
+    >>> partners(np.array([[5, 1], [4, 3]]), np.array([6, 7]), np.array([9, 4]))
+    [(0, 0), (1, 1)]
+    """
     from scipy.optimize import linear_sum_assignment
 
-    rows, columns = linear_sum_assignment(shared.frames, maximize=True)
-    least = _LEAST_SHARED * np.minimum(shared.of_classes[rows], shared.of_entries[columns])
-    kept = shared.frames[rows, columns] > least
+    rows, columns = linear_sum_assignment(frames, maximize=True)
+    kept = frames[rows, columns] > _LEAST_SHARED * np.minimum(of_rows[rows], of_columns[columns])
     return [*zip(rows[kept].tolist(), columns[kept].tolist(), strict=True)]
 
 

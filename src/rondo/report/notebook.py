@@ -1,4 +1,4 @@
-"""How a Result shows itself in a notebook: the finding, a still picture, the entries, and where the whole page is.
+"""How a Result shows itself in a notebook: the finding, the entries as tables, and the calls that draw and write more.
 
 No script runs in it and nothing is loaded: notebooks that are mailed, committed or opened in an editor show the same.
 """
@@ -10,11 +10,8 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from rondo.html_card import MOST_ROWS
-from rondo.plot.recording import Cutout, scene_of
 from rondo.report.lanes import colour_of
 from rondo.report.panel import about_entry
-from rondo.report.strip import MOST_CHANNELS, scene_svg, sheet_svg, swatch
-from rondo.report.strip import MOST_ROWS as MOST_UNIT_ROWS
 from rondo.wording import noun
 
 if TYPE_CHECKING:
@@ -22,40 +19,17 @@ if TYPE_CHECKING:
     from rondo.run.summary import EntrySummary
     from rondo.units.vocabulary import Level
 
-MOST_BYTES = 300_000
 _MOST_FINDINGS = 4
-_DRAWN_WHOLE, _MOST_LANES = 2, 20
 _HEADER = ("occurrences", "share", "lasts", "recurs", "made of")
 _LEFT = ' style="text-align:left"'
 _PALE = ' style="opacity:.8"'
 
 
 def result_card(result: Result, finding: str) -> str:
-    """HTML of at most MOST_BYTES."""
-    said = "".join(f"<div{_PALE}>{escape(one)}</div>" for one in result.findings[:_MOST_FINDINGS])
-    head = f"<div><b>{escape(finding)}</b></div>{said}"
-    pictures, tail = _pictures(result, finding), f"{_entry_tables(result)}{_hints(result)}"
-    if len(head) + len(pictures) + len(tail) > MOST_BYTES - 200:
-        pictures = ""
-    return f'<div style="max-width:920px;line-height:1.45">{head}{pictures}{tail}</div>'
-
-
-def _pictures(result: Result, finding: str) -> str:
-    """Up to two recordings whole, of more a thin lane each."""
-    if len(result) <= _DRAWN_WHOLE:
-        return "".join(_whole(result, one.id) for one in result.recordings)
-    drawn = result.recordings[:_MOST_LANES]
-    scenes = [scene_of(result, one.id, Cutout(), MOST_UNIT_ROWS, 0) for one in drawn]
-    left = len(result) - len(drawn)
-    more = f"<div{_PALE}>and {left:,} more {noun(left, 'recording')}</div>" if left else ""
-    return f"<div>{sheet_svg(scenes, finding)}</div>{more}"
-
-
-def _whole(result: Result, recording_id: str) -> str:
-    scene = scene_of(result, recording_id, Cutout(), MOST_UNIT_ROWS, MOST_CHANNELS)
-    left = f" <span{_PALE}>({escape(scene.left_out)})</span>" if scene.left_out else ""
-    title = escape(recording_id) if len(result) == 1 else f"{escape(recording_id)}: {escape(scene.finding)}"
-    return f'<div style="margin-top:.6em">{title}{left}</div><div>{scene_svg(scene)}</div>'
+    """HTML of a few kilobytes, however many recordings and entries there are."""
+    findings = "".join(f"<div{_PALE}>{escape(sentence)}</div>" for sentence in result.findings[:_MOST_FINDINGS])
+    head = f"<div><b>{escape(finding)}</b></div>{findings}"
+    return f'<div style="max-width:920px;line-height:1.45">{head}{_entry_tables(result)}{_hints(result)}</div>'
 
 
 def _entry_tables(result: Result) -> str:
@@ -82,9 +56,8 @@ def _table(level: Level, entries: Sequence[EntrySummary]) -> str:
 def _row(level: Level, entry: EntrySummary) -> str:
     about, evidence = about_entry(level, entry), entry.evidence
     verdict = "" if evidence is None else "yes" if evidence.verdict == "recurs" else evidence.verdict
-    name = about["name"] if not entry.recording else f"{about['name']} ({entry.recording})"
     cells = [
-        name,
+        about["name"],
         f"{about['n']:,}",
         about["share"],
         about["lasts"],
@@ -92,7 +65,7 @@ def _row(level: Level, entry: EntrySummary) -> str:
         *([entry.composition] * (level == "motif")),
     ]
     told = "".join(f"<td{_LEFT}>{escape(str(cell))}</td>" for cell in cells)
-    return f"<tr><td>{swatch(colour_of(level, entry.id))}</td>{told}</tr>"
+    return f"<tr><td>{_swatch(colour_of(level, entry.id))}</td>{told}</tr>"
 
 
 def _hints(result: Result) -> str:
@@ -101,3 +74,8 @@ def _hints(result: Result) -> str:
     words = ("writes the whole page", "draws a figure", "one entry")
     told = ", ".join(f"<code>{escape(call)}</code> {word}" for call, word in zip(calls, words, strict=False))
     return f"<div{_PALE}>{told}</div>"
+
+
+def _swatch(colour: str) -> str:
+    style = f"display:inline-block;width:.8em;height:.8em;border-radius:2px;background:{colour}"
+    return f'<span style="{style}"></span>'

@@ -104,37 +104,20 @@ def entry_details(
     level: str,
     segments: pl.DataFrame,
     overviews: Mapping[str, Overview],
-    shown: Mapping[str, Sequence[int]],
+    ids: Collection[int],
     exemplars: Collection[tuple[str, int]] = (),
-) -> dict[tuple[str, int], dict[str, Any]]:
-    """By vocabulary ("" where all recordings share one, else the recording) and id: what the signals show.
+) -> dict[int, dict[str, Any]]:
+    """What the signals show of each of these entries, over the recordings that have the channels of the first.
 
-    Keys: apart, rows, width, reach and median (frames), aligned, and occurrences with their data. `shown` names the ids
-    by vocabulary. Recordings without an overview here are passed over. Occurrences that begin where `exemplars` says
-    (recording, frame) are among those drawn.
+    Keys: apart, rows, width, reach and median (frames), aligned, and occurrences with their data. Recordings without an
+    overview here are passed over. Occurrences that begin where `exemplars` says (recording, frame) are among those
+    drawn.
     """
-    found = {}
-    room = Room.for_entries(sum(len(ids) for ids in shown.values()))
-    for vocabulary, ids in shown.items():
-        own = [id for id in overviews if vocabulary in ("", id)]
-        if own and ids:
-            found.update(_details(vocabulary, level, segments, overviews, own, set(ids), room, exemplars))
-    return found
-
-
-def _details(
-    vocabulary: str,
-    level: str,
-    segments: pl.DataFrame,
-    overviews: Mapping[str, Overview],
-    recordings: Sequence[str],
-    ids: set[int],
-    room: Room,
-    exemplars: Collection[tuple[str, int]],
-) -> dict[tuple[str, int], dict[str, Any]]:
-    """Of the entries of one vocabulary, over the recordings that have the channels of the first."""
     import polars as pl
 
+    recordings, room = [*overviews], Room.for_entries(len(ids))
+    if not recordings or not ids:
+        return {}
     own = segments.filter((pl.col("level") == level) & (pl.col("id") >= 0) & pl.col("recording").is_in(recordings))
     most_frames = FRAMES_COMPARED * min(_RECORDINGS_COMPARED, len(recordings)) // len(recordings)
     top = max(max(ids), int(own["id"].max() or 0))  # type: ignore[arg-type]
@@ -154,7 +137,7 @@ def _details(
     d = sums.differences()
     wanted = own.filter(pl.col("id").is_in(sorted(ids)) & pl.col("recording").is_in(alike))
     material = _read(wanted, overviews, alike, most_frames, d, room, exemplars)
-    return {(vocabulary, id): _detail(channels, d[id], one) for id, one in material.items()}
+    return {id: _detail(channels, d[id], one) for id, one in material.items()}
 
 
 def _read(
@@ -292,25 +275,22 @@ def panel_entries(
     drawn: Sequence[RecordingSummary],
 ) -> dict[str, dict[str, Any]]:
     """What the panel shows of each entry in the table, by its key."""
-    shown = {(entry.recording, entry.id): entry for entry in entries_shown(entries)}
-    ids: dict[str, list[int]] = {}
-    for vocabulary, id in shown:
-        ids.setdefault(vocabulary, []).append(id)
+    shown = {entry.id: entry for entry in entries_shown(entries)}
     exemplars = {(one.recording, one.start_frame) for entry in shown.values() for one in entry.exemplars}
-    found = entry_details(level, segments, overviews, ids, exemplars)
+    found = entry_details(level, segments, overviews, set(shown), exemplars)
     places = {recording.id: (place, recording) for place, recording in enumerate(drawn)}
     spans = _spans(level, segments)
     return {
         entry_key(level, entry): {
-            **(detail := found.get(place, _NO_SIGNAL)),
+            **(detail := found.get(id, _NO_SIGNAL)),
             **about_entry(level, entry),
             "occurrences": _cells(detail["occurrences"], entry, places),
             "width_words": _in_words(detail["width"], drawn),
             "reach_words": _in_words(detail["reach"], drawn),
             "median_words": _in_words(detail["median"], drawn),
-            **_distributions(spans.get(place[1], {}), place[0], drawn),
+            **_distributions(spans.get(id, {}), drawn),
         }
-        for place, entry in shown.items()
+        for id, entry in shown.items()
     }
 
 
@@ -318,7 +298,6 @@ def about_entry(level: str, entry: EntrySummary) -> dict[str, Any]:
     """Name, look and figures in words; `unproven` is why an entry is pale, empty where it recurs or was not tested."""
     return {
         "level": level,
-        "recording": entry.recording,
         "name": entry_name(level, entry.id, entry.name),
         **look_of(level, entry.id)._asdict(),
         "n": entry.n_occurrences,
@@ -369,17 +348,16 @@ def _spans(level: str, segments: pl.DataFrame) -> dict[int, Spans]:
     return {id: MappingProxyType(by_recording) for id, by_recording in found.items()}
 
 
-def _distributions(spans: Spans, vocabulary: str, drawn: Sequence[RecordingSummary]) -> dict[str, Any]:
+def _distributions(spans: Spans, drawn: Sequence[RecordingSummary]) -> dict[str, Any]:
     """Durations and when, over the recordings on the page; None where it does not occur in them."""
     rates = {recording.id: recording.rate for recording in drawn}
-    own = {id: ends for id, ends in spans.items() if id in rates and vocabulary in ("", id)}
+    own = {id: ends for id, ends in spans.items() if id in rates}
     if not own:
         return {"durations": None, "when": None}
     in_seconds = all(rates[id] is not None for id in own)
     lengths = np.concatenate([(end - start) / ((rates[id] or 1.0) if in_seconds else 1.0)
                               for id, (start, end) in own.items()])  # fmt: skip
-    inside = [one for one in drawn if vocabulary in ("", one.id)]
-    return {"durations": duration_bins(lengths, in_seconds=in_seconds), "when": when(own, inside)}
+    return {"durations": duration_bins(lengths, in_seconds=in_seconds), "when": when(own, drawn)}
 
 
 def _cells(

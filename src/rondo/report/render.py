@@ -56,12 +56,14 @@ def asset(name: str) -> str:
     return (files("rondo.report") / "assets" / name).read_text(encoding="utf-8")
 
 
-def page_template(name: str = "page.html") -> Template:
-    """A page, with its parts by their file names; what is filled in stays text."""
+def page_template() -> Template:
+    """The page, with its parts by their file names; what is filled in stays text."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     loader = FunctionLoader(asset)
-    return Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, loader=loader).get_template(name)
+    return Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, loader=loader).get_template(
+        "page.html"
+    )
 
 
 # ----------------------------------------------------------------

@@ -15,7 +15,6 @@ from rondo.report.contents import (
     TruthFile,
     Wish,
     contents_of,
-    n_segments_in,
 )
 from rondo.report.graph import composition
 from rondo.report.lanes import look_of, match_looks
@@ -33,6 +32,7 @@ from rondo.report.tables import (
 )
 from rondo.run.clock import page_clock
 from rondo.run.overview import Overview, packed, score_rows
+from rondo.run.segments import counts_in, segment_counts, segments_of
 from rondo.wording import counted, day_and_time, duration_in_words, found_in_words, is_date, noun
 
 if TYPE_CHECKING:
@@ -112,11 +112,8 @@ def edit_data(result: Result) -> dict[str, Any]:
     from rondo.run.edit_lists import EditLists, read_lists  # brings pydantic, which importing the report does without
 
     run, stream = result.summary, result.summary.stream
-    if result.folder is None:  # not written yet: what its labels are shown under, which the folder will hold
-        own = {key: result[key or 0].edits for key in run.vocabularies()}
-        lists = EditLists(own={key: edits for key, edits in own.items() if edits.history})
-    else:
-        lists = read_lists(result.folder, run)
+    # one that is not written yet has the edits that its labels are shown under
+    lists = EditLists(own=result[0].edits) if result.folder is None else read_lists(result.folder, run)
     rows = [row.as_json() for row in lists.history()]
     return {
         "run": run.identity,
@@ -135,10 +132,10 @@ def summarize(result: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
     stream events, n_events and n_refined.
     """
     run, truth = result.summary, result.tables.get("truth")
-    counts = [result.segment_counts(), *([] if truth is None else [n_segments_in(truth)])]
+    counts = [segment_counts(result), *([] if truth is None else [counts_in(truth)])]
     contents = contents_of(run, counts, wish)
     drawn = contents.recordings
-    segments = result.table_of([recording.id for recording in drawn])
+    segments = segments_of(result, [recording.id for recording in drawn])
     by_recording = segments.partition_by("recording", as_dict=True)
 
     def rows_of(recording_id: str) -> pl.DataFrame:
@@ -178,7 +175,7 @@ def summarize(result: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
         "unshown": entry_table("motif", run.unshown_motifs, drawn, unit_names),
         "n_entries": {level: len(entries) for level, entries in levels.items()},
         "details": _details(levels, segments, result.overviews, drawn),
-        "composition": composition(run, segments, result.unshown_table if run.unshown_motifs else segments, drawn),
+        "composition": composition(run, segments, result.tables["unshown_segments"], drawn),
         "edit": edit_data(result),
         **journal(result.events, run.recordings[0].rate),
     }

@@ -33,8 +33,8 @@ MAX_ENTRIES_SHOWN = 200
 """Rows per level; a page with thousands would be slow to open and read by nobody."""
 
 _UNPROVEN = ("not shown", "occurs once", "no more than chance")  # the last in runs of older versions
-UnitNames = Mapping[tuple[str, int], str]
-"""What people call units, by vocabulary ("" where all recordings share one, else the recording) and id."""
+UnitNames = Mapping[int, str]
+"""What people call units, by id."""
 MAX_EVENTS_LISTED = 300
 _PAST = {
     "promote": "promoted",
@@ -67,7 +67,6 @@ def entry_table(
     several = len({exemplar.recording for entry in shown for exemplar in entry.exemplars}) > 1
     return [
         {
-            "recording": entry.recording,
             "key": entry_key(level, entry),
             "name": entry_name(level, entry.id, entry.name),
             **look_of(level, entry.id)._asdict(),
@@ -77,24 +76,22 @@ def entry_table(
             **_durations(entry),
             "evidence": evidence_words(entry.evidence),
             "unproven": is_unproven(entry),
-            "exemplars": [_exemplar(one, places, several and not entry.recording) for one in entry.exemplars],
+            "exemplars": [_exemplar(one, places, several) for one in entry.exemplars],
             "kind": entry.kind,
             "composition": entry.composition,
-            "parts": composition_parts(entry.composition, entry.recording, unit_names),
+            "parts": composition_parts(entry.composition, unit_names),
             "taken_for": entry.taken_for,
         }
         for entry in shown
     ]
 
 
-def unit_names_of(units: Iterable[EntrySummary]) -> dict[tuple[str, int], str]:
+def unit_names_of(units: Iterable[EntrySummary]) -> dict[int, str]:
     """The names that people gave to units."""
-    return {(unit.recording, unit.id): entry_name("unit", unit.id, unit.name) for unit in units if unit.name}
+    return {unit.id: entry_name("unit", unit.id, unit.name) for unit in units if unit.name}
 
 
-def composition_parts(
-    composition: str, vocabulary: str = "", unit_names: UnitNames = MappingProxyType({})
-) -> list[dict[str, str]]:
+def composition_parts(composition: str, unit_names: UnitNames = MappingProxyType({})) -> list[dict[str, str]]:
     """A composition word by word, each with the look that its unit has in the timeline, and its name, if it has one.
 
     >>> [part["text"] for part in composition_parts("u6 (u5 u4)×2-4 [u3]")]
@@ -103,7 +100,7 @@ def composition_parts(
     parts = []
     for word in composition.split():
         unit = re.search(r"u(\d+)", word)
-        name = unit_names.get((vocabulary, int(unit[1])), "") if unit else ""
+        name = unit_names.get(int(unit[1]), "") if unit else ""
         look = look_of("unit", int(unit[1]))._asdict() if unit else {"colour": "", "pattern": ""}
         parts.append({"text": word, "name": name, **look})
     return parts
@@ -128,8 +125,8 @@ def entries_shown(entries: Sequence[EntrySummary]) -> list[EntrySummary]:
 
 
 def entry_key(level: str, entry: EntrySummary) -> str:
-    """By which the page knows an entry; ids of different recordings may have nothing in common."""
-    return f"{level}|{entry.recording}|{entry_name(level, entry.id, entry.name)}"
+    """By which the page knows an entry."""
+    return f"{level}|{entry_name(level, entry.id, entry.name)}"
 
 
 def is_unproven(entry: EntrySummary) -> bool:

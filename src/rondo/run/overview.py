@@ -103,21 +103,47 @@ def signal_overview(
     [[[1.0, 5.0]], [[1.0, 1.0]]]
     """
     frames = np.asarray(values, dtype=np.float32)
-    known = np.isfinite(frames)
-    low = np.min(frames, axis=0, where=known, initial=np.inf).astype(np.float64)
-    high = np.max(frames, axis=0, where=known, initial=-np.inf).astype(np.float64)
-    low, high = np.where(np.isfinite(low), low, np.nan), np.where(np.isfinite(high), high, np.nan)
+    low, high = _lowest(frames), _highest(frames)
+    if np.isinf(low).any() or np.isinf(high).any():
+        frames = np.where(np.isinf(frames), np.float32(np.nan), frames)
+        low, high = _lowest(frames), _highest(frames)
     if extent is not None:
         low, high = (np.full_like(low, end) for end in extent)
-    scale = np.divide(TOP_CODE, high - low, out=np.zeros_like(low), where=high > low)
-    codes = np.full((*frames.shape, 1), MISSING, dtype=np.uint16)
-    for channel in range(frames.shape[1]):  # one at a time: a second copy of a long recording is a lot of memory
-        own = known[:, channel]
-        codes[own, channel, 0] = np.rint((frames[own, channel] - low[channel]) * scale[channel])
-    bucket_frames = 1
-    while codes.size > max_codes and bucket_frames < frames.shape[0]:
-        codes, bucket_frames = coarser(codes, 2), 2 * bucket_frames
+    bucket_frames = _bucket_frames(len(frames), frames.shape[1], max_codes)
+    buckets = [frames]
+    if bucket_frames > 1:  # rounding keeps the order: the lowest and the highest value have the lowest and highest code
+        starts = np.arange(0, len(frames), bucket_frames)
+        buckets = [join.reduceat(frames, starts, axis=0) for join in (np.fmin, np.fmax)]
+    codes = np.stack([_codes_of(ends, low, high) for ends in buckets], axis=-1)
     return Overview(codes, bucket_frames, frames.shape[0], low, high, tuple(channels))
+
+
+def _lowest(frames: Values) -> NDArray[np.float64]:
+    """Of each channel; NaN where it has no value."""
+    return np.asarray(np.fmin.reduce(frames, axis=0, initial=np.nan), np.float64)
+
+
+def _highest(frames: Values) -> NDArray[np.float64]:
+    return np.asarray(np.fmax.reduce(frames, axis=0, initial=np.nan), np.float64)
+
+
+def _bucket_frames(n_frames: int, n_channels: int, max_codes: int) -> int:
+    """The smallest power of two with at most `max_codes` codes: one for each frame, two for each bucket of several."""
+    n_codes, bucket_frames = n_frames * n_channels, 1
+    while n_codes > max_codes and bucket_frames < n_frames:
+        bucket_frames *= 2
+        n_codes = 2 * -(-n_frames // bucket_frames) * n_channels
+    return bucket_frames
+
+
+def _codes_of(values: Values, low: NDArray[np.float64], high: NDArray[np.float64]) -> Codes:
+    """One channel at a time: a second copy of a long recording is a lot of memory."""
+    scale = np.divide(TOP_CODE, high - low, out=np.zeros_like(low), where=high > low)
+    codes = np.full(values.shape, MISSING, dtype=np.uint16)
+    for channel, column in enumerate(values.T):
+        known = ~np.isnan(column)
+        codes[known, channel] = np.rint((column[known] - low[channel]) * scale[channel])
+    return codes
 
 
 def coarser(codes: NDArray[Any], factor: int) -> NDArray[Any]:

@@ -283,11 +283,6 @@ def size_of(where: str | Path) -> int:
     return _state(as_location(where)).size
 
 
-def version_of(where: str | Path) -> str:
-    """What changes when a file or object does: size and time of a file, size and etag (or time) of an object."""
-    return _state(as_location(where)).version
-
-
 def states_of(places: Sequence[str | Path]) -> dict[str, FileState]:
     """Size and version of many files, by their names as text; one question for each folder of a bucket."""
     found: dict[str, FileState] = {}

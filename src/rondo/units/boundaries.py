@@ -22,15 +22,14 @@ way between the middles of the two windows. A cut never lies before the last one
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.arrays import Floats, owned, owned_by
+from rondo.arrays import Floats, leading_axes, owned, owned_by
 from rondo.data.labels import Labels, Runs, runs_of
 from rondo.data.recording import Values
 from rondo.data.windows import Span, Windows
@@ -43,6 +42,7 @@ _CLIP = 5.0  # deviations
 _LEAST_SPREAD = 1e-6  # of a statistic, relative to its size; float32 cannot tell less from a constant
 _PRIOR_BLOCKS = 10.0  # per dimension: how many blocks the covariance common to all units is worth
 _LEAST_VARIANCE = 1e-4  # of the mean variance, added to every direction
+_CHUNK_VALUES = 1 << 19  # of a signal, described at once: 2 MB
 _GAUSSIANS = ("weights", "means", "precision_roots", "log_constants")
 
 
@@ -54,7 +54,7 @@ class BlockSpace(NamedTuple):
     axes: NDArray[np.float64]  # (n_statistics, n_dims)
 
     def points(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Statistics (n_blocks, n_statistics) as points (n_blocks, n_dims)."""
+        """Statistics (..., n_blocks, n_statistics) as points (..., n_blocks, n_dims)."""
         return np.asarray(np.clip((statistics - self.centre) * self.scale, -_CLIP, _CLIP) @ self.axes)
 
 
@@ -68,7 +68,7 @@ class Boundaries:
     gaussians: FittedMixture  # a component for each unit
 
     def points(self, values: Values) -> NDArray[np.float64]:
-        """The blocks of one stretch (n_frames, n_channels), where they are compared: (n_blocks, n_dims)."""
+        """The blocks of stretches (..., n_frames, n_channels), where they are compared: (..., n_blocks, n_dims)."""
         return self.space.points(block_statistics(values, self.block_frames))
 
     def windows_of_frames(self, windows: Windows, units: Labels) -> NDArray[np.int64]:
@@ -80,7 +80,7 @@ class Boundaries:
         codes = np.searchsorted(np.array(self.unit_ids), units)
         for stretch in _stretches(windows, self.block_frames):
             runs = _runs(stretch, codes)
-            log_density = self.gaussians.log_joint(self.space.points(stretch.statistics))
+            log_density = self._log_density(windows.values[slice(*stretch.frame_span)])
             firsts = _first_frames(runs, _aligned(runs, log_density, stretch), log_density, stretch)
             start, stop = stretch.frame_span
             frames = np.diff(firsts, append=stop)
@@ -88,6 +88,11 @@ class Boundaries:
                 nearest[start:stop], np.repeat(runs.starts, frames), np.repeat(runs.stops - 1, frames)
             )
         return nearest
+
+    def _log_density(self, values: Values) -> NDArray[np.float64]:
+        """Of every unit in the blocks of one stretch, (n_blocks, n_units)."""
+        chunks = _statistics_in_chunks(values, self.block_frames)
+        return np.concatenate([self.gaussians.log_joint(self.space.points(chunk)) for chunk in chunks])
 
     def tensors(self) -> dict[str, NDArray[np.generic]]:
         """Everything learned, as arrays, for the model folder."""
@@ -117,14 +122,18 @@ class Boundaries:
 def fit_boundaries(windows: Sequence[Windows], units: Sequence[Labels], unit_ids: Sequence[int]) -> Boundaries:
     """Describe units at the scale of blocks, from the unit of each window of one or more signals."""
     block_frames = max(1, windows[0].grid.length_frames // _BLOCKS_PER_WINDOW)
-    stretches, runs = [], []
+    stretches, runs, statistics = [], [], []
     for own, labels in zip(windows, units, strict=True):
         codes = np.searchsorted(np.array(unit_ids), labels)
         parts = _stretches(own, block_frames)
         stretches += parts
+        statistics += [
+            np.concatenate([*_statistics_in_chunks(own.values[slice(*stretch.frame_span)], block_frames)])
+            for stretch in parts
+        ]
         runs += [_runs(stretch, codes) for stretch in parts]
-    space = _space(np.concatenate([stretch.statistics for stretch in stretches]))
-    points = [space.points(stretch.statistics) for stretch in stretches]
+    space = _space(np.concatenate(statistics))
+    points = [space.points(own) for own in statistics]
     stacked = np.concatenate(points)
     first = np.concatenate([_owners(r, _first_cuts(r, s), s) for r, s in zip(runs, stretches, strict=True)])
     rough = _gaussians(stacked, first, first, len(unit_ids))
@@ -145,7 +154,6 @@ class _Stretch(NamedTuple):
     length_frames: int
     step_frames: int
     frame_of_block: NDArray[np.int64]  # (n_blocks,), first frame
-    statistics: NDArray[np.float64]  # (n_blocks, 3 n_channels)
 
 
 def _stretches(windows: Windows, block_frames: int) -> list[_Stretch]:
@@ -153,25 +161,36 @@ def _stretches(windows: Windows, block_frames: int) -> list[_Stretch]:
     holding = [span for span in grid.spans if span[1] - span[0] >= grid.length_frames]
     found = []
     for (start, stop), window_span in zip(holding, grid.window_spans, strict=True):
-        statistics = block_statistics(windows.values[start:stop], block_frames)
-        firsts = start + np.arange(len(statistics)) * block_frames
-        found.append(_Stretch((start, stop), window_span, grid.length_frames, grid.step_frames, firsts, statistics))
+        firsts = start + np.arange((stop - start) // block_frames) * block_frames
+        found.append(_Stretch((start, stop), window_span, grid.length_frames, grid.step_frames, firsts))
     return found
 
 
-def block_statistics(values: Values, block_frames: int) -> NDArray[np.float64]:
-    """Mean, deviation and mean change from frame to frame of each channel, (n_blocks, 3 n_channels).
+def _statistics_in_chunks(values: Values, block_frames: int) -> Iterator[NDArray[np.float64]]:
+    """`block_statistics` of one stretch, some blocks at a time: what they are computed from stays in the cache."""
+    n_frames = values.shape[0] // block_frames * block_frames
+    chunk_frames = block_frames * max(1, _CHUNK_VALUES // (block_frames * values.shape[1]))
+    for first in range(0, n_frames, chunk_frames):
+        before = values[first - 1 : first] if first else None
+        yield block_statistics(values[first : min(first + chunk_frames, n_frames)], block_frames, before)
 
-    `values` (n_frames, n_channels) are one stretch; frames after its last whole block are left out.
+
+def block_statistics(values: Values, block_frames: int, before: Values | None = None) -> NDArray[np.float64]:
+    """Mean, deviation and mean change from frame to frame of each channel, (..., n_blocks, 3 n_channels).
+
+    `values` (..., n_frames, n_channels) are one stretch, or windows of the same length; frames after the last whole
+    block are left out. `before` (1, n_channels) is the frame before the first, if it belongs to the stretch.
     """
-    n_blocks = values.shape[0] // block_frames
-    shape = (n_blocks, block_frames, values.shape[1])
-    blocks = values[: n_blocks * block_frames].reshape(shape)
-    change = np.abs(np.diff(values[: n_blocks * block_frames], axis=0, prepend=values[:1])).reshape(shape)
-    mean = blocks.mean(axis=1, dtype=np.float64)  # of equal values exactly that value, so that their deviation is 0
-    around = blocks - mean.astype(np.float32)[:, None]
-    deviation = np.sqrt(np.square(around).mean(axis=1, dtype=np.float64))
-    return np.hstack([mean, deviation, change.mean(axis=1, dtype=np.float64)])
+    *leading, n_frames, n_channels = values.shape
+    n_blocks = n_frames // block_frames
+    shape = (*leading, n_blocks, block_frames, n_channels)
+    values = values[..., : n_blocks * block_frames, :]
+    blocks = values.reshape(shape)
+    change = np.abs(np.diff(values, axis=-2, prepend=values[..., :1, :] if before is None else before)).reshape(shape)
+    mean = blocks.mean(axis=-2, dtype=np.float64)  # of equal values exactly that value, so that their deviation is 0
+    around = blocks - mean.astype(np.float32)[..., None, :]
+    deviation = np.sqrt(np.square(around).mean(axis=-2, dtype=np.float64))
+    return np.concatenate([mean, deviation, change.mean(axis=-2, dtype=np.float64)], axis=-1)
 
 
 # ---------------------------------------------------------------- alignment
@@ -197,11 +216,23 @@ def _aligned(runs: Runs, log_density: NDArray[np.float64], stretch: _Stretch) ->
     cuts = _first_cuts(runs, stretch)
     edges = np.concatenate([[0], cuts, [n_blocks]])
     middles = (edges[1:] + edges[:-1]) // 2
-    summed = summed_up(log_density)
-    for i, (before, after) in enumerate(pairwise(runs.ids)):
-        places = np.arange(middles[i], middles[i + 1] + 1)
-        cuts[i] = likeliest_edge(summed, places, before, after, drawn=cuts[i])
-    return cuts
+    if not cuts.size:
+        return cuts
+    return _likeliest_edges(summed_up(log_density), runs.ids, middles, cuts)
+
+
+def _likeliest_edges(
+    summed: NDArray[np.float64], units: NDArray[np.int64], middles: NDArray[np.int64], drawn: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """`likeliest_edge` between all neighbours in `units` (n_runs,) at once, between the middles (n_runs,) of both."""
+    n_places = np.diff(middles) + 1
+    firsts = np.cumsum(n_places) - n_places  # of each boundary in the flat arrays below
+    places = np.arange(n_places.sum()) + np.repeat(middles[:-1] - firsts, n_places)
+    gain = summed[places, np.repeat(units[:-1], n_places)] - summed[places, np.repeat(units[1:], n_places)]
+    is_best = gain == np.repeat(np.maximum.reduceat(gain, firsts), n_places)
+    distance = np.where(is_best, np.abs(places - np.repeat(drawn, n_places)), len(summed))
+    is_nearest = distance == np.repeat(np.minimum.reduceat(distance, firsts), n_places)
+    return np.minimum.reduceat(np.where(is_nearest, places, len(summed)), firsts)
 
 
 def _first_frames(
@@ -210,24 +241,29 @@ def _first_frames(
     """The first frame of every run, where runs shorter than half a window are squeezed to nothing."""
     start, stop = stretch.frame_span
     edges = [0, *cuts.tolist()]
-    frames = np.append(start, stretch.frame_of_block[cuts])
+    first_frames = np.append(start, stretch.frame_of_block[cuts])
+    if (np.diff(first_frames, append=stop) >= stretch.length_frames / 2).all():
+        return first_frames
+    frames = first_frames.tolist()  # single numbers of a list are read and written several times faster
     summed, last = summed_up(log_density), len(runs) - 1
     kept: int | None = None  # the unit of the last run that stays
     absorbed: list[int] = []  # runs since then, which end where the next begins that stays
     for i, unit in enumerate(runs.ids.tolist()):
         end = stop if i == last else frames[i + 1]
         if unit == kept or end - frames[i] >= stretch.length_frames / 2 or (kept is None and i == last):
-            frames[absorbed] = frames[i]
+            for j in absorbed:
+                frames[j] = frames[i]
             kept, absorbed = unit, []
             continue
         absorbed.append(i)
         if i < last and kept is not None:
             edges[i + 1] = edge_within(summed, edges[i], edges[i + 1], kept, int(runs.ids[i + 1]))
-            frames[i + 1] = stretch.frame_of_block[edges[i + 1]]
+            frames[i + 1] = int(stretch.frame_of_block[edges[i + 1]])
         elif i < last:
             edges[i + 1], frames[i + 1] = edges[i], frames[i]
-    frames[absorbed] = stop
-    return frames
+    for j in absorbed:
+        frames[j] = stop
+    return np.array(frames)
 
 
 def edge_within(summed: NDArray[np.float64], first: int, last: int, before: int, after: int) -> int:
@@ -254,7 +290,7 @@ def likeliest_edge(
 
 def _owners(runs: Runs, cuts: NDArray[np.int64], stretch: _Stretch) -> NDArray[np.int64]:
     """The unit code of each block."""
-    return np.repeat(runs.ids, np.diff(cuts, prepend=0, append=stretch.statistics.shape[0]))
+    return np.repeat(runs.ids, np.diff(cuts, prepend=0, append=stretch.frame_of_block.size))
 
 
 # ---------------------------------------------------------------- units as Gaussians
@@ -264,8 +300,8 @@ def _space(statistics: NDArray[np.float64]) -> BlockSpace:
     centre, spread = statistics.mean(axis=0), statistics.std(axis=0)
     scale = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > _LEAST_SPREAD * np.abs(centre))
     scaled = np.clip((statistics - centre) * scale, -_CLIP, _CLIP)
-    axes = np.linalg.eigh(scaled.T @ scaled / len(scaled))[1][:, ::-1]
     n_dims = min(_MOST_DIMS, max(1, int(np.count_nonzero(scale))))
+    axes = leading_axes(scaled, n_dims)
     return BlockSpace(centre, scale, np.ascontiguousarray(axes[:, :n_dims]))
 
 
@@ -296,11 +332,14 @@ class Cuts:
         self.to_middle = (length_frames - step_frames + 1) // 2
         self.last = 0
 
-    def blocks(self, window: NDArray[np.float32]) -> Floats:
-        """What a window (n_channels, length) must leave behind to be cut later, (n_blocks, n_dims)."""
+    def blocks(self, windows: NDArray[np.float32]) -> Floats:
+        """What windows (..., n_channels, length) must leave behind to be cut later, (..., n_blocks, n_dims).
+
+        Several windows at once give the exact values that each gives alone.
+        """
         if self.boundaries is None:
-            return np.zeros((0, 0))
-        return self.boundaries.points(np.ascontiguousarray(window.T))
+            return np.zeros((*windows.shape[:-2], 0, 0))
+        return self.boundaries.points(np.ascontiguousarray(windows.swapaxes(-1, -2)))
 
     def middle(self, start_frame: int) -> int:
         """The first frame that a window beginning at `start_frame` speaks for when its neighbours agree with it."""

@@ -182,11 +182,13 @@ def _model(
 
 
 def _rules(penalty: float, step_share: float, config: UnitsConfig) -> UnitRules:
-    """`step_share` is a step in window lengths. The paper counts every window, and knows no rule of persistence."""
+    """`step_share` is a step in window lengths. The paper counts every window, and knows no rule of persistence.
+
+    Ours counts a window as step / length observations, the frames it adds (docs/results/units.md).
+    """
     if not isinstance(config, SlowUnitsConfig):
         return UnitRules(penalty, shortest_run=0.0, window_weight=1.0)
-    weight = step_share if config.window_weight == "overlap" else 1.0
-    return UnitRules(penalty, config.persistence / step_share, weight)
+    return UnitRules(penalty, config.persistence / step_share, window_weight=step_share)
 
 
 # Both trained ways bring torch, which need not be installed, so each is imported when it is asked for.

@@ -27,6 +27,7 @@ from scipy.special import digamma, gammaln
 from rondo.arrays import Floats as Floats
 from rondo.config.settings import AcceptanceConfig, MixtureConfig
 from rondo.errors import RecordingError, RondoWarning, SettingError
+from rondo.units.kmeans import weighted_kmeans
 
 # ----------------------------------------------------------------
 # A fitted mixture: what applying it needs, whoever fitted it (`dp_gaussian`, `deep_dpm`).
@@ -181,17 +182,11 @@ def kmeans_start(
     points: NDArray[np.float64], counts: NDArray[np.float64], cap: int, rng: np.random.Generator
 ) -> NDArray[np.float64]:
     """Hard responsibilities from weighted k-means; never more components than distinct points that count."""
-    from sklearn.cluster import KMeans  # slow to import, and not needed to load or apply a model
-    from sklearn.exceptions import ConvergenceWarning
-
     n_components = min(cap, np.unique(points[counts > 0], axis=0).shape[0])
     if n_components == 1:
         return np.ones((points.shape[0], 1))
-    start = KMeans(n_clusters=n_components, n_init=1, random_state=int(rng.integers(2**31)))
-    with warnings.catch_warnings():
-        # Points nearer to each other than rounding leave clusters empty; empty components do no harm.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        labels: NDArray[np.int32] = start.fit(points - points.mean(axis=0), sample_weight=counts).labels_
+    draws = np.random.RandomState(int(rng.integers(2**31)))  # as scikit-learn, whose starts these are, would draw
+    labels = weighted_kmeans(points - points.mean(axis=0), counts, n_components, draws)
     return np.eye(n_components)[labels]
 
 
@@ -209,8 +204,6 @@ def _whitened(rows: Floats, counts: Floats, covariance: str) -> _Points:
     scatter = scatter + (_REGULARISER + _RELATIVE_REGULARISER * variances.mean()) * identity
     if covariance == "diagonal":
         scatter = scatter * identity
-    elif covariance == "spherical":
-        scatter = np.diagonal(scatter).mean() * identity
     scale = np.linalg.cholesky(scatter)
     unscale = solve_triangular(scale, identity, lower=True)
     noise = _REGULARISER * unscale @ unscale.T
@@ -304,8 +297,6 @@ def _maximise(moments: _Moments, points: _Points, concentration: float) -> _Stat
         log_diagonal = np.log(np.diagonal(root, axis1=1, axis2=2))
     else:
         variances = 1 + moments.second + n[:, None] * points.noise - mean_precision[:, None] * means**2
-        if points.covariance == "spherical":
-            variances = np.broadcast_to(variances.mean(axis=1, keepdims=True), means.shape)
         root = np.sqrt(variances)
         log_diagonal = np.log(root)
     log_det = -log_diagonal.sum(axis=1) - np.log(np.diagonal(points.scale)).sum()

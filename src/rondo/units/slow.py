@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.ndimage import uniform_filter1d
 
+from rondo.arrays import leading_axes
 from rondo.config.settings import SlowUnitsConfig
 from rondo.data.windows import Span
 from rondo.encoders.base import Curves
@@ -87,7 +88,7 @@ def fit_slow(
     centred = representations - mean
     n_windows, n_dims = centred.shape
     p = max(1, min(pca_dim, n_dims, n_windows // 5))
-    axes = np.linalg.eigh(centred.T @ centred)[1][:, ::-1][:, :p]
+    axes = leading_axes(centred, p)
     q = centred @ axes
     steady = [_without_drift(q[a:b]) for a, b in spans]
     c0 = sum(piece.T @ piece for piece in steady) / n_windows

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,10 @@ times the amplitude lies at 3.8 to 4.7, where statistics are cut off; many windo
 beyond 3.
 """
 _BLOCK = 1 << 14  # windows whose running totals are held at once: 4 MB at 30 entries, whatever the recording
+_FEWEST_IN_CHUNKS = 256  # windows; fewer are smoothed one after the other
+_CHUNK, _SMALLEST_CHUNK, _FEWEST_CHUNKS = 128, 16, 64  # windows in a chunk: fewer where they would be few chunks
+_CHUNKS_AT_ONCE = 128  # whose totals are held: 4 MB at 30 entries
+_ROUNDING = 1e-9  # penalties by which the start of a chunk may differ from where the chunk before it ends
 
 Path = NDArray[np.int64]
 
@@ -159,15 +164,17 @@ def bytes_of(leaves: Flags) -> Callable[[int], bytes]:
     return cache(lambda row: leaves[row].tobytes())
 
 
-def runs_back(left: Callable[[int], bytes], cheapest: Path, stop: int) -> Iterator[tuple[int, int, int]]:
-    """The runs (start, stop, column) of the path that is cheapest after `stop` windows, from its end.
+def runs_back(
+    left: Callable[[int], bytes], cheapest: Path, stop: int, first: int = 0
+) -> Iterator[tuple[int, int, int]]:
+    """The runs (start, stop, column) of the path from window `first` that is cheapest before `stop`, from its end.
 
     Each run has the column that is cheapest where the run ends. `left` gives, for a column, a byte per window: 1 where
     changing after that window is cheaper than staying.
     """
-    while stop > 0:
+    while stop > first:
         column = int(cheapest[stop - 1])
-        start = left(column).rfind(1, 0, stop - 1) + 1
+        start = max(first, left(column).rfind(1, first, stop - 1) + 1)
         yield start, stop, column
         stop = start
 
@@ -233,11 +240,80 @@ def centre_distances(latents: NDArray[np.floating], centres: NDArray[np.float64]
     return np.stack([np.sqrt(((latents - centre) ** 2).sum(axis=1)) for centre in centres], axis=1)
 
 
-def smooth_spans(costs: NDArray[np.floating], spans: Sequence[Span], penalty: float) -> NDArray[np.int64]:
-    """Viterbi smoothing inside each span; nothing is carried over a gap."""
+def smooth_spans(costs: NDArray[np.floating], spans: Sequence[Span], penalty: float) -> Path:
+    """Viterbi smoothing inside each span; nothing is carried over a gap.
+
+    Many windows are cut into chunks whose totals are computed side by side (`_side_by_side`).
+    """
     if not spans:
         return np.zeros(0, dtype=np.int64)
-    return np.concatenate([smooth(costs[start:stop], penalty) for start, stop in spans])
+    lengths = [stop - start for start, stop in spans]
+    if sum(lengths) < _FEWEST_IN_CHUNKS or costs.shape[1] == 1 or not np.isfinite(penalty):
+        return np.concatenate([smooth(costs[start:stop], penalty) for start, stop in spans])
+    leaves, cheapest = _side_by_side(costs, spans, penalty)
+    path, left = np.empty(cheapest.size, dtype=np.int64), bytes_of(leaves)
+    for first, after in pairwise(accumulate(lengths, initial=0)):
+        for start, stop, column in runs_back(left, cheapest, after, first):
+            path[start:stop] = column
+    return path
+
+
+def _side_by_side(costs: NDArray[np.floating], spans: Sequence[Span], penalty: float) -> tuple[Flags, Path]:
+    """For the windows of all spans: whether changing after it is cheaper, per column; the column of the least total."""
+    n_windows, n_entries = sum(stop - start for start, stop in spans), costs.shape[1]
+    size = min(_CHUNK, max(_SMALLEST_CHUNK, n_windows // _FEWEST_CHUNKS))
+    firsts = np.concatenate([np.arange(start, stop, size) for start, stop in spans])
+    lengths = np.concatenate([np.diff(np.arange(start, stop, size), append=stop) for start, stop in spans])
+    opens = np.isin(firsts, [start for start, stop in spans if stop > start])  # which chunks begin a span
+    leaves, cheapest = np.empty((n_entries, n_windows), np.bool_), np.empty(n_windows, np.int64)
+    before, done = np.zeros(n_entries), 0
+    for group in range(0, len(firsts), _CHUNKS_AT_ONCE):
+        chunks = slice(group, group + _CHUNKS_AT_ONCE)
+        totals, before = _chunk_totals(costs, firsts[chunks], lengths[chunks], opens[chunks], penalty, before)
+        within = np.arange(len(totals)) < lengths[chunks, None]  # (n_chunks, size): windows, not padding
+        rows = slice(done, done + int(lengths[chunks].sum()))
+        cheapest[rows] = totals.argmin(axis=1).T[within]
+        is_left = totals > (totals.min(axis=1) + penalty)[:, None]
+        leaves[:, rows] = is_left.transpose(1, 2, 0)[:, within]
+        done = rows.stop
+    return leaves, cheapest
+
+
+def _chunk_totals(
+    costs: NDArray[np.floating], firsts: Path, lengths: Path, opens: Flags, penalty: float, before: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Running totals (size, n_entries, n_chunks), those of a chunk up to a constant; and where the last chunk ended.
+
+    `before` (n_entries,) is where the chunk before these ended. A chunk does not know at first where the one before it
+    ends: it is computed again from there until no start moves any more. The first chunk that is not final becomes
+    final in each round, and usually nearly all do in the first two, as a path forgets its start with the first change.
+    """
+    rows = np.minimum(firsts + np.arange(lengths.max())[:, None], firsts + lengths - 1)  # padded with the last window
+    chunks = np.ascontiguousarray(costs[rows].transpose(0, 2, 1), dtype=np.float64)
+    starts = np.zeros(chunks.shape[1:])
+    starts[:, 0] = np.where(opens[0], 0.0, before)
+    totals = _totals_beside(chunks, starts, penalty)
+    while True:
+        ends = totals[lengths - 1, :, np.arange(len(firsts))].T
+        ends = np.minimum(ends - ends.min(axis=0), penalty)  # from farther away a change is cheaper than staying
+        expected = starts.copy()
+        expected[:, 1:] = np.where(opens[1:], 0.0, ends[:, :-1])
+        moved = np.flatnonzero((np.abs(expected - starts) > _ROUNDING * penalty).any(axis=0))
+        if not moved.size:
+            return totals, ends[:, -1]
+        starts = expected
+        totals[:, :, moved] = _totals_beside(np.ascontiguousarray(chunks[:, :, moved]), starts[:, moved], penalty)
+
+
+def _totals_beside(chunks: NDArray[np.float64], starts: NDArray[np.float64], penalty: float) -> NDArray[np.float64]:
+    """Running totals of several chunks (size, n_entries, n_chunks) from those (n_entries, n_chunks) before them."""
+    totals = np.empty_like(chunks)
+    reached, previous = np.empty_like(starts), starts
+    for row, total in zip(chunks, totals, strict=True):
+        np.minimum(previous, previous.min(axis=0) + penalty, out=reached)
+        np.add(row, reached, out=total)
+        previous = total
+    return totals
 
 
 def decode(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from html import escape, unescape
 from pathlib import Path
@@ -13,14 +12,13 @@ from threading import Lock
 from typing import Any
 
 from rondo.errors import RondoError, SettingError
+from rondo.live.supervising.health import DEAD, HEALTHY, IN_ALARM, judged, read_health
 from rondo.report.contents import EVERYTHING, Wish
 from rondo.report.render import NOT_FRAMED, NOTHING, render
 from rondo.report.summarize import summarize
 from rondo.result import Result
 from rondo.view.loopback import Answer, LoopbackServer, Question, answered
 from rondo.view.media import Beside, MediaFile
-from rondo.viewing.alarms import alarms_of
-from rondo.viewing.fleet_page import device_folders, devices_of, fleet_page, is_fleet
 from rondo.wording import did_you_mean
 
 _LATER = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta http-equiv="refresh" content="2">
@@ -30,7 +28,8 @@ _WATCHED = (
     "overview",  # the folder: it changes when a file in it is replaced
 )  # fmt: skip
 _TIMES_AS_LONG = 4.0  # as drawing a page takes, until the next is drawn
-_MOST_PAGES = 8  # of devices, in memory
+_STALE_S = 30.0  # after so long without a sign of life a stream counts as dead
+_STATES = {HEALTHY: "ok", IN_ALARM: "alarm", DEAD: "dead"}
 _POLICY = re.compile('<meta http-equiv="Content-Security-Policy" content="([^"]*)">')
 
 
@@ -49,18 +48,9 @@ def state_of(run_dir: Path) -> str:
 class RunPage:
     """The page of one run folder, and everything that it asks for."""
 
-    def __init__(
-        self,
-        run_dir: Path,
-        token: str,
-        wish: Wish = EVERYTHING,
-        beside: Beside | None = None,
-        *,
-        is_one_of_many: bool = False,
-    ) -> None:
+    def __init__(self, run_dir: Path, token: str, wish: Wish = EVERYTHING, beside: Beside | None = None) -> None:
         """A folder that is no run is refused at once, and so is a film for a recording that is not there."""
         self._run_dir, self._token, self._wish, self._lock = run_dir, token, wish, Lock()
-        self._is_one_of_many = is_one_of_many
         self._state, self._page, self._not_before = "", "", 0.0
         self._media = None if beside is None else MediaFile(beside.path)
         self._about_media = None if beside is None else self._checked(beside)
@@ -88,7 +78,6 @@ class RunPage:
                     "edits": True,
                     "media": self._about_media,
                     "running": stream is not None and not stream.finished,
-                    "fleet": self._is_one_of_many,
                 }
                 self._page = render(summarize(result, self._wish), live=now, server=server)
                 self._state, done = now, time.monotonic()
@@ -113,7 +102,7 @@ class RunPage:
         return answered(200, "text/html", page, Content_Security_Policy=_header_policy(page))
 
     def _news(self) -> Answer:
-        about = {"state": self.news(), **alarms_of(self._run_dir)}
+        about = {"state": self.news(), "health": _health_in_words(self._run_dir)}
         if self._media is not None:
             about["media"] = self._media.tag
         return _json(200, about)
@@ -153,57 +142,31 @@ class RunPage:
         return {"name": self._media.name, "kind": kind, "offset_s": beside.offset_s, "recording": name}
 
 
-class FleetPages:
-    """The list of the devices of a fleet, and the page of each that someone looks at."""
-
-    def __init__(self, folder: Path, token: str, wish: Wish) -> None:
-        self._folder, self._token, self._wish, self._lock = folder, token, wish, Lock()
-        self._pages: OrderedDict[str, RunPage] = OrderedDict()  # those looked at last
-        self._list = fleet_page(folder, token)
-
-    def answer(self, method: str, path: str, question: Question) -> Answer:
-        """`device/NAME/...` is about one device; names are looked up and never become paths."""
-        if path.startswith("device/"):
-            name, _, rest = path.removeprefix("device/").partition("/")
-            place = device_folders(self._folder).get(name)
-            return _nothing() if place is None else self._page_of(name, place).answer(method, rest, question)
-        if method == "POST" or path not in ("", "devices.json"):
-            return _nothing()
-        if not path:
-            return answered(200, "text/html", self._list, Content_Security_Policy=_header_policy(self._list))
-        return _json(200, devices_of(self._folder, self._token))
-
-    def _page_of(self, name: str, place: Path) -> RunPage:
-        with self._lock:
-            if name not in self._pages:
-                self._pages[name] = RunPage(place, self._token, self._wish, is_one_of_many=True)
-            self._pages.move_to_end(name)
-            while len(self._pages) > _MOST_PAGES:
-                self._pages.popitem(last=False)
-            return self._pages[name]
-
-
 class PageServer(LoopbackServer):
-    """Serves the page of one run folder, or those of the devices of a fleet."""
+    """Serves the page of one run folder."""
 
     def __init__(self, run_dir: Path, port: int = 0, wish: Wish = EVERYTHING, beside: Beside | None = None) -> None:
         super().__init__(port)
         try:
-            if is_fleet(run_dir):
-                if beside is not None:
-                    raise SettingError(f"--media: {run_dir} holds many devices; give the folder of one")
-                self._pages: FleetPages | RunPage = FleetPages(run_dir, self.token, wish)
-            else:
-                self._pages = RunPage(run_dir, self.token, wish, beside)
+            self._page = RunPage(run_dir, self.token, wish, beside)
         except BaseException:
             self.server_close()
             raise
 
     def answer(self, question: Question) -> Answer:
         try:
-            return self._pages.answer(question.method, question.path.removeprefix("/"), question)
+            return self._page.answer(question.method, question.path.removeprefix("/"), question)
         except RondoError as error:
             return answered(503, "text/html", _LATER.format(escape(str(error))))
+
+
+def _health_in_words(run_dir: Path) -> dict[str, str] | None:
+    """The state of a stream as one word and as one line; None where the folder holds none."""
+    health = read_health(run_dir)
+    if health is None:
+        return None
+    code, words = judged(health, _STALE_S, time.time())
+    return {"state": "finished" if health.state == "finished" else _STATES[code], "words": words}
 
 
 def _nothing() -> Answer:

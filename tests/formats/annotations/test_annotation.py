@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rondo.annotations.annotation import Annotation, read_annotation, read_label_pairs, read_labels
+from rondo.annotations.annotation import Annotation, read_annotated, read_annotation, read_labels
 from rondo.errors import AnnotationError
 from rondo.metrics.scores import evaluate
 
@@ -231,9 +231,9 @@ def test_two_files_are_one_pair(tmp_path: Path) -> None:
     truth = saved_csv(tmp_path, "class\nwalk\nsit\nsit\n")
     labels = tmp_path / "predicted.npy"
     np.save(labels, np.array([4, -1, -1], dtype=np.int32))
-    found = read_label_pairs(truth, labels)
+    found = read_annotated(truth, labels)
     assert list(found) == ["day1"]
-    assert found["day1"][0].tolist() == [1, 0, 0] and found["day1"][1].tolist() == [4, -1, -1]
+    assert found["day1"][0].classes.tolist() == [1, 0, 0] and found["day1"][1].tolist() == [4, -1, -1]
 
 
 def two_folders(tmp_path: Path) -> tuple[Path, Path]:
@@ -250,8 +250,8 @@ def two_folders(tmp_path: Path) -> tuple[Path, Path]:
 
 def test_two_folders_are_matched_by_stem(tmp_path: Path) -> None:
     truth, labels = two_folders(tmp_path)
-    found = read_label_pairs(truth, labels, key="y2")
-    assert {name: [track.tolist() for track in pair] for name, pair in found.items()} == {
+    found = read_annotated(truth, labels, key="y2")
+    assert {name: [truth.classes.tolist(), own.tolist()] for name, (truth, own) in found.items()} == {
         "a": [[6, 6, 6], [7, 7, 8]],
         "b": [[5, 5], [7, 8]],
     }
@@ -262,34 +262,39 @@ def test_unmatched_files_are_listed(tmp_path: Path) -> None:
     np.save(labels / "c.npy", [1])
     np.save(labels / "d.npy", [1])
     with pytest.raises(AnnotationError, match=r"truth': nothing there for 'c', 'd'; files are matched by stem"):
-        read_label_pairs(truth, labels)
+        read_annotated(truth, labels)
     for name in "bcd":
         (labels / f"{name}.npy").unlink()
     with pytest.raises(AnnotationError, match=r"labels': nothing there for 'b'"):
-        read_label_pairs(truth, labels)
+        read_annotated(truth, labels)
 
 
 def test_pairs_that_make_no_sense_are_refused(tmp_path: Path) -> None:
     truth, labels = two_folders(tmp_path)
     with pytest.raises(AnnotationError, match="two files or two folders"):
-        read_label_pairs(truth, labels / "a.npy")
+        read_annotated(truth, labels / "a.npy")
     with pytest.raises(AnnotationError, match="no label tracks in this folder"):
-        read_label_pairs(truth, tmp_path / "run")
+        read_annotated(truth, tmp_path / "run")
     with pytest.raises(AnnotationError, match="no such file"):
-        read_label_pairs(truth / "a.npz", tmp_path / "nowhere.npy")
+        read_annotated(truth / "a.npz", tmp_path / "nowhere.npy")
     np.save(labels / "a.npy", [7, 7])
     with pytest.raises(AnnotationError, match=r"a\.npy' labels 2 frames, but .*a\.npz' has 3"):
-        read_label_pairs(truth, labels)
+        read_annotated(truth, labels)
     (labels / "a.csv").write_text("y\n1\n", encoding="utf-8")
     with pytest.raises(AnnotationError, match="both 'a'; keep one"):
-        read_label_pairs(truth, labels)
+        read_annotated(truth, labels)
 
 
 def test_a_run_folder_given_instead_of_its_labels_gets_advice(tmp_path: Path) -> None:
     truth, labels = two_folders(tmp_path)
     (labels.parent / "segments.csv").write_text("recording,id\na,1\n", encoding="utf-8")
     with pytest.raises(AnnotationError, match=r"did you mean '.*labels'"):
-        read_label_pairs(truth, labels.parent)
+        read_annotated(truth, labels.parent)
+
+
+def scores_of(truth: Path, labels: Path) -> dict[str, float]:
+    pairs = read_annotated(truth, labels)
+    return evaluate({name: (annotation.classes, own) for name, (annotation, own) in pairs.items()}).as_dict()
 
 
 def test_names_and_numbers_of_classes_score_alike(tmp_path: Path) -> None:
@@ -298,13 +303,13 @@ def test_names_and_numbers_of_classes_score_alike(tmp_path: Path) -> None:
     by_number, by_name = tmp_path / "numbers.csv", tmp_path / "names.csv"
     by_number.write_text("y\n" + "\n".join(map(str, numbers)), encoding="utf-8")
     by_name.write_text("y\n" + "\n".join(f"class {n}" for n in numbers), encoding="utf-8")
-    scored = [evaluate(read_label_pairs(path, labels)).as_dict() for path in (by_number, by_name)]
+    scored = [scores_of(path, labels) for path in (by_number, by_name)]
     assert scored[0] == scored[1]
 
 
 @pytest.mark.data
 def test_real_annotations_score_perfectly_against_themselves(data_dir: Path) -> None:
     folder = data_dir / "MoCap"
-    found = evaluate(read_label_pairs(folder, folder)).as_dict()
+    found = scores_of(folder, folder)
     assert found["n_recordings"] == 9
     assert found["mof"] == found["ari"] == found["one_to_one"] == 100.0

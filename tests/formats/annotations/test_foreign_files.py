@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rondo.annotations.annotation import read_label_pairs
+from rondo.annotations.annotation import read_annotated
 from rondo.annotations.formats import read_tracks
 from rondo.annotations.tracks import NamedSpan, Track, choose_track, on_frames
 from rondo.data.grid import FrameClock
@@ -295,14 +295,14 @@ def test_a_folder_of_truths_takes_only_what_the_labels_need(tmp_path: Path) -> N
     np.save(tmp_path / "labels" / "day1.npy", [0, 0, 1, 1])
     saved(tmp_path / "truth", "day1.txt", "0\t0.2\ta\n0.2\t0.4\tb\n")
     saved(tmp_path / "truth", "meta.json", "{}")
-    pairs = read_label_pairs(tmp_path / "truth", tmp_path / "labels", None, lambda _: TEN)
-    assert pairs["day1"][0].tolist() == [0, 0, 1, 1]
+    pairs = read_annotated(tmp_path / "truth", tmp_path / "labels", None, lambda _: TEN)
+    assert pairs["day1"][0].classes.tolist() == [0, 0, 1, 1]
     np.save(tmp_path / "labels" / "day2.npy", [0, 0, 1, 1])
     lone = tmp_path / "truth" / "day1.txt"  # it names no recording, so it cannot be the truth of two
-    assert "nothing there about recording 'day1'" in refused(lambda: read_label_pairs(lone, tmp_path / "labels"), lone)
+    assert "nothing there about recording 'day1'" in refused(lambda: read_annotated(lone, tmp_path / "labels"), lone)
     (tmp_path / "labels" / "day2.npy").unlink()
     np.save(tmp_path / "truth" / "day1.npy", [7, 7, 7, 7])  # one label per frame comes first
-    assert read_label_pairs(tmp_path / "truth", tmp_path / "labels")["day1"][0].tolist() == [7] * 4
+    assert read_annotated(tmp_path / "truth", tmp_path / "labels")["day1"][0].classes.tolist() == [7] * 4
 
 
 def test_a_time_of_four_hundred_digits(tmp_path: Path) -> None:

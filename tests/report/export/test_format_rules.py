@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from xml.etree import ElementTree
@@ -110,35 +109,6 @@ def test_label_studio_regions_fit_the_configuration(run: Path, tmp_path: Path) -
             assert region["value"]["instant"] == (start == end)
 
 
-def test_boris_would_find_nothing_wrong_with_the_project(run: Path, tmp_path: Path) -> None:
-    """Its own checks: behaviours and categories are defined, states are paired, times have three decimals."""
-    (path,) = export_run(run, "boris", tmp_path / "p.boris")
-    project = json.loads(path.read_bytes())
-    behaviors = {entry["code"]: entry for entry in project["behaviors_conf"].values()}
-    assert len(behaviors) == len(project["behaviors_conf"]) == 5
-    assert {entry["type"] for entry in behaviors.values()} == {"State event"}
-    assert {entry["category"] for entry in behaviors.values()} == set(project["behavioral_categories"])
-    assert [int(number) for number in project["behaviors_conf"]] == list(range(5))
-    assert set(project["observations"]) == {"day1", "däy & 2"}
-    for observation in project["observations"].values():
-        assert observation["type"] == "LIVE" and observation["file"] == {}
-        events = observation["events"]
-        assert all(len(event) == 5 and event[2] in behaviors for event in events)
-        assert all(round(event[0], 3) == event[0] for event in events)
-        assert [event[0] for event in events] == sorted(event[0] for event in events)
-        assert all(sum(event[2] == code for event in events) % 2 == 0 for code in behaviors)
-
-
-def test_boris_can_read_and_keep_every_name(tmp_path: Path) -> None:
-    """It reads a project in the encoding of its machine, and refuses to save an ethogram with a pipe in a code."""
-    run = write_made_run(tmp_path / "run", {"däy": replace(MADE, given={("unit", 0): "gehen | stöhnen"})})
-    (path,) = export_run(run, "boris", tmp_path / "p.boris", "unit")
-    project = json.loads(path.read_text(encoding="ascii"))
-    codes = [entry["code"] for entry in project["behaviors_conf"].values()]
-    assert "gehen ¦ stöhnen" in codes
-    assert {event[2] for event in project["observations"]["däy"]["events"]} == set(codes)
-
-
 def test_label_studio_json_without_tasks_is_told_how_to_export(tmp_path: Path) -> None:
     path = tmp_path / "min.json"
     path.write_text('[{"csv": "/data/day1.csv", "label": [{"start": 1, "end": 2, "timeserieslabels": ["x"]}]}]')
@@ -146,11 +116,10 @@ def test_label_studio_json_without_tasks_is_told_how_to_export(tmp_path: Path) -
         read_tracks(path)
 
 
-@pytest.mark.parametrize("format", ["eaf", "boris"])
-def test_what_is_shorter_than_a_millisecond_is_left_out_and_said(tmp_path: Path, format: str) -> None:
+def test_what_is_shorter_than_a_millisecond_is_left_out_and_said(tmp_path: Path) -> None:
     made = Made([0] * 4000 + [1] + [2] * 4000, [-1] * 8001, 4000.0)
     run = write_made_run(tmp_path / "run", {"day1": made})
     with pytest.warns(RondoWarning, match="'day1': 1 unit segment left out, shorter than a millisecond"):
-        (path,) = export_run(run, format, tmp_path / f"x.{format}", "unit")
+        (path,) = export_run(run, "eaf", tmp_path / "x.eaf", "unit")
     (track,) = read_tracks(path)
     assert [(span.start, span.stop, span.name) for span in track.spans] == [(0.0, 1.0, "u0"), (1.0, 2.0, "u2")]

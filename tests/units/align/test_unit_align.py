@@ -18,7 +18,7 @@ from rondo.paper.unit_align import UnitAlignment, balanced_batches, fit_unit_ali
 from rondo.units.mixture import fit_mixture
 from tests import naive_align as naive
 
-MIXTURE = MixtureConfig(covariance="spherical", latent_dim=3, component_cap=6, max_iterations=50, tolerance=1e-4)
+MIXTURE = MixtureConfig(covariance="diagonal", latent_dim=3, component_cap=6, max_iterations=50, tolerance=1e-4)
 SMALL = UnitAlignConfig(
     bottleneck_dim=8, output_dim=6, init_epochs=4, refine_epochs=1, max_rounds=3, stable_ari=0.9, mixture=MIXTURE
 )

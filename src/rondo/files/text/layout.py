@@ -25,7 +25,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from rondo.errors import RecordingError
 from rondo.files.columns import Kind, has_no_name, kind_of_numbers, moves_as_a_signal, names_no_signal, rises_or_repeats
 from rondo.files.text.clock import is_clock_name, mentions_time_stamps
-from rondo.files.text.lines import HeadLine, decoded
+from rondo.files.text.lines import HEAD_LINES, HeadLine, decoded
 from rondo.files.text.programs import (
     as_wide,
     labview_clock,
@@ -60,6 +60,7 @@ WHITESPACE = " "  # a separator that stands for any run of blanks; such runs are
 SEPARATORS = ("\t", ";", ",", "|", WHITESPACE)  # ";" before ",": with decimal commas both occur
 _REMARK = re.compile(r"\s*(#|%|//)[\s#%/]*")
 _FIRST_BY_DEFAULT = ("Var1", "V1")  # what MATLAB and R call a first column without a name
+_LONGEST_REMEMBERED = 4096  # characters of a line: the cells that are remembered take 30 MB at most
 _COMMAS = NumberSpelling(has_decimal_comma=True)  # or points: the more forgiving one
 _FEWEST_TO_TELL = 16  # cells, before a column that never changes is taken for a filler
 _KEY_AND_VALUE = 2  # cells of a line above a table
@@ -258,10 +259,17 @@ def separator_of(header: str, row: str) -> str:
 
 def cells_of(line: str, separator: str) -> tuple[str, ...]:
     """The cells of one line, without the blanks around them; one empty cell where there is none."""
+    return (_remembered_cells if len(line) <= _LONGEST_REMEMBERED else _cells_of)(line, separator)
+
+
+def _cells_of(line: str, separator: str) -> tuple[str, ...]:
     if separator == WHITESPACE:
         line, separator = with_tabs(line.encode() + b"\n").decode()[:-1], "\t"
     cells = next(csv.reader([line], delimiter=separator), [])
     return tuple(cell.strip() for cell in cells) or ("",)
+
+
+_remembered_cells = lru_cache(maxsize=8 * HEAD_LINES)(_cells_of)  # every step of finding a layout needs the same cells
 
 
 def with_tabs(text: bytes) -> bytes:

@@ -34,6 +34,7 @@ from rondo.live.devices.payloads import UnreadablePayload, check_kind, split_by
 from rondo.live.outputs import copy_model
 from rondo.live.quantities import seconds_in
 from rondo.live.session import GivenSource, Session, SessionPaths, Written, missing_cells
+from rondo.model.describe import fitted_ids
 from rondo.model.method import CHECKPOINT
 from rondo.store.folder import make_folder
 
@@ -144,7 +145,7 @@ class Fleet:
         make_folder(self.out)
         if own.exists() and fingerprint(own) != sha256:
             raise OutputError(f"{self.out}: it was begun with another model; give that one, or choose another --out")
-        copy_model(model_folder, own, self._model.edits_.among(self._model.fitted_ids()))
+        copy_model(model_folder, own, self._model.edits_.among(fitted_ids(self._model)))
         return own, sha256
 
     def _opened_feed(self, kind: FeedKind) -> Feed:

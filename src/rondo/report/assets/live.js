@@ -22,16 +22,9 @@ class Live {
     this.fresh = new Set() // keys of entries that are new
     this.news = part("p", "", {id: "news", className: "news"})
     this.news.setAttribute("role", "status")
-    this.alarms = new Alarms(page)
-    document.querySelector("header").after(this.alarms.place, this.news)
-    if (served.fleet) this.linkToAll()
+    document.querySelector("header").after(this.news)
     if (served.running) this.startFollowing()
     this.look()
-  }
-
-  linkToAll() {
-    const link = part("a", "all devices", {href: `../../?token=${encodeURIComponent(served.token)}`})
-    document.getElementById("tools").prepend(link)
   }
 
   async look() {
@@ -40,7 +33,6 @@ class Live {
       if (answer.status === 403) throw new Error("The server was started again: open the address that it printed.")
       const news = await answer.json()
       this.say(news.health)
-      this.alarms.show(news)
       for (const plugin of this.page.plugins) plugin.news?.(this.page, news)
       if (news.state !== this.state) await this.takeIn()
     } catch (error) {
@@ -139,7 +131,7 @@ class Live {
     const kinds = new Set(this.page.drawn.flatMap((it) => it.lanes.map((lane) => lane.kind))) // of those that are drawn
     const fresh = Object.keys(entries).filter((key) => !(key in this.page.entries) && kinds.has(key.split("|")[0]))
     for (const key of fresh) this.fresh.add(key)
-    if (fresh.length) this.news.textContent = `First seen: ${fresh.map((key) => key.split("|").slice(2).join("|")).join(", ")}`
+    if (fresh.length) this.news.textContent = `First seen: ${fresh.map((key) => key.split("|").slice(1).join("|")).join(", ")}`
     for (const key of fresh) setTimeout(() => this.unmark(key), FRESH_MS)
   }
 
@@ -169,7 +161,7 @@ class Live {
       textBaseline: "top"})
     for (let entry = 0; entry < lane.entries.length; entry++) {
       const first = lane.entry.indexOf(entry), frame = lane.starts[first], x = timeline.xOf(frame)
-      if (first < 0 || frame < start || frame > end || !this.fresh.has(this.page.keyOf(timeline, lane, entry))) continue
+      if (first < 0 || frame < start || frame > end || !this.fresh.has(this.page.keyOf(lane, entry))) continue
       const words = `new: ${lane.entries[entry].name}`
       pen.fillRect(x - 1, 0, 2, timeline.scoresTop)
       if (x < written) continue // the words would stand on others
@@ -219,51 +211,6 @@ class Live {
       if (length < timeline.nFrames) timeline.show(timeline.nFrames - length, timeline.nFrames)
     }
     this.setFollowing(true)
-  }
-}
-
-// Alarms that are raised, as a line each, and a list of all that have been.
-class Alarms {
-  constructor(page) {
-    this.page = page
-    this.place = part("section", "", {id: "alarms", hidden: true})
-    this.place.setAttribute("aria-label", "Alarms")
-    this.raised = part("div", "", {className: "raised"})
-    this.raised.setAttribute("role", "alert")
-    this.list = part("ol", "", {className: "list"})
-    this.summary = part("summary", "")
-    const all = part("details", "")
-    all.append(this.summary, this.list)
-    this.place.append(this.raised, all)
-  }
-
-  show({raised, alarms}) {
-    const state = JSON.stringify([raised, alarms])
-    if (state === this.state) return
-    this.state = state
-    this.place.hidden = !alarms.length
-    this.raised.replaceChildren(...raised.map((it) => part("p", `⚠ ${this.words(it)}`)))
-    this.summary.textContent = alarms.length === 1 ? "1 alarm so far" : `The last ${alarms.length} alarms`
-    this.list.replaceChildren(...alarms.map((it) => this.item(it)))
-  }
-
-  words({device, alarm, message, time}) {
-    const where = device && served.fleet ? `${device}: ` : ""
-    return `${where}${alarm}: ${message}${time ? ` (${time})` : ""}`
-  }
-
-  item(alarm) {
-    const words = `${{raised: "raised", cleared: "over", noted: "noted"}[alarm.state] ?? alarm.state}: ${this.words(alarm)}`
-    const item = part("li", "", {className: alarm.state})
-    if (alarm.data_s === null || !this.page?.drawn[0]) item.textContent = words
-    else item.append(part("button", words, {type: "button", onclick: () => this.goTo(alarm.data_s)}))
-    return item
-  }
-
-  goTo(seconds) {
-    const [timeline] = this.page.drawn, {view} = timeline, half = (view.end - view.start) / 2
-    const frame = timeline.frameOf(seconds)
-    timeline.show(frame - half, frame + half)
   }
 }
 

@@ -1,0 +1,129 @@
+"""What 0.2.0 wrote is read for ever: runs, models, lists of edits, streams (tests/frozen; make.py there made them)."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from rondo.errors import OutputError
+from rondo.model.rondo import Rondo
+from rondo.result import Result
+from tests.cli.running import call
+
+FROZEN = Path(__file__).parent / "frozen/v0.2.0"
+RUNS = ("one", "groups", "edited", "labelled", "finished", "stopped")
+MODELS = ("one/model", "groups/model", "edited/model", "apart/model/subject0_day0", "apart/model/subject1_day0")
+
+
+@pytest.fixture
+def old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy that may be written to, as the folder that one is in: paths in these folders are relative."""
+    folder = Path(shutil.copytree(FROZEN, tmp_path / "old"))
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def share_equal(labels: NDArray[np.integer], stored: NDArray[np.integer]) -> float:
+    assert labels.shape == stored.shape
+    return float(np.mean(labels == stored))
+
+
+def painted(result: Result, recording: str, level: str) -> NDArray[np.int64]:
+    """The labels that the segments of a recording tell."""
+    table = result.segments
+    labels = np.full(len(result[recording].units), -1)
+    for row in table[(table["recording"] == recording) & (table["level"] == level)].itertuples():
+        labels[row.start_frame : row.end_frame] = row.id
+    return labels
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_a_run_is_loaded_with_its_labels_and_segments(run: str) -> None:
+    result = Result.load(FROZEN / run)
+    stored = sorted(path.stem for path in (FROZEN / run / "units").glob("*.npy"))
+    assert sorted(one.id for one in result.recordings) == stored
+    for id in stored:
+        units, motifs = np.load(FROZEN / run / f"units/{id}.npy"), np.load(FROZEN / run / f"labels/{id}.npy")
+        assert np.array_equal(result[id].units, units) and np.array_equal(result[id].motifs, motifs)
+        assert np.array_equal(painted(result, id, "unit"), units)
+        assert np.array_equal(painted(result, id, "motif"), motifs)
+
+
+def test_motifs_are_composed_of_units() -> None:
+    segments = Result.load(FROZEN / "one").segments
+    assert segments[segments["level"] == "motif"]["units"].str.split().str.len().max() >= 4
+
+
+def test_groups_and_files_that_failed_are_known() -> None:
+    result = Result.load(FROZEN / "groups")
+    assert [one.group for one in result.recordings] == ["subject0", "subject0", "subject1"]
+    assert set(result.usage(per="group")["group"]) == {"subject0", "subject1"}
+    assert "subject1_empty.csv" in (FROZEN / "groups/failed.csv").read_text()
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_model_is_loaded(model: str) -> None:
+    assert len(Rondo.load(FROZEN / model).units_) > 1
+
+
+def test_a_model_labels_as_it_did() -> None:
+    result = Rondo.load(FROZEN / "one/model").predict(FROZEN / "day2.csv")
+    assert share_equal(result.units, np.load(FROZEN / "labelled/units/day2.npy")) >= 0.995  # processors differ
+    assert share_equal(result.motifs, np.load(FROZEN / "labelled/labels/day2.npy")) >= 0.995
+
+
+def test_edits_are_shown() -> None:
+    segments = Result.load(FROZEN / "edited").segments
+    names = {(row.level, row.id): row.name_ for row in segments.rename(columns={"name": "name_"}).itertuples()}
+    assert names["unit", 0] == "rest" and names["motif", 0] == "pause" and names["unit", 1000] == "limp"
+    assert ("unit", 2) not in names and ("unit", 3) in names  # merged with 1; merged, and split off again
+    assert not names["unit", 4]  # a name that was taken back
+    live = Result.load(FROZEN / "finished").segments
+    assert set(live[live["name"] == "learned on the way"]["id"]) == {5}
+
+
+def test_the_history_of_edits_is_kept_and_goes_on(old: Path) -> None:
+    history = json.loads(call("name", "edited", "--history", "--json").out)["history"]
+    assert {edit["kind"] for edit in history} == {"name", "merge", "split", "relabel", "divide", "cut", "undo"}
+    assert call("name", "edited", "unit:0", "pause").code == 0
+    assert call("apply", "edited", "wanted.json").code == 0  # applied twice is applied once
+    names = Result.load(old / "edited").segments.groupby(["level", "id"])["name"].first()
+    assert names["unit", 0] == "pause" and names["unit", 1000] == "limp"
+    assert call("undo", "edited").code == 0
+    assert Result.load(old / "edited").segments.groupby(["level", "id"])["name"].first()["unit", 0] == "rest"
+
+
+def test_what_was_merged_stays_merged_in_new_labels(old: Path) -> None:
+    assert call("label", "edited", "day2.csv", "--out", "again").code == 0
+    segments = Result.load(old / "again").segments
+    units = segments[segments["level"] == "unit"]
+    assert 2 not in set(units["id"]) and "rest" in set(units["name"])
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_a_run_has_its_report(run: str, old: Path) -> None:
+    done = call("report", run)
+    assert done.code == 0, done.err
+    assert (old / run / "report.html").stat().st_size > 100_000
+
+
+def test_a_stopped_stream_goes_on_to_where_an_uninterrupted_one_ends(old: Path) -> None:
+    assert not Result.load(old / "stopped").segments.empty
+    done = call("stream", "one", "--source", "day2.csv", "--out", "stopped")
+    assert done.code == 0, done.err
+    for level in ("units", "labels"):
+        resumed, whole = (np.load(old / run / level / "day2.npy") for run in ("stopped", "finished"))
+        assert share_equal(resumed, whole) >= 0.995
+    events = (json.loads(line)["kind"] for line in (old / "stopped/events.jsonl").read_text().splitlines())
+    assert list(events) == ["promote"] * 3
+
+
+def test_a_run_with_a_vocabulary_for_each_recording_is_refused_in_one_line() -> None:
+    with pytest.raises(OutputError, match="each recording of this run has its own vocabulary") as refused:
+        Result.load(FROZEN / "apart")
+    assert "\n" not in str(refused.value)
