@@ -26,7 +26,7 @@ from rondo.annotations import formats as annotation_files
 from rondo.annotations.tracks import Track, choose_track, on_frames
 from rondo.data.grid import FrameClock
 from rondo.errors import AnnotationError, RecordingError
-from rondo.files.columns import is_label_name
+from rondo.files.column_values import is_label_name
 from rondo.files.reading import id_of, packing_of, suffix_of
 from rondo.wording import quoted
 

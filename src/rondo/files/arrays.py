@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from rondo.arrays import npy_header
 from rondo.data.recording import Recording, Values
 from rondo.errors import RecordingError
-from rondo.files.columns import Columns, choose_columns, is_label_name
+from rondo.files.column_values import is_label_name
+from rondo.files.columns import Columns, choose_columns
 from rondo.files.reading import Reading, RecordingFormat, listed
 from rondo.files.text.clock import in_seconds, spread
 from rondo.memory import ExpectedSize

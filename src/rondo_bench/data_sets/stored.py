@@ -25,7 +25,8 @@ from rondo.arrays import npy_header
 from rondo.data.recording import Recording
 from rondo.errors import AnnotationError, RecordingError
 from rondo.files import read as files
-from rondo.files.columns import class_codes, is_label_name, signals_of
+from rondo.files.column_values import is_label_name
+from rondo.files.columns import class_codes, signals_of
 from rondo.files.reading import Reading
 from rondo.wording import counted
 

@@ -32,7 +32,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.errors import RecordingError
-from rondo.files.columns import Kind, has_no_name, kind_of_numbers, moves_as_a_signal, names_no_signal, rises_or_repeats
+from rondo.files.column_values import (
+    Kind,
+    has_no_name,
+    kind_of_numbers,
+    moves_as_a_signal,
+    names_no_signal,
+    rises_or_repeats,
+)
 from rondo.files.text.clock import is_clock_name, mentions_time_stamps
 from rondo.files.text.lines import HEAD_LINES, HeadLine, decoded
 from rondo.files.text.programs import (

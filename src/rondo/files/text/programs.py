@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from rondo.files.columns import has_no_name
+from rondo.files.column_values import has_no_name
 from rondo.files.text.clock import size_of_epoch
 from rondo.files.text.spelling import is_missing
 
