@@ -19,7 +19,6 @@ from rondo.data.labels import OTHER, Labels, Runs
 from rondo.editing.edits import Edits, changing, read_edits, write_edits
 from rondo.editing.names import EntryId, in_labels, known_entry
 from rondo.errors import InputError, ModelError, OutputError, RondoError, RondoWarning, SettingError
-from rondo.files.locations import refuse_url
 from rondo.methods import find_method, method_of
 from rondo.metrics.scores import evaluate as score
 from rondo.model.describe import entry_ids, own_motifs
@@ -43,6 +42,7 @@ from rondo.run.summary import (
 )
 from rondo.run.wanted_edits import WantedEdit, read_wanted, wanted_edits
 from rondo.store.cloud_folder import run_here
+from rondo.store.locations import refuse_url
 from rondo.units.vocabulary import Level
 
 # ----------------------------------------------------------------

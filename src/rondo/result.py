@@ -17,7 +17,6 @@ from rondo.data.labels import Labels
 from rondo.data.recording import Recording
 from rondo.editing.edits import Edits
 from rondo.errors import RecordingError
-from rondo.files.locations import Location, as_location
 from rondo.lazy import Lazy
 from rondo.methods import find_method
 from rondo.report.contents import TruthFile, Wish
@@ -35,6 +34,7 @@ from rondo.run.summary import (
     VocabularyEvidence,
 )
 from rondo.run.tally import Words, counted, known_words, profile_summary, recording_summary, with_known_evidence
+from rondo.store.locations import Location, as_location
 from rondo.units.vocabulary import Level
 from rondo.version import __version__
 

@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError, RondoWarning
-from rondo.files.read import read_with_codes
+from rondo.files.read import read_all_columns, read_recording
+from rondo.files.reading import Reading
 from rondo.files.text.lines import Lines
 from rondo.live.base import Request, Rows
 from rondo.live.row_reader import RowReader
@@ -90,14 +91,14 @@ PROGRAMS = {
 @pytest.mark.filterwarnings("ignore::rondo.errors.RondoWarning")
 def test_files_of_programs(tmp_path: Path, case: str) -> None:
     path = write(tmp_path, "a.csv", "\n".join(PROGRAMS[case]) + "\n")
-    assert_read_as_stored(path, read_with_codes(path))
+    assert_read_as_stored(path, read_all_columns(path, Reading()))
 
 
 @pytest.mark.parametrize("case", sorted(set(FILES) - {"utf-16"}))  # which is replayed as a recording
 @pytest.mark.filterwarnings("ignore::rondo.errors.RondoWarning")
 def test_files_as_people_have_them(tmp_path: Path, case: str) -> None:
     path = write(tmp_path, "a.csv", FILES[case][0])
-    assert_read_as_stored(path, Recording.from_file(path))
+    assert_read_as_stored(path, read_recording(path))
 
 
 @dataclass(frozen=True)
@@ -188,7 +189,7 @@ def test_however_a_table_is_written_it_is_read_as_the_stored_file(
 ) -> None:
     path = write(tmp_path, "a.csv", table.text())
     try:
-        stored = read_with_codes(path)
+        stored = read_all_columns(path, Reading())
     except RecordingError:  # few are: a test that refuses too many would fail for it
         assume(False)
     assert_read_as_stored(path, stored, block_bytes)

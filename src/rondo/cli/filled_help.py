@@ -13,10 +13,10 @@ from typer.core import TyperCommand
 
 def _encoders() -> str:
     from rondo.config.settings import RondoConfig
-    from rondo.config.ways import ENCODERS
+    from rondo.registry import ENCODERS
 
     usual = RondoConfig().encoder.name
-    return "; ".join(f"{n}: {way.help}{' (default)' if n == usual else ''}" for n, way in ENCODERS.items())
+    return "; ".join(f"{n}: {encoder.help}{' (default)' if n == usual else ''}" for n, encoder in ENCODERS.items())
 
 
 def _export_formats() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -73,8 +74,6 @@ def label(
     """
     from rondo.discovery import channels_of, follows_stream, why_labelled_at_once
     from rondo.edit import model_folder
-    from rondo.files.inputs import Reading
-    from rondo.files.reading import with_kept
     from rondo.many.unfinished import check_place
     from rondo.many.way import Asked, goes_file_by_file, many_files, why_not_split
     from rondo.methods import load_model, method_of, refuse_idle
@@ -93,8 +92,8 @@ def label(
         refuse_idle(learning | {"--device": device, "--group-by": group_by}, f"a model of {name}")
         fitted, with_stream = load_model(folder), False
     asked = Asked(engine, workers, ray_address, group_by)
-    columns = with_kept(label_column, keep_column, channels_of(fitted))
-    reading = Reading(rate, key, columns, split_by, session)
+    reading = options.reading(rate, key, label_column, keep_column, split_by, session)
+    reading = replace(reading, known=channels_of(fitted))
     many = many_files(paths, asked, reading)
     why = why_labelled_at_once(fitted, adapt=adapt, refit_motifs=refit_motifs, with_stream=with_stream)
     file_by_file = goes_file_by_file(many, asked, why or why_not_split(split_by))

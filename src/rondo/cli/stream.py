@@ -102,11 +102,11 @@ def stream(
     """
     from rondo.edit import model_folder
     from rondo.errors import SettingError
-    from rondo.files.locations import refuse_url
     from rondo.live.devices.messages import feed_kind
     from rondo.live.supervising.alarm_limits import parse_alarms, parse_fail_on
     from rondo.live.supervising.supervision import Supervision
     from rondo.model.rondo import Rondo
+    from rondo.store.locations import refuse_url
 
     for folder in (out, checkpoint or out):
         refuse_url(folder, "a stream appends to its files, which a bucket cannot; give a folder of this machine")

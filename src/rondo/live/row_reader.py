@@ -27,6 +27,7 @@ from rondo.data.signal import refuse_lacking, shortened
 from rondo.errors import RecordingError, RondoWarning
 from rondo.files.columns import Columns, choose_columns
 from rondo.files.inputs import in_hertz, same_rate
+from rondo.files.reading import Reading
 from rondo.files.text.cells import ParsedRows, RowParser, parser_of
 from rondo.files.text.formats import layout_of_lines
 from rondo.files.text.layout import Layout
@@ -269,7 +270,7 @@ def _columns_for(layout: Layout, request: Request) -> Columns:
     channels = request.channels
     kinds = layout.kinds()
     wanted = (*channels, *(name for name in request.beside if name in layout.names))
-    columns = choose_columns(layout.names, rate=None, kinds=kinds, wanted=wanted, rises=layout.rises(kinds))
+    columns = choose_columns(layout.names, Reading(), kinds=kinds, wanted=wanted, rises=layout.rises(kinds))
     place = dict(zip(columns.channels, columns.positions, strict=True))
     if columns.clock is None:
         refuse_another_rate(layout.rate, request.rate)
@@ -295,6 +296,6 @@ def refuse_another_rate(own: float | None, expected: float | None) -> None:
     """Rows are taken to have the model's rate: refused where what holds them says that they have another."""
     if own is not None and expected is not None and not same_rate(own, expected):
         raise RecordingError(
-            f"it has {in_hertz(own)}, the model has {in_hertz(expected)}; resample it (Recording.resampled, or "
+            f"it has {in_hertz(own)}, the model has {in_hertz(expected)}; resample it (rondo.data.resample, or "
             "`rondo label --resample`), or stream it to a model of its rate"
         )

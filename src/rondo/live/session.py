@@ -88,13 +88,12 @@ def stream_of(model: Rondo, found: Checkpoint | None, frozen: bool) -> Stream:
 
 def missing_cells(model: Rondo, keep_columns: Sequence[str] = ()) -> MissingCells:
     """Which cells of a stream are missing for a model; columns to keep that it does not look at are refused."""
-    known = model.preprocessor_.known_columns
-    names = (*map(str, known), *MissingCells.of(known).beside)
+    known = model.preprocessor_.known_channels
+    channels = tuple(channel.name for channel in known)
+    names = (*channels, *MissingCells.of(known).beside)
     unknown = [name for name in keep_columns if name not in names]
     if unknown:
-        raise SettingError(
-            f"--keep-column {unknown[0]!r}: the model has no such channel; it has {shortened(tuple(map(str, known)))}"
-        )
+        raise SettingError(f"--keep-column {unknown[0]!r}: the model has no such channel; it has {shortened(channels)}")
     return MissingCells.of(known, frozenset(keep_columns))
 
 

@@ -19,6 +19,7 @@ from rondo.device import require_torch
 from rondo.editing.edits import Edits, read_edits
 from rondo.errors import ModelError, NotFittedError, SettingError
 from rondo.files.inputs import as_recordings
+from rondo.files.reading import Reading
 from rondo.methods import DEFAULT, Options, refuse_idle
 from rondo.metrics.scores import clock_labels
 from rondo.model.describe import fitted_ids, result_of, words_of
@@ -237,7 +238,7 @@ def relabel(model: Rondo, recordings: Any, *, resample: bool = False) -> Result:
     """
     if not hasattr(model, "stream_"):
         raise NotFittedError("this Rondo follows no stream yet; call partial_fit(chunk) first, or use predict")
-    given = as_recordings(recordings, label_columns=model.preprocessor_.known_columns)
+    given = as_recordings(recordings, Reading(known=model.preprocessor_.known_channels))
     labellings = [relabelled(model, windowed(model, own, resample, by_model=True)) for own in given]
     new = [unit for unit in model.stream_.reader.unit_ids if unit not in model.units_]
     return result_of(model, given, labellings, kind="label", is_foreign=True, more=[grown_sentence(new)])

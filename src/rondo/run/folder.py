@@ -32,9 +32,8 @@ import numpy as np
 from rondo.data.labels import OTHER, Labels
 from rondo.editing.edits import Edits, read_edits, write_edits
 from rondo.errors import OutputError
-from rondo.files.locations import Location
 from rondo.lazy import Lazy, Passing
-from rondo.methods import find_method, load_model
+from rondo.methods import find_method, load_model, method_names, method_of
 from rondo.result import Result
 from rondo.run.clock import run_clock
 from rondo.run.decisions import DECISIONS, decided_segments, events_of, events_on_rows, read_decisions, stored_stream
@@ -68,6 +67,7 @@ from rondo.run.tally import Words
 from rondo.store.cloud_folder import whole_cloud_folder
 from rondo.store.csv_text import csv_of_table, text_table
 from rondo.store.folder import check_free, make_folder, whole_file, whole_folder, write_json
+from rondo.store.locations import Location
 from rondo.store.reading import UNREADABLE, map_array, read_regular
 from rondo.units.vocabulary import Level
 
@@ -266,7 +266,11 @@ def _model_reader(run_dir: Path) -> Callable[[], Any]:
     @cache
     def model() -> Any:
         folder = model_place(run_dir)
-        return load_model(folder) if (folder / _MANIFEST).is_file() else None
+        if not (folder / _MANIFEST).is_file():
+            return None
+        method = method_of(folder)  # version 0.2.0 kept models of baselines, one of which is gone
+        keeps_models = method in method_names() and not find_method(method).why_no_model()
+        return load_model(folder) if keeps_models else None
 
     return model
 

@@ -13,12 +13,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.data.known_channels import KnownChannel
 from rondo.data.recording import Recording
 from rondo.data.signal import select
 from rondo.errors import ModelError, RondoWarning
 from rondo.files.columns import unknown_to_model
-from rondo.files.read import find_recordings, read_with_codes, suffixes, without_labels
-from rondo.files.reading import TEXT_SUFFIXES, id_of, packing_of, with_kept
+from rondo.files.read import find_recordings, read_all_columns, suffixes, without_labels
+from rondo.files.reading import TEXT_SUFFIXES, Reading, id_of, packing_of
 from rondo.files.text.lines import is_binary
 from rondo.files.text.table import begins_below_a_heading
 from rondo.live.base import Bookmark, Request, Rows, SourceKind, named
@@ -38,8 +39,8 @@ class RecordedFile:
                 f"{path}: changed since it was read; put the file back, or begin again with another --out and "
                 "--checkpoint"
             )
-        known = with_kept((), (), request.channels)
-        self._recording, self._beside = _in_channels(read_with_codes(path, label_columns=known), path, request)
+        known = Reading(known=[KnownChannel(name) for name in request.channels])
+        self._recording, self._beside = _in_channels(read_all_columns(path, known), path, request)
         self._row = 0 if bookmark is None else int(bookmark["row"])
 
     @property
@@ -82,7 +83,7 @@ def _in_channels(recording: Recording, path: Path, request: Request) -> tuple[Re
             extra = [name for name in extra if name not in request.beside]
             notes = [unknown_to_model(extra)] if extra else []
         else:
-            recording = without_labels(recording)
+            recording = without_labels(recording, Reading())
             values, notes = recording.values, [fit_by_position(recording.channels, channels)]
     for note in (*recording.notes, *notes):
         warnings.warn(f"{path}: {note}", RondoWarning, stacklevel=4)
