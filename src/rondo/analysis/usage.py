@@ -1,9 +1,10 @@
 """How much each entry is used: share of time, occurrences per hour, mean duration, by recording and by group.
 
-Recordings are the unit of comparison, never frames: a group is the mean over its recordings, each with equal weight,
-and a difference between groups is held against what the same recordings give when they are dealt to the groups at
-random (permutation test, Holm's correction over the entries of a level and the pairs of groups). Two recordings a
-side prove nothing, and that is said. See `rondo.analysis.usage`.
+Recordings are the unit of comparison, never frames: neighbouring frames are no independent evidence. A group is the
+mean over its recordings, each with equal weight. A difference between groups is compared with what the same recordings
+give when they are dealt to the groups at random (permutation test, Holm's correction over the entries of a level and
+the pairs of groups). Recordings are taken to be independent; several of one person or machine are not, and intervals
+over them are too narrow.
 """
 
 from __future__ import annotations
@@ -30,11 +31,7 @@ if TYPE_CHECKING:
     from rondo.result import Result
 
 
-# ----------------------------------------------------------------
-# Statistics over recordings: the interval of a mean, and whether two groups differ by more than chance.
-#
-# Recordings are the unit of comparison, never frames: neighbouring frames are no independent evidence. Recordings are
-# taken to be independent; several of one person or machine are not, and intervals over them are too narrow.
+# ---------------------------------------------------------------- statistics over recordings
 
 N_DEALS = 99_999
 """Random deals at most, where there are too many to try all."""
@@ -98,7 +95,7 @@ def gaps_between(
     return gap, p
 
 
-def smallest_p_of(n_first: int, n_second: int) -> float:
+def smallest_p(n_first: int, n_second: int) -> float:
     """The smallest p, before correction, that so many recordings on each side can give."""
     return max((2 if n_first == n_second else 1) / comb(n_first + n_second, n_first), 1 / (N_DEALS + 1))
 
@@ -220,34 +217,29 @@ def usage_of(result: Result, groups: Mapping[str, str] | None = None) -> list[Us
     """Every entry in every recording, also where it does not occur; `groups` by recording id."""
     import polars as pl
 
-    summary = result.summary
-    segments = (
-        result.tables["segments"]
-        .filter(pl.col("id") != OTHER)
-        .with_columns(frames=pl.col("end_frame") - pl.col("start_frame"))
-    )
-    names = entry_names(result)
-    counted = segments.group_by("recording", "level", "id").agg(pl.len().alias("n"), pl.col("frames").sum())
-    cells = {(row[0], row[1], row[2]): (int(row[3]), int(row[4])) for row in counted.iter_rows()}
-    rows = []
-    entries = list(segments.select("level", "id").unique().sort("level", "id").iter_rows())
-    for recording in summary.recordings:
-        hours = None if recording.rate is None else recording.n_frames / recording.rate / 3600
+    segments = result.tables["segments"].filter(pl.col("id") != OTHER)
+    frames = (pl.col("end_frame") - pl.col("start_frame")).sum()
+    counts = segments.group_by("recording", "level", "id").agg(pl.len(), frames)
+    cells = {(recording, level, id): (n, n_frames) for recording, level, id, n, n_frames in counts.iter_rows()}
+    entries = sorted({(level, id) for _, level, id in cells})
+    names, rows = entry_names(result), []
+    for recording in result.recordings:
+        rate = recording.rate
         for level, id in entries:
-            n, frames = cells.get((recording.id, level, id), (0, 0))
-            mean = frames / n if n else None
+            n, n_frames = cells.get((recording.id, level, id), (0, 0))
+            mean = n_frames / n if n else None
             rows.append(
                 Usage(
-                    recording.id,
-                    "" if groups is None else groups[recording.id],
-                    level,
-                    id,
-                    names.get((level, id), ""),
-                    n,
-                    frames / recording.n_frames,
-                    None if hours is None else n / hours,
-                    mean,
-                    None if mean is None or recording.rate is None else mean / recording.rate,
+                    recording=recording.id,
+                    group="" if groups is None else groups[recording.id],
+                    level=level,
+                    id=int(id),
+                    name=names.get((level, id), ""),
+                    n_occurrences=int(n),
+                    share=n_frames / recording.n_frames,
+                    per_hour=None if rate is None else n / (recording.n_frames / rate / 3600),
+                    mean_duration_frames=mean,
+                    mean_duration_s=None if mean is None or rate is None else mean / rate,
                 )
             )
     return rows
@@ -354,12 +346,6 @@ def differences(rows: Sequence[Usage]) -> list[Difference]:
         corrected = holm([one.p for one in raw])
         found += [replace(one, p=p) for one, p in zip(raw, corrected, strict=True)]
     return found
-
-
-def smallest_p(rows: Sequence[Usage], pair: tuple[str, str]) -> float:
-    """The smallest p, before correction, that so many recordings on each side can give."""
-    first, second = (len({row.recording for row in rows if row.group == group}) for group in pair)
-    return smallest_p_of(first, second)
 
 
 def _gaps(rows: Sequence[Usage], level: str, names: Sequence[str]) -> list[Difference]:
