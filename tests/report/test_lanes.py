@@ -1,7 +1,10 @@
-"""Annotations of every format lie on the frames they were drawn on, in a lane of their own."""
+"""Lanes: looks that differ, classes in the colours of what was found, annotations on their frames."""
 
 from __future__ import annotations
 
+import itertools
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +15,17 @@ import pytest
 from rondo.data.labels import OTHER, runs_of
 from rondo.errors import AnnotationError, SettingError
 from rondo.report.contents import TruthFile, Wish
-from rondo.report.lanes import annotation_lanes
+from rondo.report.lanes import (
+    LOOKS,
+    MOTIF_LOOKS,
+    OTHER_COLOUR,
+    OTHER_LOOK,
+    Look,
+    annotation_lanes,
+    ink_on,
+    look_of,
+    match_looks,
+)
 from rondo.result import Result
 from rondo.run.decisions import stored_stream
 from rondo.run.folder import write_segments, write_summary
@@ -23,6 +36,141 @@ from tests.report.export.made_runs import Made, write_made_run
 from tests.report.on_folders import clock_in_run, compare, export_run, summarize
 from tests.report.run_folders import write_run_folder
 from tests.report.stream_folders import add_decisions, stream_summary, write_stream_folder
+
+DEUTERANOPIA = np.array(
+    [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]
+)
+
+
+PROTANOPIA = np.array(
+    [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]
+)
+
+
+TRITANOPIA = np.array(
+    [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]]
+)
+
+
+TO_XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+
+
+def linear_rgb(colour: str) -> np.ndarray:
+    share = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+    return np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
+
+
+def lab(linear: np.ndarray) -> np.ndarray:
+    x, y, z = np.cbrt(TO_XYZ @ linear.clip(0, 1) / np.array([0.9505, 1.0, 1.089]))
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+SIGHTS = {"normal": np.eye(3), "deuteranopia": DEUTERANOPIA, "protanopia": PROTANOPIA, "tritanopia": TRITANOPIA}
+
+
+def nearest(looks: Sequence[Look], sight: str) -> float:
+    """The least CIE76 distance between two of them, as someone with that sight sees them."""
+    seen = [lab(SIGHTS[sight] @ linear_rgb(look.colour)) for look in looks]
+    return float(min(np.linalg.norm(a - b) for a, b in itertools.combinations(seen, 2)))
+
+
+def test_every_look_is_a_plain_hex_colour_and_a_pattern_of_its_own() -> None:
+    every = {*LOOKS, *MOTIF_LOOKS, OTHER_LOOK}
+    assert all(re.fullmatch("#[0-9a-f]{6}", look.colour) for look in every)
+    assert len(every) == len(LOOKS) + len(MOTIF_LOOKS) + 1 == 65
+
+
+@pytest.mark.parametrize("sight", SIGHTS)
+def test_the_first_eight_differ_also_for_the_colour_blind(sight: str) -> None:
+    """CIE76 distances above 15 are told apart at a glance."""
+    assert nearest(LOOKS[:8], sight) > 15
+    assert nearest(MOTIF_LOOKS[:8], sight) > 10  # darker: their names stand inside them
+    assert nearest([*LOOKS[:3], *MOTIF_LOOKS[:3]], sight) > 13  # few units and their motifs
+
+
+@pytest.mark.parametrize("sight", SIGHTS)
+def test_all_looks_differ_in_pattern_or_else_in_colour(sight: str) -> None:
+    for pattern in ("plain", "stripes", "dots", "bars"):
+        for looks, least in ((LOOKS, 11), (MOTIF_LOOKS, 9)):
+            alike = [look for look in looks if look.pattern == pattern]
+            assert len(alike) == 8
+            assert nearest(alike, sight) > least
+
+
+def test_names_are_readable_on_every_colour() -> None:
+    """WCAG 2 asks for a contrast of 4.5 : 1."""
+    for colour in (*(look.colour for look in (*LOOKS, *MOTIF_LOOKS)), OTHER_COLOUR):
+        dark, light = sorted(float(np.dot([0.2126, 0.7152, 0.0722], linear_rgb(c))) for c in (colour, ink_on(colour)))
+        assert (light + 0.05) / (dark + 0.05) >= 4.5
+
+
+def test_same_id_same_look_and_other_levels_look_different() -> None:
+    kinds = ("unit", "motif", "true unit", "true motif")
+    assert look_of("unit", 3) == look_of("unit", 3)
+    assert all(len({look_of(kind, i) for kind in kinds}) == 4 for i in range(100))
+    assert {look_of(kind, -1) for kind in kinds} == {OTHER_LOOK}
+
+
+def lane(kind: str, names: list[str], length: int = 10) -> dict[str, Any]:
+    """Segments of equal length one after the other; ids are the numbers in their names."""
+    level = kind if kind != "annotation" else "true unit"
+    looks = [OTHER_LOOK if name == "OTHER" else look_of(level, int(name.lstrip("um") or 0)) for name in names]
+    starts = [length * i for i in range(len(names))]
+    return {
+        "kind": kind,
+        "names": names,
+        "colours": [look.colour for look in looks],
+        "patterns": [look.pattern for look in looks],
+        "start_frames": starts,
+        "end_frames": [start + length for start in starts],
+    }
+
+
+def matched(*lanes: dict[str, Any]) -> dict[str, tuple[str, str]]:
+    """The looks of the classes of the last lane."""
+    n_frames = max(it["end_frames"][-1] for it in lanes)
+    match_looks([{"n_frames": n_frames, "lanes": [*lanes]}])
+    last = lanes[-1]
+    return dict(zip(last["names"], zip(last["colours"], last["patterns"], strict=True), strict=True))
+
+
+def test_a_class_looks_like_the_entry_that_it_shares_most_time_with() -> None:
+    found = matched(lane("unit", ["u3", "u3", "u1", "u1", "u7"]), lane("true unit", ["0", "0", "1", "1", "2"]))
+    assert found == {"0": look_of("unit", 3), "1": look_of("unit", 1), "2": look_of("unit", 7)}
+
+
+def test_two_classes_in_one_entry_do_not_share_its_look_and_the_second_has_one_that_no_entry_has() -> None:
+    found = matched(lane("unit", ["u0", "u0", "u0", "u1"]), lane("true unit", ["0", "0", "1", "2"]))
+    assert found["0"] == look_of("unit", 0) and found["2"] == look_of("unit", 1)
+    assert found["1"] not in (look_of("unit", 0), look_of("unit", 1), OTHER_LOOK)
+
+
+def test_other_stays_grey_and_is_no_partner() -> None:
+    found = matched(lane("unit", ["OTHER", "OTHER", "u1"]), lane("true unit", ["OTHER", "3", "4"]))
+    assert found["OTHER"] == OTHER_LOOK
+    assert found["3"] != OTHER_LOOK and found["4"] == look_of("unit", 1)
+
+
+def test_an_annotation_takes_the_level_that_it_agrees_with() -> None:
+    units, motifs = ["u0", "u1", "u0", "u1", "u2", "u3"], ["m4", "m4", "m4", "m4", "m5", "m5"]
+    found = matched(lane("unit", units), lane("motif", motifs), lane("annotation", ["0", "0", "0", "0", "1", "1"]))
+    assert found == {"0": look_of("motif", 4), "1": look_of("motif", 5)}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_pairs_share_as_much_time_as_any_pairs_could(seed: int) -> None:
+    """Against all permutations."""
+    rng = np.random.default_rng(seed)
+    units, classes = rng.integers(4, size=60), rng.integers(4, size=60)
+    found = matched(lane("unit", [f"u{i}" for i in units]), lane("true unit", [f"{i}" for i in classes]))
+    partner = {look_of("unit", i): i for i in range(4)}
+    shared = sum(((units == partner[found[f"{i}"]]) & (classes == i)).sum() for i in range(4))
+    best = max(
+        sum(((units == order[i]) & (classes == i)).sum() for i in range(4))
+        for order in itertools.permutations(range(4))
+    )
+    assert shared == best
+
 
 TRACK = [0] * 10 + [2] * 15 + [OTHER] * 5 + [0] * 20
 
@@ -89,9 +237,6 @@ def test_what_cannot_be_laid_on_the_run_is_refused_in_one_line(tmp_path: Path) -
         with pytest.raises(AnnotationError, match=message) as refused:
             summarize(folder, Wish(truth=TruthFile(path)))
         assert "\n" not in str(refused.value)
-
-
-# ---------------------------------------------------------------- of a stream
 
 
 def spans_in(path: Path, *spans: tuple[float, float, str]) -> Path:
