@@ -15,7 +15,7 @@ import pytest
 from rondo.store.writing import is_draft
 from rondo.synthetic import plant
 from tests.cli.running import call, tree, waves, write_csv
-from tests.systems import needs_posix
+from tests.systems import LISTENING_PYTHON, needs_posix
 
 pytestmark = needs_posix
 
@@ -54,7 +54,7 @@ run()
 
 
 def started(*arguments: str) -> subprocess.Popen[str]:
-    return subprocess.Popen([sys.executable, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen([*LISTENING_PYTHON, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def wait_for(child: subprocess.Popen[str], line: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import sys
 import urllib.request
 from pathlib import Path
 
@@ -14,7 +13,7 @@ import pytest
 from tests.cli.running import Command
 from tests.report.run_folders import write_run_folder
 from tests.report.stream_folders import write_stream_folder
-from tests.systems import needs_posix
+from tests.systems import LISTENING_PYTHON, needs_posix
 
 
 def test_report_of_a_run_of_a_stream_and_of_two_runs(rondo: Command, here: Path) -> None:
@@ -65,7 +64,7 @@ def test_view_serves_until_it_is_stopped(here: Path, number: signal.Signals) -> 
     write_stream_folder(here / "live")
     (here / "truth.txt").write_text("1\t2\tsit\n", encoding="utf-8")
     child = subprocess.Popen(
-        [sys.executable, "-m", "rondo", "view", "live", "--truth", "truth.txt"],
+        [*LISTENING_PYTHON, "-m", "rondo", "view", "live", "--truth", "truth.txt"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
