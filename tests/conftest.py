@@ -11,6 +11,8 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import pytest
 from hypothesis import settings
 
+from tests.golden_files import Golden, golden_for
+
 # An example takes as long as the machine lets it: on a busy one a deadline fails tests of correct code. The examples
 # are the same in every run, so that a change is judged by its own faults; RONDO_RANDOM_EXAMPLES=1 draws new ones.
 settings.register_profile("rondo", deadline=None, derandomize="RONDO_RANDOM_EXAMPLES" not in os.environ)
@@ -25,3 +27,9 @@ def data_dir() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no real recordings: set RONDO_DATA to their folder (looked in {folder})")
     return folder
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest, tmp_path: Path) -> Golden:
+    """Compares words with the files in tests/golden, or writes them there with --update-golden."""
+    return golden_for(request, tmp_path)
