@@ -91,14 +91,14 @@ def test_drift_does_not_win() -> None:
 # ---------------------------------------------------------------- invariances
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.integers(0, 50), arrays(np.float64, 6, elements=st.floats(-1e4, 1e4)))
 def test_translation(seed: int, offset: Floats) -> None:
     y = walk(100, 6, seed)
     npt.assert_allclose(latents(y + offset), latents(y), rtol=1e-6, atol=1e-6)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.integers(0, 50))
 def test_rotation_keeps_distances(seed: int) -> None:
     y = walk(100, 6, seed)
@@ -106,7 +106,6 @@ def test_rotation_keeps_distances(seed: int) -> None:
     npt.assert_allclose(pdist(latents(y @ turn)), pdist(latents(y)), rtol=1e-6, atol=1e-8)
 
 
-@settings(max_examples=20, deadline=None)
 @given(st.integers(0, 50), st.integers(-100, 100))
 def test_scale(seed: int, power: int) -> None:
     y = walk(100, 6, seed)
@@ -208,7 +207,6 @@ def test_silent_and_repeated_dimensions(ridge: float) -> None:
     assert_usable(fit_slow(padded, ((0, 100),), 30, 8, ridge), padded)
 
 
-@settings(max_examples=80, deadline=None)
 @given(
     arrays(
         np.float64,

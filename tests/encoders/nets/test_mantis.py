@@ -89,7 +89,6 @@ def test_settings_become_the_encoder(folder: Path) -> None:
 # ---------------------------------------------------------------- parts against their twins
 
 
-@settings(max_examples=50, deadline=None)
 @given(length=st.integers(1, 40), n_frames=st.integers(1, 40), seed=st.integers(0, 99))
 def test_resizing_is_linear_interpolation_by_loops_and_by_torch(length: int, n_frames: int, seed: int) -> None:
     series = torch.randn((2, length), generator=torch.Generator().manual_seed(seed))
@@ -106,7 +105,6 @@ def test_resizing_keeps_constants_and_equal_lengths_to_the_bit() -> None:
     npt.assert_array_equal(resized(levels.expand(3, 37), 512), levels.expand(3, 512))
 
 
-@settings(max_examples=30, deadline=None)
 @given(x=st.floats(-1e6, 1e6, width=32), which=st.integers(0, 1), seed=st.integers(0, 9))
 def test_scalar_encoder_is_its_twin(x: float, which: int, seed: int) -> None:
     net = drawn(seed)
@@ -114,7 +112,7 @@ def test_scalar_encoder_is_its_twin(x: float, which: int, seed: int) -> None:
     npt.assert_allclose(ours[0], naive.scalar(naive.spelled_out(net.state_dict()), which, x, 1.1), atol=2e-5)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(n_patches=st.integers(1, 5), per_patch=st.integers(2, 6), reach=st.integers(0, 8), seed=st.integers(0, 99))
 def test_tokens_are_their_twin(n_patches: int, per_patch: int, reach: int, seed: int) -> None:
     """Also where the convolution sees more than the series, and more frames than it has outputs."""
@@ -127,7 +125,7 @@ def test_tokens_are_their_twin(n_patches: int, per_patch: int, reach: int, seed:
     npt.assert_allclose(ours, twin, atol=1e-4)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(n_tokens=st.integers(1, 9), n_heads=st.integers(1, 3), pairs=st.integers(1, 3), seed=st.integers(0, 99))
 def test_attention_is_its_twin(n_tokens: int, n_heads: int, pairs: int, seed: int) -> None:
     heads = {"hidden_dim": 2 * pairs * n_heads, "transf_num_heads": n_heads, "transf_dim_head": 2 * pairs}
@@ -159,7 +157,7 @@ def test_distance_alone_decides_where_the_scale_is_that_of_pairs() -> None:
         npt.assert_allclose(diagonal, diagonal[:1].expand_as(diagonal), atol=1e-4)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(n_layers=st.integers(1, 3), seed=st.integers(0, 99))
 def test_network_is_its_twin(n_layers: int, seed: int) -> None:
     net = drawn(seed, n_layers=n_layers)

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.testing as npt
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -94,7 +94,6 @@ def test_hidden_patches_are_the_same_in_all_windows_change_and_carry_no_gradient
 # ---------------------------------------------------------------- input
 
 
-@settings(max_examples=30, deadline=None)
 @given(
     length=st.integers(1, 9), step=st.integers(1, 5), n_frames=st.integers(9, 40), seed=st.integers(0, 99),
     level=st.sampled_from([0.0, 0.1, 1e6]), constant=st.booleans(),
@@ -112,7 +111,6 @@ def test_a_frame_counts_once_for_every_window_it_is_in(
     npt.assert_allclose(scaling.spread, spread, rtol=1e-6, atol=1e-12)
 
 
-@settings(max_examples=20, deadline=None)
 @given(length=st.integers(1, 9), patch_frames=st.integers(1, 4), n_channels=st.integers(1, 3))
 def test_patches_are_cut_in_order_and_filled_with_zeros(length: int, patch_frames: int, n_channels: int) -> None:
     frames, firsts = drawn(20, n_channels), torch.tensor([0, 7, 3])

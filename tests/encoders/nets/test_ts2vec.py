@@ -8,7 +8,7 @@ import numpy as np
 import numpy.testing as npt
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -70,7 +70,6 @@ def test_contract(contract: Contract) -> None:
 # ---------------------------------------------------------------- losses
 
 
-@settings(max_examples=25, deadline=None)
 @given(n_groups=st.integers(1, 4), m=st.integers(1, 5), n_dims=st.integers(1, 4), seed=st.integers(0, 99))
 def test_contrast_is_the_mean_of_softmax_losses_by_loops(n_groups: int, m: int, n_dims: int, seed: int) -> None:
     groups = drawn(n_groups, 2 * m, n_dims, seed=seed)
@@ -78,7 +77,6 @@ def test_contrast_is_the_mean_of_softmax_losses_by_loops(n_groups: int, m: int, 
     npt.assert_allclose(contrast(groups).item(), by_loops, rtol=1e-5, atol=1e-6)
 
 
-@settings(max_examples=25, deadline=None)
 @given(
     n_frames=st.integers(1, 9),
     n_windows=st.integers(1, 5),
@@ -132,7 +130,6 @@ def test_equal_frames_give_the_gradient_to_the_first_as_published() -> None:
 # ---------------------------------------------------------------- network
 
 
-@settings(max_examples=25, deadline=None)
 @given(n_frames=st.integers(1, 40), n_windows=st.integers(1, 4), n_channels=st.integers(1, 3), data=st.data())
 def test_network_is_full_dilated_convolutions(
     n_frames: int, n_windows: int, n_channels: int, data: st.DataObject
@@ -153,7 +150,6 @@ def test_network_is_full_dilated_convolutions(
         npt.assert_allclose(a, b, rtol=1e-4, atol=1e-5 * max(1.0, float(np.abs(b).max())), err_msg=name)
 
 
-@settings(max_examples=25, deadline=None)
 @given(n_frames=st.integers(1, 40), n_windows=st.integers(1, 5), n_channels=st.integers(1, 3))
 def test_what_encodes_is_the_maximum_over_full_dilated_convolutions(
     n_frames: int, n_windows: int, n_channels: int

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.testing as npt
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -42,7 +42,6 @@ def aligned(y: NDArray[np.floating], config: UnitAlignConfig = SMALL, seed: int 
 # ---------------------------------------------------------------- batches
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.lists(st.integers(-1, 5), min_size=1, max_size=80), st.integers(2, 32), st.integers(0, 1000))
 def test_batches_are_balanced(listed: list[int], batch_size: int, seed: int) -> None:
     labels = np.array(listed)
