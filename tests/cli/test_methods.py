@@ -30,7 +30,7 @@ from rondo_bench.baselines import (
 from rondo_bench.baselines.method import BaselineMethod
 from rondo_bench.baselines.saved_baseline import KeptBaseline
 from tests.bench.baselines.test_contracts import TINY
-from tests.cli.running import Command, tree, waves, write_csv
+from tests.cli.running import Command, waves, write_csv
 from tests.registered import register
 
 KMEANS = ("--method", "kmeans", "--window", "50", "--states", "3")
@@ -99,36 +99,6 @@ def test_settings_come_from_every_place_that_was_given(rondo: Command, here: Pat
     assert (summary["window_length_frames"], summary["step_frames"]) == (60, 20)
     assert (summary["config"]["n_states"], summary["config"]["n_starts"]) == (4, 2)
     assert len(summary["units"]) == 4
-
-
-IDLE = {
-    "states that are found": ([*HDBSCAN, "--states", "3"], "--states has no effect with --method hdbscan"),
-    "an encoder": ([*KMEANS, "--encoder", "ts2vec"], "--encoder has no effect with --method kmeans"),
-    "a preset": ([*KMEANS, "--preset", "paper"], "--preset has no effect with --method kmeans"),
-    "a device": ([*KMEANS, "--device", "cpu"], "--device has no effect with --method kmeans"),
-    "a setting of another method": ([*KMEANS, "--set", "min_cluster_size=3"], "unknown setting 'min_cluster_size'"),
-    "a setting of Rondo": (
-        [*KMEANS, "--set", "units.dimension=3"],
-        "unknown setting 'units'; kmeans has preprocess, windows, n_states, n_starts",
-    ),
-    "no states at all": (["--method", "kmeans", "--states", "0"], "n_states"),
-    "more states than windows": (["--method", "kmeans", "--window", "50", "--states", "900"], "n_states is 900"),
-    "a seed below 0": ([*KMEANS, "--seed", "-1"], "seed"),
-    "a misspelt method": (["--method", "kmean"], "did you mean 'kmeans'?"),
-}
-
-
-@pytest.mark.parametrize("case", IDLE)
-def test_what_has_no_effect_is_refused(rondo: Command, here: Path, case: str) -> None:
-    write_csv(here / "x.csv", waves())
-    before = tree(here)
-    arguments, words = IDLE[case]
-    outcome = rondo("discover", "x.csv", "--out", "out", *arguments)
-    *progress, last = outcome.err.splitlines()
-    assert (outcome.code, outcome.out) == (2, "")
-    assert last.startswith("error: ") and words in last
-    assert all(line.startswith("[") for line in progress)
-    assert tree(here) == before
 
 
 def test_a_method_without_windows_takes_none(rondo: Command, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

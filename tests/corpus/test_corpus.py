@@ -30,13 +30,6 @@ def _made(case: Case, folder: Path, n_rows: int) -> tuple[Path, list[np.ndarray]
     return folder / case.file, [made] if isinstance(made, np.ndarray) else list(made)
 
 
-def test_every_case_has_its_writer_its_words_and_a_source(golden: Golden) -> None:
-    assert list(CASES) == [case.file for case in cases()]
-    assert set(WRITERS) == set(CASES) == set(golden.keys("corpus"))
-    libraries = ("tables", "clocks", "layouts")  # which decide alone how they write
-    assert [case.file for case in cases() if not case.source and case.family not in libraries] == []
-
-
 @pytest.mark.parametrize("file", CASES)
 def test_it_is_read(file: str, tmp_path: Path, golden: Golden) -> None:
     case = CASES[file]
@@ -66,6 +59,13 @@ def _mended(case: Case, path: Path) -> Path:
     if case.rename:
         return path.rename(path.with_suffix(case.rename))
     return path if case.options else MENDS[case.file](path) or path
+
+
+def test_every_case_has_its_writer_its_words_and_a_source(golden: Golden) -> None:
+    assert list(CASES) == [case.file for case in cases()]
+    assert set(WRITERS) == set(CASES) == set(golden.keys("corpus"))
+    libraries = ("tables", "clocks", "layouts")  # which decide alone how they write
+    assert [case.file for case in cases() if not case.source and case.family not in libraries] == []
 
 
 @pytest.mark.slow
