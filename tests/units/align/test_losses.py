@@ -44,7 +44,7 @@ def value_and_gradient(loss: Loss, at: NDArray[np.floating]) -> tuple[float, Flo
 
 
 @pytest.mark.parametrize("name", TWINS)
-@settings(max_examples=15)
+@settings(max_examples=5)
 @given(st.integers(0, 10**6), st.sampled_from([0.3, 1.0, 2.0]))
 def test_value_and_gradient_are_the_definitions(name: str, seed: int, spread: float) -> None:
     loss, twin = TWINS[name]
@@ -116,7 +116,7 @@ def test_a_singleton_is_no_anchor_but_a_negative() -> None:
 
 
 @pytest.mark.parametrize("name", ["geometry", "variance", "covariance", "contrast"])
-@pytest.mark.parametrize("n_windows", [1, 2, 3, 7])
+@pytest.mark.parametrize("n_windows", [1, 2])
 @pytest.mark.parametrize("kind", ["normal", "constant", "zero"])
 def test_small_batches_are_finite(name: str, n_windows: int, kind: str) -> None:
     rng = np.random.default_rng(6)

@@ -249,12 +249,12 @@ def assert_usable(y: NDArray[np.floating], config: UnitAlignConfig = SMALL) -> U
     return fitted
 
 
-@pytest.mark.parametrize("n_windows", [1, 2, 3, 5, 7, 9, 129, 131])
+@pytest.mark.parametrize("n_windows", [1, 2, 9, 131])
 def test_few_windows_and_small_rests(n_windows: int) -> None:
     assert_usable(representations(n_windows))
 
 
-@pytest.mark.parametrize(("n_windows", "value"), [(1, 0.1), (2, 0.0), (20, 0.0), (20, 0.1), (20, -1e6), (20, 1e-30)])
+@pytest.mark.parametrize(("n_windows", "value"), [(1, 0.1), (20, 0.0), (20, -1e6)])
 def test_constant_representations_are_one_component(n_windows: int, value: float) -> None:
     y = np.full((n_windows, 4), value, dtype=np.float32)
     fitted = assert_usable(y)
