@@ -28,6 +28,7 @@ def test_report_of_a_run_of_a_stream_and_of_two_runs(rondo: Command, here: Path)
     assert "nothing was learned from it" in (here / "live/report.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.promise
 @needs_posix
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_view_serves_until_it_is_stopped(here: Path, number: signal.Signals) -> None:

@@ -30,6 +30,7 @@ def _made(case: Case, folder: Path, n_rows: int) -> tuple[Path, list[np.ndarray]
     return folder / case.file, [made] if isinstance(made, np.ndarray) else list(made)
 
 
+@pytest.mark.promise
 @pytest.mark.parametrize("file", CASES)
 def test_it_is_read(file: str, tmp_path: Path, golden: Golden) -> None:
     case = CASES[file]

@@ -58,6 +58,7 @@ def test_support_counts_every_window_of_every_signal(model: UnitModel, signals: 
     assert sum(entry.support for entry in model.vocabulary) == sum(len(windows) for windows in signals)
 
 
+@pytest.mark.promise
 @pytest.mark.filterwarnings("ignore::rondo.errors.RondoWarning")
 @pytest.mark.parametrize("config", WAYS, ids=lambda config: f"{config.method}{'+merge' * config.merge}")
 def test_restored_reads_the_same_bits(config: UnitsConfig, signals: list[Windows]) -> None:
