@@ -11,7 +11,6 @@ import polars as pl
 import pytest
 
 from tests.cli.running import Command, call, refused_alone, tree, waves, write_csv
-from tests.cli.test_name import FLAT, QUICK
 
 N_FRAMES = 900
 CLASSES = np.array(["walk", "sit", "run"])[np.arange(N_FRAMES) // 150 % 3]
@@ -27,7 +26,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         write_csv(folder / "in" / f"{name}.csv", waves(N_FRAMES, seed=seed))
         pl.DataFrame({"y": CLASSES}).write_csv(folder / "truth" / f"{name}.csv")
     for out, extra in (("run", ()), ("each", ("--per-recording",))):
-        given = ("--rate", 50, "--window", 50, "--step", 25, *QUICK, *FLAT, *extra)
+        flat = ("--set", "evidence.surrogates=0", "--set", "motifs.method=none")
+        given = ("--rate", 50, "--window", 50, "--step", 25, *flat, *extra)
         done = call("discover", folder / "in", "--out", folder / out, *given)
         assert done.code == 0, done.err
     return folder
@@ -103,18 +103,3 @@ def test_one_recording_of_many(rondo: Command, runs: Path) -> None:
     assert applied and not (runs / "each/model/a/edits.json").exists()
     segments = pl.read_csv(runs / "each/segments.csv").filter(pl.col("name").is_not_null() & (pl.col("name") != ""))
     assert set(segments["recording"]) == {"b"} and len(set(segments["id"])) == len(applied)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("compare", "run", "truth", "--level", "states"), "--level is unit or motif"),
-        (("compare", "run", "truth", "--apply"), "give both"),
-        (("compare", "truth", "truth"), "neither a run nor a stream"),
-        (("compare", "run", "truth", "--recording", "c"), "no recording 'c'; it has a, b"),
-        (("compare", "run", "nowhere"), "nowhere"),
-        (("compare", "run", "truth/a.csv"), "one file for 2 recordings"),
-    ],
-)
-def test_what_is_refused(rondo: Command, runs: Path, arguments: tuple[str, ...], message: str) -> None:
-    refused_alone(rondo(*arguments), message)

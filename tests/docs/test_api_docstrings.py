@@ -41,23 +41,9 @@ SHOWN_ELSEWHERE = {  # functions and classes without an example of their own, an
     "rondo.synthetic.PlantedStream": "rondo.synthetic.plant",
 }
 EXAMPLES = [  # methods with an example
-    "rondo.Rondo.fit",
-    "rondo.Rondo.predict",
-    "rondo.Rondo.fit_predict",
-    "rondo.Rondo.partial_fit",
-    "rondo.Rondo.stream",
-    "rondo.Rondo.adapt",
-    "rondo.Rondo.save",
-    "rondo.Rondo.load",
-    "rondo.Rondo.name",
-    "rondo.Rondo.merge",
-    "rondo.Result.plot",
-    "rondo.Result.plot_entry",
-    "rondo.Result.report",
-    "rondo.Result.export",
-    "rondo.Result.usage",
-    "rondo.Result.transitions",
-    "rondo.Result.save",
+    *(f"rondo.Rondo.{name}" for name in ("fit", "predict", "fit_predict", "partial_fit", "stream", "adapt", "save")),
+    *(f"rondo.Rondo.{name}" for name in ("load", "name", "merge")),
+    *(f"rondo.Result.{name}" for name in ("plot", "plot_entry", "report", "export", "usage", "transitions", "save")),
     "rondo.Result.load",
 ]
 
@@ -134,31 +120,48 @@ def _parameters(thing: Callable[..., Any]) -> list[str]:
     return [name for name in inspect.signature(thing).parameters if name not in ("self", "cls")]
 
 
-@pytest.mark.parametrize("name", THINGS)
-def test_everything_public_begins_with_a_sentence(name: str) -> None:
-    first = _sections(THINGS[name])[""].strip().partition("\n\n")[0]
-    assert first.split(), f"{name} has no docstring"
-    assert first.rstrip().endswith((".", ":")), f"{name}: {first!r} is no sentence"
-    assert phrases_in(inspect.getdoc(THINGS[name]) or "") == []
+def _is_a_sentence(name: str) -> bool:
+    first = _sections(THINGS[name])[""].strip().partition("\n\n")[0].rstrip()
+    return first.endswith((".", ":")) and not phrases_in(inspect.getdoc(THINGS[name]) or "")
 
 
-@pytest.mark.parametrize("name", sorted(CALLABLES))
-def test_parameters_are_those_of_the_signature(name: str) -> None:
-    sections = _sections(CALLABLES[name])
-    assert _documented(sections.get("Parameters", "")) == _parameters(CALLABLES[name])
-
-
-@pytest.mark.parametrize("name", sorted(CALLABLES))
-def test_what_is_returned_is_documented(name: str) -> None:
+def _tells_what_it_returns(name: str) -> bool:
     thing = CALLABLES[name]
     gives = None if inspect.isclass(thing) else inspect.signature(thing).return_annotation
-    assert ("Returns" in _sections(thing)) == (gives not in (None, "None"))
+    return ("Returns" in _sections(thing)) == (gives not in (None, "None"))
 
 
-@pytest.mark.parametrize("name", sorted(CALLABLES))
-def test_raised_errors_exist(name: str) -> None:
-    raised = re.findall(r"^(\S+)$", _sections(CALLABLES[name]).get("Raises", ""), re.M)
-    assert [error for error in raised if not hasattr(rondo.errors, error)] == []
+def _raises_known_errors(name: str) -> bool:
+    return all(hasattr(rondo.errors, error) for error in _raised(CALLABLES[name]))
+
+
+def _raised(thing: Any) -> list[str]:
+    return re.findall(r"^(\S+)$", _sections(thing).get("Raises", ""), re.M)
+
+
+def _names_its_parameters(name: str) -> bool:
+    return _documented(_sections(CALLABLES[name]).get("Parameters", "")) == _parameters(CALLABLES[name])
+
+
+def _has_an_example(name: str) -> bool:
+    """Of its own, or in the docstring of another, and not in both."""
+    own = ">>> " in _sections(THINGS[name]).get("Examples", "")
+    elsewhere = SHOWN_ELSEWHERE.get(name)
+    return own if elsewhere is None else not own and ">>> " in _sections(THINGS[elsewhere]).get("Examples", "")
+
+
+def test_docstrings_begin_with_a_sentence() -> None:
+    assert [name for name in THINGS if not _is_a_sentence(name)] == []
+
+
+def test_docstrings_name_the_parameters_the_results_and_the_errors_of_the_signature() -> None:
+    for check in (_names_its_parameters, _tells_what_it_returns, _raises_known_errors):
+        assert [name for name in CALLABLES if not check(name)] == [], check.__name__
+
+
+def test_functions_classes_and_the_methods_that_people_call_first_have_an_example() -> None:
+    named = [*EXAMPLES, *(name for name in CALLABLES if _is_of_a_module(name))]
+    assert [name for name in named if not _has_an_example(name)] == []
 
 
 NOWHERE = Path("nowhere")
@@ -189,25 +192,11 @@ BAD_CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "given", "more"), BAD_CALLS)
-def test_what_a_bad_call_raises_is_documented(name: str, given: tuple[Any, ...], more: dict[str, Any]) -> None:
-    with pytest.raises(rondo.errors.RondoError) as raised:
-        THINGS[name](*given, **more)
-    assert type(raised.value).__name__ in re.findall(r"^(\S+)$", _sections(THINGS[name])["Raises"], re.M)
-
-
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_methods_that_people_call_first_have_an_example(name: str) -> None:
-    assert ">>> " in _sections(THINGS[name]).get("Examples", "")
-
-
-@pytest.mark.parametrize("name", sorted(name for name in CALLABLES if _is_of_a_module(name)))
-def test_every_function_and_class_has_an_example_or_is_in_that_of_another(name: str) -> None:
-    shown = THINGS[SHOWN_ELSEWHERE.get(name, name)]
-    examples = _sections(shown).get("Examples", "")
-    assert ">>> " in examples
-    if name in SHOWN_ELSEWHERE:
-        assert ">>> " not in _sections(THINGS[name]).get("Examples", ""), f"{name} has one now: take it off the list"
+def test_what_a_bad_call_raises_is_documented() -> None:
+    for name, given, more in BAD_CALLS:
+        with pytest.raises(rondo.errors.RondoError) as raised:
+            THINGS[name](*given, **more)
+        assert type(raised.value).__name__ in _raised(THINGS[name]), name
 
 
 def test_every_name_that_a_public_package_exports_is_looked_at() -> None:

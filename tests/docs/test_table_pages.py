@@ -18,15 +18,10 @@ def table_pages(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return importlib.import_module("table_pages")
 
 
+@pytest.mark.promise
 @pytest.mark.parametrize("name", NAMES)
-def test_a_page_shows_the_rows_beside_it(name: str, table_pages: ModuleType) -> None:
+def test_a_page_shows_the_rows_beside_it_and_they_have_the_settings_of_now(name: str, table_pages: ModuleType) -> None:
     page = (ROOT / "docs" / "results" / f"{name}.md").read_text(encoding="utf-8")
-    begin = f"<!-- written by {table_pages.PROGRAM}: {name} -->"
-    assert f"{begin}\n\n{table_pages.body_of(name)}\n\n<!-- end -->" in page, (
-        f"run: python {table_pages.PROGRAM} {name}"
-    )
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_rows_were_made_with_the_settings_of_now(name: str, table_pages: ModuleType) -> None:
-    assert "other settings" not in table_pages.body_of(name)
+    body, begin = table_pages.body_of(name), f"<!-- written by {table_pages.PROGRAM}: {name} -->"
+    assert f"{begin}\n\n{body}\n\n<!-- end -->" in page, f"run: python {table_pages.PROGRAM} {name}"
+    assert "other settings" not in body

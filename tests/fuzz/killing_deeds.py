@@ -49,6 +49,7 @@ FORMATS = (
     ("boris", "x.boris"),
 )
 BOTH = ("walk.csv", "day2.csv")
+BENCH = ("bench", "run", "static", "--datasets", "mocap", "--methods", "kmeans")
 DEEDS = (
     Deed("discover one", ("discover", "walk.csv", "--out", "o"), may_refuse=True),
     Deed("discover two", ("discover", *BOTH, "--set", "evidence.surrogates=0", "--out", "o"), BOTH, may_refuse=True),
@@ -100,27 +101,7 @@ DEEDS = (
     Deed("suggest", ("suggest", "walk.csv", "--picture", "c.svg"), may_refuse=True),
     Deed("config init", ("config", "init", "c.toml"), (), may_refuse=True, share=3),
     Deed("demo", ("demo", "--out", "o"), (), may_refuse=True),
-    Deed(
-        "bench run",
-        (
-            "bench",
-            "run",
-            "static",
-            "--datasets",
-            "mocap",
-            "--methods",
-            "kmeans",
-            "--limit",
-            "2",
-            "--seeds",
-            "1",
-            "--engine",
-            "serial",
-            "--out",
-            "bench",
-        ),
-        (),
-    ),
+    Deed("bench run", (*BENCH, "--limit", "2", "--seeds", "1", "--engine", "serial", "--out", "o"), ()),
 )
 
 

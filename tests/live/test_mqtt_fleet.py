@@ -7,7 +7,6 @@ import os
 import random
 import signal as signals
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,6 +20,7 @@ from rondo.live.devices.fleet import Fleet
 from tests.live.memory_feed import files_of, memory_kind, numbered, run_to_end, sent, signal, small_model
 from tests.live.mqtt_devices import Sender, sender
 from tests.live.servers import MqttServer, mosquitto_server, wait_until
+from tests.systems import LISTENING_PYTHON
 
 pytestmark = [
     pytest.mark.broker,
@@ -54,7 +54,7 @@ class Streaming:
     def __init__(self, model: Path, server: MqttServer, out: Path) -> None:
         source = f"{server.address}/sensors/#"
         options = ["--source", source, "--out", str(out), "--every", str(_EVERY)]
-        self._command = [sys.executable, "-m", "rondo", "stream", str(model), *options]
+        self._command = [*LISTENING_PYTHON, "-m", "rondo", "stream", str(model), *options]
         self.out, self._said = out, out.parent / f"{out.name}.stderr"
         self.start()
 
