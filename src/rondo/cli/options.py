@@ -208,9 +208,8 @@ def takes_reading(before: str) -> Callable[[Callable[..., None]], Callable[..., 
         def called(**given: Any) -> None:
             from rondo.files.reading import Reading
 
-            said = {name: given.pop(name) for name in _OF_FILES}
-            columns = {"leave_out": said.pop("label_column") or (), "keep": said.pop("keep_column") or ()}
-            command(reading=Reading(**said, **columns), **given)
+            rate, key, leave_out, split_by, session, keep = (given.pop(name) for name in _OF_FILES)
+            command(reading=Reading(rate, key, leave_out or (), keep or (), split_by, session), **given)
 
         parameters: list[inspect.Parameter] = []
         for parameter in inspect.signature(command, eval_str=True, locals={"Reading": object}).parameters.values():
