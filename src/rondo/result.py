@@ -19,10 +19,10 @@ from rondo.editing.edits import Edits
 from rondo.errors import RecordingError
 from rondo.lazy import Lazy
 from rondo.methods import find_method
-from rondo.report.contents import Overviews, TruthFile, Wish
+from rondo.report.contents import TruthFile, Wish
 from rondo.run.findings import edited_findings, found_and_fit_sentence
 from rondo.run.labelling import FitProfile, Labelling, curve_table, frame_table, tables_of
-from rondo.run.overview import FrameScores, Overview, signal_overview, told_scores
+from rondo.run.overview import FrameScores, Overview, Overviews, signal_overview, told_scores
 from rondo.run.segments import to_pandas, whole_columns, with_kinds
 from rondo.run.summary import (
     EntrySummary,

@@ -23,8 +23,8 @@ from typing import Literal
 
 import numpy as np
 
-from rondo.config.ways import setting
-from rondo.config.ways import EncoderSettings
+from rondo.registry import setting
+from rondo.registry import EncoderSettings
 from rondo.encoders.base import DeclaredEncoder, EncoderCost
 
 

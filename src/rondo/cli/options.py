@@ -39,7 +39,7 @@ def completing_from(names: Callable[[], Iterable[str]]) -> Callable[[str], list[
 
 
 def _encoders() -> Iterable[str]:
-    from rondo.config.ways import ENCODERS
+    from rondo.registry import ENCODERS
 
     return ENCODERS
 
@@ -208,8 +208,9 @@ def takes_reading(before: str) -> Callable[[Callable[..., None]], Callable[..., 
         def called(**given: Any) -> None:
             from rondo.files.reading import Reading
 
-            rate, key, leave_out, split_by, session, keep = (given.pop(name) for name in _OF_FILES)
-            command(reading=Reading(rate, key, leave_out or (), keep or (), split_by, session), **given)
+            options = {name: given.pop(name) for name in _OF_FILES}
+            leave_out, keep = options.pop("label_column") or (), options.pop("keep_column") or ()
+            command(reading=Reading(**options, leave_out=leave_out, keep=keep), **given)
 
         parameters: list[inspect.Parameter] = []
         for parameter in inspect.signature(command, eval_str=True, locals={"Reading": object}).parameters.values():

@@ -15,12 +15,11 @@ import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args, overload
+from typing import TYPE_CHECKING, Any, overload
 
-from rondo.config.settings import ContinualRule, RondoConfig
+from rondo.config.settings import RondoConfig
 from rondo.continual.frozen import FrozenReader
 from rondo.continual.stream import Stream, StreamReport
-from rondo.continual.updater import Updater
 from rondo.data.groups import GroupBy, groups_of_recordings
 from rondo.data.recording import Recording
 from rondo.data.scaling import Preprocessor, surveys_of
@@ -41,7 +40,7 @@ from rondo.model.folder import config_of, model_card
 from rondo.model.label import Windowed, label_one, labelled, windowed, windows_in
 from rondo.model.transfer import move_units, refit_motifs
 from rondo.motifs.base import Motifs
-from rondo.paper.continual import PublishedReader
+from rondo.registry import RULES
 from rondo.result import Result
 from rondo.store.cloud_folder import run_here
 from rondo.units.model import UnitModel
@@ -325,15 +324,13 @@ class Rondo:
     # ------------------------------------------------------------ a stream that keeps coming
 
     @overload
-    def stream(self, *, frozen: bool = False, rule: ContinualRule | None = None) -> Stream: ...
+    def stream(self, *, frozen: bool = False, rule: str | None = None) -> Stream: ...
 
     @overload
-    def stream(
-        self, rows: Iterable[Any], *, frozen: bool = False, rule: ContinualRule | None = None
-    ) -> StreamParts: ...
+    def stream(self, rows: Iterable[Any], *, frozen: bool = False, rule: str | None = None) -> StreamParts: ...
 
     def stream(
-        self, rows: Iterable[Any] | None = None, *, frozen: bool = False, rule: ContinualRule | None = None
+        self, rows: Iterable[Any] | None = None, *, frozen: bool = False, rule: str | None = None
     ) -> Stream | StreamParts:
         """Label rows as they arrive: `for part in model.stream(rows): part.segments`.
 
@@ -375,14 +372,13 @@ class Rondo:
         """
         self._check_fitted()
         rule = rule or self.config_.continual.rule
-        if rule not in get_args(ContinualRule):
-            raise SettingError(f"rule = {rule!r}: expected {' or '.join(map(repr, get_args(ContinualRule)))}")
+        if rule not in RULES:
+            raise SettingError(f"rule = {rule!r}: expected {' or '.join(map(repr, RULES))}")
         if rows is not None:
             from rondo.model.parts import StreamParts
 
             return StreamParts(self, self.stream(frozen=frozen, rule=rule), as_chunks(rows))
-        learning = PublishedReader.begin if rule == "published" else Updater.begin
-        begin = FrozenReader if frozen else learning
+        begin = FrozenReader if frozen else RULES[rule].begin
         reader = begin(
             self.unit_model_,
             self.motif_model_,
