@@ -173,8 +173,9 @@ def _restored(kind: type[Rondo], stored: model_file.Artifact) -> Rondo:
     model.evidence_ = Evidence.restore(parts["evidence"], model.unit_model_.ids, motifs.ids, motifs.unshown_ids)
     followed = provenance.pop("stream", None)
     model.config_, model.provenance_, model.edits_ = config, provenance, Edits()
-    probe = np.random.default_rng(0).normal(size=(model.window_length_frames_ + model.step_frames_, len(channels)))
-    model.label_one(Recording(probe, rate=model.rate_, channels=channels))  # shapes that do not fit fail here
+    model.unit_model_.refuse_misfit(model.preprocessor_.n_dims, model.window_length_frames_)
+    if motifs.unit_ids != model.unit_model_.ids:
+        raise ValueError(f"motifs of units {motifs.unit_ids}, there are {model.unit_model_.ids}")
     if followed is not None:
         model.stream_ = _stream(model, from_bits(parts["stream"], followed["tensors"]), followed["plain"])
     return model
@@ -228,10 +229,8 @@ def _restored_values(tensors: Tensors, channels: tuple[str, ...]) -> KnownValues
 
 
 def _stream(model: Rondo, tensors: Tensors, plain: Mapping[str, Any]) -> Stream:
-    """Where `partial_fit` stood; a copy is tried first, so that parts that do not fit fail here."""
-    rule = rule_of(plain)
-    Stream.restore(model.stream(rule=rule), tensors, plain).spend()
-    return Stream.restore(model.stream(rule=rule), tensors, plain)
+    """Where `partial_fit` stood."""
+    return Stream.restore(model.stream(rule=rule_of(plain)), tensors, plain)
 
 
 def provenance_of(recordings: Sequence[Recording | Survey]) -> dict[str, Any]:

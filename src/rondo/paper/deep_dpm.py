@@ -400,6 +400,8 @@ class FittedAutoencoder:
         try:
             centre = np.asarray(rest.pop("centre"), dtype=np.float64)
             scale, unexplained = (float(number) for number in np.asarray(rest.pop("scale"), dtype=np.float64))
+            if not scale > 0:
+                raise ValueError(f"a scale of {scale:g}")
             network = Autoencoder(centre.size, rest["latent.bias"].size, torch.Generator())
         except (KeyError, ValueError, TypeError, RuntimeError) as error:
             reason = " ".join(str(error).split())

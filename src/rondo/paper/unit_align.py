@@ -26,7 +26,7 @@ import torch.nn.functional as F  # noqa: N812 - what torch itself calls it
 from numpy.typing import NDArray
 from torch import nn
 
-from rondo.arrays import generators, owned, owned_by
+from rondo.arrays import check_shapes, generators, owned, owned_by
 from rondo.config.settings import MixtureConfig
 from rondo.data.labels import OTHER, label_agreement
 from rondo.data.windows import Span
@@ -228,8 +228,9 @@ class UnitAlignment:
         """The alignment that wrote these tensors under this configuration."""
         try:
             centre, spread, log = (np.asarray(tensors[name], np.float64) for name in ("centre", "spread", "log"))
-            if centre.ndim != 1 or spread.shape != centre.shape:
-                raise ValueError(f"centre {centre.shape} and spread {spread.shape}")
+            check_shapes(tensors, {"centre": "d", "spread": "d"})
+            if not (spread > 0).all():
+                raise ValueError("a dimension without spread")
             adaptor = Adaptor(centre.size, config, torch.Generator())
             rounds = tuple(Round._make([int(row[0]), *row[1:7], int(row[7]), row[8]]) for row in log.tolist())
         except (KeyError, IndexError, ValueError, TypeError, RuntimeError) as error:

@@ -29,7 +29,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.arrays import Floats, leading_axes, owned, owned_by
+from rondo.arrays import Floats, check_shapes, leading_axes, owned, owned_by
 from rondo.data.labels import Labels, Runs, runs_of
 from rondo.data.recording import Values
 from rondo.data.windows import Span, Windows
@@ -112,9 +112,12 @@ class Boundaries:
             stored = owned_by("gaussians", tensors)
             weights, means, roots, constants = (np.asarray(stored[name], np.float64) for name in _GAUSSIANS)
             block_frames = int(tensors["block_frames"][0])
-        except KeyError as error:
-            raise ModelError(f"the boundaries' tensor {error} is missing; fit and save the model again") from None
-        if block_frames < 1 or len(means) != len(ids):
+            shapes = {"unit_ids": "units", "centre": "s", "scale": "s", "axes": "s d"}
+            gaussians = ("units", "units d", "units d d", "units")
+            check_shapes(tensors, shapes | {f"gaussians.{n}": s for n, s in zip(_GAUSSIANS, gaussians, strict=True)})
+        except (KeyError, IndexError, ValueError) as error:
+            raise ModelError(f"the boundaries are not complete ({error}); fit and save the model again") from None
+        if block_frames < 1:
             raise ModelError(f"{len(means)} descriptions of {len(ids)} units, in blocks of {block_frames} frames")
         return cls(ids, block_frames, space, FittedMixture(weights, means, roots, constants))
 
