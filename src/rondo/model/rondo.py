@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from rondo.arrays import generators
 from rondo.config.overrides import changes_from
-from rondo.config.settings import RondoConfig, resolve
+from rondo.config.settings import PRESETS, RondoConfig, resolve
 from rondo.continual.frozen import FrozenReader
 from rondo.continual.stream import Stream, StreamReport
 from rondo.data.groups import GroupBy, groups_of_recordings
@@ -93,6 +93,7 @@ class Rondo:
     True
     """
 
+    _resolved: tuple[str, RondoConfig] | None = None  # the arguments of the constructor, and what they resolve to
     config_: RondoConfig  # every setting, as the fit had it
     preprocessor_: Preprocessor  # which channels there are, and how their values are repaired and scaled
     unit_model_: UnitModel  # the units: `unit_model_.ids`; reads the unit of every window
@@ -893,9 +894,11 @@ class Rondo:
         Rondo
             A model that is not fitted.
         """
-        settings = changes_from(resolve(), config)
+        settings = changes_from(PRESETS["default"], config)
         settings = {name: value for name, value in settings.items() if name not in ("seed", "device")}
-        return cls(settings=settings or None, seed=config.seed, device=config.device)
+        model = cls(settings=settings or None, seed=config.seed, device=config.device)
+        model._resolved = repr(model.get_params()), config
+        return model
 
     def resolved_config(self) -> RondoConfig:
         """Resolve every setting: those of the preset, changed by the arguments of this model.
@@ -915,11 +918,16 @@ class Rondo:
         >>> Rondo(window="2s", seed=3).resolved_config().seed
         3
         """
+        asked = repr(self.get_params())
+        if self._resolved is not None and self._resolved[0] == asked:
+            return self._resolved[1]
         overrides: dict[str, Any] = dict(self.settings or {})
         given = {"encoder.name": self.encoder, "windows.length": self.window, "windows.step": self.step}
         given["motifs.window"] = self.motif_window
         overrides |= {name: value for name, value in given.items() if value is not None}
-        return resolve(self.preset, overrides=overrides | {"seed": self.seed, "device": self.device})
+        config = resolve(self.preset, overrides=overrides | {"seed": self.seed, "device": self.device})
+        self._resolved = asked, config
+        return config
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the arguments of the constructor.

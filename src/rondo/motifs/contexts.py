@@ -238,9 +238,9 @@ _PRIOR = 0.5  # of every unit in every context, in windows that do not overlap: 
 _FEWEST_LONG_WINDOWS = 20  # fewer cannot show that anything comes back
 _NORM = 2.0  # of a block, as that of the four families of window statistics together
 _SHARES_COUNT = 3.0  # chosen on development sets (docs/results/motifs.md)
-_FEWEST_DIMENSIONS = 5
-_DRAWS = 5
-_MOST_ROUNDS = 20
+_FEWEST_DIMENSIONS = 5  # chosen by hand, not measured
+_DRAWS = 5  # guesses of the mixes that are tried; chosen by hand, not measured
+_MOST_ROUNDS = 20  # of reading and counting again; chosen by hand, not measured
 
 
 @dataclass(frozen=True, eq=False)

@@ -36,8 +36,8 @@ from rondo.data.windows import Span, Windows
 from rondo.errors import ModelError
 from rondo.units.mixture import FittedMixture
 
-_BLOCKS_PER_WINDOW = 16
-_MOST_DIMS = 30
+_BLOCKS_PER_WINDOW = 16  # chosen by hand, not measured
+_MOST_DIMS = 30  # principal axes; chosen by hand, not measured
 _CLIP = 5.0  # deviations
 _LEAST_SPREAD = 1e-6  # of a statistic, relative to its size; float32 cannot tell less from a constant
 _PRIOR_BLOCKS = 10.0  # per dimension: how many blocks the covariance common to all units is worth

@@ -33,7 +33,7 @@ from rondo.units.vocabulary import MergeTree, Vocabulary
 #
 # (the paper's micro-cluster radius, "bootstrap NN-distance P95").
 
-_PER_UNIT = 64
+_PER_UNIT = 64  # exemplars of a unit; chosen by hand, not measured
 _MOST_COMPARED = 2000  # windows, in one stretch per span, from which the reach is taken: their distances are a table
 _ROWS = 2048  # windows compared with exemplars at a time
 _RADIUS_QUANTILE = 0.95  # paper: Table Continual update
