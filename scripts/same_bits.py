@@ -303,7 +303,6 @@ def of_many() -> dict[str, Hashes]:
     hashes = {"input": {str(path): hashlib.sha256(path.read_bytes()).hexdigest()[:16] for path in tables}}
     hashes |= hashed("discover together", "together", "discover", "many", "--out", "together")
     groups = ("--group-by", "subject")
-    hashes |= hashed("discover apart", "apart", "discover", "many", "--per-recording", "--out", "apart")
     Path("many/subject1_broken.csv").write_text("time,c0\n")
     serial = ("--engine", "serial")
     hashes |= hashed("discover one by one", "run", "discover", "many", *serial, "--out", "run")

@@ -23,6 +23,7 @@ from sklearn.base import clone
 
 from rondo.data.recording import Recording
 from rondo.errors import NotFittedError
+from rondo.model.folder import config_of, from_config
 from rondo.model.rondo import Rondo
 from rondo.result import Result
 from rondo.run.labelling import Labelling
@@ -65,8 +66,8 @@ def clones_and_parameters_go_round(arguments: Arguments, _: Path) -> None:
     assert copied.get_params() == model.get_params()
     assert Rondo().set_params(**model.get_params()).get_params() == model.get_params()
     assert eval(repr(model), {"Rondo": Rondo}).get_params() == model.get_params()  # ours, printed a line above
-    again = Rondo.from_config(model.resolved_config())
-    assert eval(repr(again), {"Rondo": Rondo}).resolved_config() == model.resolved_config()
+    again = from_config(Rondo, config_of(model))
+    assert config_of(eval(repr(again), {"Rondo": Rondo})) == config_of(model)
 
 
 def unfitted_says_so(arguments: Arguments, folder: Path) -> None:

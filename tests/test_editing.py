@@ -13,7 +13,8 @@ from rondo.continual.checkpoint import fingerprint
 from rondo.data.recording import Recording
 from rondo.editing.edits import Edits, write_edits
 from rondo.errors import ModelError, SettingError
-from rondo.model.method import edits_with
+from rondo.model.describe import own_motifs
+from rondo.model.method import edits_with, relabel
 from rondo.model.rondo import Rondo
 from tests.cli.running import waves
 
@@ -43,7 +44,7 @@ def test_labels_and_segments_follow_the_edits(model: Rondo) -> None:
     npt.assert_array_equal(after.units, np.where(before.units == 2, 0, before.units))
     npt.assert_array_equal(after.motifs, np.where(before.motifs == 2, 0, before.motifs))  # every unit is its own
     npt.assert_array_equal(after[0].unit_scores, before[0].unit_scores)
-    named = {(row["level"], row["id"]): row["name"] for row in after.table.iter_rows(named=True)}
+    named = {(row["level"], row["id"]): row["name"] for row in after.tables["segments"].iter_rows(named=True)}
     assert named == {
         ("unit", 0): "reach", ("unit", 1): "", ("motif", 0): "", ("motif", 1): "pick up",
     }  # fmt: skip
@@ -55,9 +56,9 @@ def test_labels_and_segments_follow_the_edits(model: Rondo) -> None:
 
 
 def test_motifs_of_composed_models_are_merged_apart(model: Rondo) -> None:
-    assert model.own_motifs() == {0: 0, 1: 1, 2: 2}
+    assert own_motifs(model) == {0: 0, 1: 1, 2: 2}
     composed = Rondo(window=40, step=20, settings=QUICK, device="cpu").fit(DAY)
-    assert composed.motif_model_.composed and composed.own_motifs() == {}
+    assert composed.motif_model_.composed and own_motifs(composed) == {}
     before = composed.predict(OTHER_DAY)
     assert composed.merge("unit:0", "unit:2").edits_.groups("motif") == ()
     after = composed.predict(OTHER_DAY)
@@ -69,8 +70,8 @@ def test_a_unit_that_a_stream_has_added_is_merged_with_its_motif(model: Rondo) -
     model.partial_fit(OTHER_DAY.values[:350])
     motif = model.stream_.reader.motifs.add_unit(3)  # as a promotion does
     model.stream_.reader.motifs.add_unit(9)
-    assert model.own_motifs()[9] == motif + 1
-    model.edits_ = model.edits_.merged(["unit:3", "unit:9"], own_motifs=model.own_motifs())
+    assert own_motifs(model)[9] == motif + 1
+    model.edits_ = model.edits_.merged(["unit:3", "unit:9"], own_motifs=own_motifs(model))
     assert model.edits_.kept("motif", motif + 1) == motif
 
 
@@ -130,7 +131,7 @@ def test_a_stream_goes_on_as_it_would_and_its_labels_follow(model: Rondo, tmp_pa
     assert model.edits_.name("unit", 1) == "reach"
     for own, other in zip(model.stream_.state()[0].values(), plain.stream_.state()[0].values(), strict=True):
         npt.assert_array_equal(own, other)  # the learner has not noticed
-    npt.assert_array_equal(model.relabel(OTHER_DAY).units, model.edits_.apply("unit", plain.relabel(OTHER_DAY).units))
+    npt.assert_array_equal(relabel(model, OTHER_DAY).units, model.edits_.apply("unit", relabel(plain, OTHER_DAY).units))
 
 
 def test_a_session_knows_the_edits_of_the_model_and_its_own_but_none_of_another_stream(

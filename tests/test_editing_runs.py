@@ -40,19 +40,18 @@ QUICK = (
     "encoder.shape_channels=0",
 )
 FLAT = ("--set", "motifs.method=none")
-MADE = {"edits.json", "model/edits.json", "found.parquet", "model/day/edits.json"}
+MADE = {"edits.json", "model/edits.json", "found.parquet"}
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Runs of two recordings: of one vocabulary, of one each, of composed motifs, and of a method without a model."""
+    """Runs of two recordings: of single units, of composed motifs, and of a method without a model."""
     folder = tmp_path_factory.mktemp("runs")
     for seed, name in enumerate(("day", "night")):
         write_csv(folder / f"{name}.csv", waves(900, seed=seed))
     files = (folder / "day.csv", folder / "night.csv")
     ways: dict[str, tuple[object, ...]] = {
         "flat": FLAT,
-        "own": (*FLAT, "--per-recording"),
         "composed": (),
     }
     for name, way in ways.items():
@@ -121,7 +120,7 @@ def test_segments_equal_those_painted_frame_by_frame(
 # ---------------------------------------------------------------- runs of every kind
 
 
-@pytest.mark.parametrize("name", ["flat", "own", "composed", "clock"])
+@pytest.mark.parametrize("name", ["flat", "composed", "clock"])
 def test_edits_are_shown_everywhere_and_undone_without_a_trace(copy: Callable[[str], Path], name: str) -> None:
     run = copy(name)
     before, units, labels, night = shown(run), track(run), track(run, folder="labels"), track(run, "night")
@@ -136,19 +135,19 @@ def test_edits_are_shown_everywhere_and_undone_without_a_trace(copy: Callable[[s
             "spans": [["day", first[1], first[1] + 9]],
             "name": "limp",
         },
-        {"kind": "name", "level": "unit", "ids": [third[0]], "name": "reach", "recording": "day"},
+        {"kind": "name", "level": "unit", "ids": [third[0]], "name": "reach"},
     ]
     history = apply_edits(run, edits)
     expected = units.copy()
     expected[second[1] : second[2]], expected[first[1] : first[1] + 9] = third[0], 1000
     assert track(run).tolist() == expected.tolist()
-    flat = name in ("flat", "own", "clock")
+    flat = name in ("flat", "clock")
     if flat:  # where a unit is its own motif, the motif follows
         assert np.array_equal(track(run, folder="labels") == 1000, expected == 1000)
     else:
         assert track(run, folder="labels").tolist() == labels.tolist()
     summary = json.loads((run / "summary.json").read_text())
-    own = [one for one in summary["units"] if one["recording"] in ("", "day")]
+    own = summary["units"]
     assert {one["id"]: one["name"] for one in own if one["name"]} == {third[0]: "reach", 1000: "limp"}
     limp = next(one for one in own if one["id"] == 1000)
     assert (limp["n_occurrences"], limp["mean_duration_frames"]) == (1, 9.0)
@@ -156,7 +155,6 @@ def test_edits_are_shown_everywhere_and_undone_without_a_trace(copy: Callable[[s
     assert any(sentence.startswith("Changed by hand: 1 span relabelled, 1 cut, ") for sentence in summary["findings"])
     assert "u1000 limp" in (run / "report.html").read_text()
     assert np.array_equal(track(run, "night"), night)
-    assert [one["id"] for one in summary["units"] if one["recording"] == "night" and one["id"] >= 1000] == []
     n_steps = sum(not edit.get("follows") for edit in history)
     for _ in range(n_steps):
         undo_edit(run)
@@ -271,15 +269,6 @@ def test_a_boundary_stays_between_its_neighbours(copy: Callable[[str], Path]) ->
         apply_edits(run, [{"kind": "boundary", "spans": [["day", first[1], second[2]]]}])
 
 
-def test_vocabularies_of_their_own_need_a_recording(copy: Callable[[str], Path]) -> None:
-    run = copy("own")
-    with pytest.raises(SettingError, match="expected one recording, got none"):
-        apply_edits(run, [{"kind": "name", "ids": [0], "name": "reach"}])
-    spans = [["day", 0, 5], ["night", 0, 5]]
-    with pytest.raises(SettingError, match="expected one recording, got day, night"):
-        apply_edits(run, [{"kind": "relabel", "ids": [0], "spans": spans}])
-
-
 # ---------------------------------------------------------------- files
 
 
@@ -312,7 +301,11 @@ def test_a_run_that_holds_no_model(tmp_path: Path) -> None:
             labels[start:end] = id
         np.save(run / folder / "day1.npy", labels)
     id, start, end = (
-        Result.load(run).table.filter(pl.col("level") == "unit").select("id", "start_frame", "end_frame").row(0)
+        Result.load(run)
+        .tables["segments"]
+        .filter(pl.col("level") == "unit")
+        .select("id", "start_frame", "end_frame")
+        .row(0)
     )
     apply_edits(run, [{"kind": "relabel", "ids": [4 if id != 4 else 3], "spans": [["day1", start, end]]}])
     assert np.load(run / "units" / "day1.npy")[start] == (4 if id != 4 else 3)

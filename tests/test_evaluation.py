@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +11,11 @@ import rondo
 from rondo.annotations.annotation import Annotation
 from rondo.data.recording import Recording
 from rondo.errors import AnnotationError, SettingError
-from rondo.evaluation import compared, scored
+from rondo.evaluation import compared, only, scored
 from rondo.metrics.meaning import shared_scores
 from rondo.metrics.scores import evaluate as score
-from rondo.result import Result
+from rondo.result import Result, make_result
+from rondo.run.labelling import nothing_shared
 from tests.cli.running import waves
 
 KINDS = np.arange(900) // 150 % 3
@@ -56,15 +56,23 @@ def test_shared_scores_are_for_groups_that_share_a_vocabulary(result: Result) ->
     assert found is not None and found.n_groups == 2 and found.meaning > 90
     recordings = [Recording(waves(900, seed=i), 50, id=id) for i, id in enumerate(("p", "q"))]
     groups = {"p": "ann", "q": "ann"}
-    one_person = Result.of("some", recordings, list(result), groups=groups)
+    one_person = make_result("some", recordings, list(result), groups=groups)
     assert [one.group for one in one_person.recordings] == ["ann", "ann"]
     assert rondo.evaluate(truth, one_person).shared is None  # the groups of the run
-    apart = result.summary.model_copy(update={"own_vocabularies": True})
-    assert rondo.evaluate(truth, replace(result, summary=apart)).shared is None
+
+
+def test_ids_that_no_two_recordings_share_score_the_same(result: Result) -> None:
+    recordings = [Recording(waves(900, seed=i), 50, id=id) for i, id in enumerate(("p", "q"))]
+    apart = make_result("some", recordings, nothing_shared(list(result)))
+    assert not {*apart["p"].units} & {*apart["q"].units} - {-1}
+    truth = dict.fromkeys(("p", "q"), KINDS)
+    for level in ("unit", "motif"):
+        found, expected = (rondo.evaluate(truth, one, level=level) for one in (apart, result))
+        assert (found.average, found.recordings, found.clock) == (expected.average, expected.recordings, expected.clock)
 
 
 def test_one_array_is_the_truth_of_one_recording(result: Result) -> None:
-    one = result.only("q")
+    one = make_result("some", [Recording(waves(900, seed=1), 50, id="q")], [result["q"]])
     assert rondo.evaluate(KINDS, one).as_dict() == score({"q": (KINDS, result["q"].motifs)}).as_dict()
     with pytest.raises(AnnotationError, match="one track of classes for 2 recordings"):
         rondo.evaluate(KINDS, result)
@@ -101,13 +109,13 @@ def test_a_csv_is_read_as_discover_reads_it(result: Result, tmp_path: Path, text
     found = rondo.read(tmp_path / "q.csv")
     assert isinstance(found, Recording) and found.n_frames == 900
     expected = score({"q": (KINDS, result["q"].motifs)}).as_dict()
-    assert rondo.evaluate(tmp_path / "q.csv", result.only("q")).as_dict() == expected
+    assert rondo.evaluate(tmp_path / "q.csv", only(result, "q")).as_dict() == expected
 
 
 def test_annotations_in_seconds_lie_on_frames(result: Result, tmp_path: Path) -> None:
     spans = "".join(f"{i * 3}\t{i * 3 + 3}\tkind{i % 3}\n" for i in range(6))
     (tmp_path / "q.txt").write_text(spans)
-    found = rondo.evaluate(tmp_path / "q.txt", result.only("q"))
+    found = rondo.evaluate(tmp_path / "q.txt", only(result, "q"))
     assert found.as_dict() == score({"q": (KINDS, result["q"].motifs)}).as_dict()
 
 
@@ -124,15 +132,14 @@ def test_a_comparison_tells_the_class_of_each_entry(result: Result) -> None:
 def test_scores_and_truth_stay_with_the_result(result: Result, tmp_path: Path) -> None:
     told = scored(result, {id: (KINDS.astype(np.int32), KINDS.astype(np.int32)) for id in ("p", "q")})
     assert (
-        told.scores is not None
-        and told.scores.units.ari == score({one.recording_id: (KINDS, one.units) for one in result}).average.ari
+        told.summary.scores is not None
+        and told.summary.scores.units.ari == score({one.recording_id: (KINDS, one.units) for one in result}).average.ari
     )
-    assert result.scores is None and result.truth is None
+    assert result.summary.scores is None and "truth" not in result.tables
     told.save(tmp_path / "run")
     loaded = Result.load(tmp_path / "run")
-    assert loaded.scores == told.scores
-    assert told.truth is not None and loaded.truth is not None
-    assert loaded.truth[["recording", "level", "id", "start_frame"]].equals(
-        told.truth[["recording", "level", "id", "start_frame"]]
+    assert loaded.summary.scores == told.summary.scores
+    assert loaded.tables["truth"][["recording", "level", "id", "start_frame"]].equals(
+        told.tables["truth"][["recording", "level", "id", "start_frame"]]
     )
     assert "true units" in (tmp_path / "run" / "report.html").read_text()

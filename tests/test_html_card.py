@@ -13,6 +13,8 @@ import pytest
 from rondo.data.recording import Recording
 from rondo.editing.edits import Edits
 from rondo.html_card import MOST_ROWS, card
+from rondo.model.folder import config_of
+from rondo.model.label import label_one
 from rondo.model.rondo import Rondo
 from rondo.run.labelling import Labelling
 from rondo.wording import counted
@@ -110,22 +112,22 @@ def test_a_model_that_was_loaded_tells_only_what_was_set(model: Rondo, tmp_path:
     assert len(repr(loaded)) < 200
     assert "'evidence': {'surrogates': 0}" in repr(loaded) and "concentration" not in repr(loaded)
     made, _, found = repr(loaded).partition(" <")
-    assert found == f"fitted: {model.n_units_} units in 1 recording>"
+    assert found == f"fitted: {len(model.units_)} units in 1 recording>"
     again = eval(made, {"Rondo": Rondo})  # and it can be typed in again
     assert repr(again) == made
-    assert again.resolved_config() == loaded.resolved_config()
+    assert config_of(again) == config_of(loaded)
 
 
 def test_names_that_people_gave_are_shown(model: Rondo) -> None:
     named = model.name("unit:0", "<reach>")
-    labelling = named.label_one(Recording(waves(), id="day1"))
+    labelling = label_one(named, Recording(waves(), id="day1"))
     for it in (named, labelling):
         assert "u0 <reach>" in shown(it._repr_html_()).words
     model.edits_ = Edits()
 
 
 def test_a_labelling_tells_what_occurs(model: Rondo) -> None:
-    labelling = model.label_one(Recording(waves(), id="day1"))
+    labelling = label_one(model, Recording(waves(), id="day1"))
     n_units = np.unique(labelling.units).size
     told = f"{n_units} units; no motif is longer than a unit"
     assert repr(labelling) == f"Labelling('day1', 1500 frames: {told}; 0% OTHER)"

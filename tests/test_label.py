@@ -10,12 +10,13 @@ import pytest
 
 import rondo
 from rondo.errors import NotFittedError, OutputError, SettingError
+from rondo.model.method import relabel
 from rondo.model.rondo import Rondo
 from rondo.result import Result
 from rondo.run.tally import Words
 from rondo.synthetic.streams import plant
 
-QUICK = {"window": "1.5s", "evidence__surrogates": 0}
+QUICK = {"window": "1.5s", "settings": {"evidence.surrogates": 0}}
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +58,7 @@ def test_the_folder_of_a_stream_is_read_as_the_stream_has_grown_it(
     grown.partial_fit(other.values)
     monkeypatch.setattr("rondo.discovery.load_model", lambda folder: grown)
     monkeypatch.setattr("rondo.discovery.has_checkpoint", lambda folder: folder == tmp_path / "run" / "checkpoint")
-    npt.assert_array_equal(rondo.label(tmp_path / "run", other).units, grown.relabel(other).units)
+    npt.assert_array_equal(rondo.label(tmp_path / "run", other).units, relabel(grown, other).units)
     np.save(tmp_path / "other.npy", other.values)
     with pytest.raises(SettingError, match="this model reads all recordings at once"):
         rondo.label(tmp_path / "run", tmp_path / "other.npy", out=tmp_path / "labelled", engine="serial")

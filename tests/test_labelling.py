@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from rondo.data.labels import OTHER
 from rondo.data.windows import WindowGrid
 from rondo.errors import ModelError
+from rondo.model.label import label_one
 from rondo.model.rondo import Rondo
 from rondo.motifs.base import MotifTimeline
 from rondo.run.labelling import FITS, FITS_IN_PART, QUANTILES, Fit, FitProfile, Labelling, fit_of, repeat_starts
@@ -188,7 +189,7 @@ def test_a_model_tells_occurrences_apart_where_their_units_begin(rule: str) -> N
     settings = {"windows.projection": rule, "evidence.surrogates": 0}
     model = Rondo(window=60, step=20, settings=settings).fit(recording)
     model.motif_model_ = OneMotif()  # type: ignore[assignment]
-    one = model.label_one(recording)
+    one = label_one(model, recording)
     units, motifs = (one.table.filter(pl.col("level") == level) for level in ("unit", "motif"))
     assert units.height > 10
     assert motifs["start_frame"].to_list() == units["start_frame"].to_list()

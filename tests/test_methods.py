@@ -13,14 +13,16 @@ from typing import Any
 import numpy as np
 import numpy.testing as npt
 import pytest
+from pandas.testing import assert_frame_equal
 
 import rondo
 from rondo.data.recording import Recording
 from rondo.editing.edits import Edits, read_edits
-from rondo.errors import ModelError, SettingError
+from rondo.errors import ModelError, OutputError, SettingError
 from rondo.files.inputs import as_recordings
+from rondo.files.reading import Reading
 from rondo.methods import Options, find_method, method_names, method_of, refuse_idle
-from rondo.result import Result
+from rondo.result import Result, make_result
 from rondo.run.labelling import Labelling
 from rondo.run.tally import Words
 from rondo.store import model_file
@@ -37,7 +39,7 @@ class Threshold:
     edits: Edits = field(default_factory=Edits)
 
     def predict(self, recordings: Any, *, rate: float | None = None, resample: bool = False) -> Result:
-        given = as_recordings(recordings, rate=rate)
+        given = as_recordings(recordings, Reading(rate=rate))
         return result_of(given, self, kind="label")
 
     def words(self) -> Words:
@@ -55,7 +57,7 @@ def result_of(recordings: Sequence[Recording], model: Threshold, **more: Any) ->
         ones, none = np.ones(labels.size, np.float32), np.zeros(0, np.int64)
         plain = Labelling(recording.id, labels, labels, ones, ones, recording.times_s, recording.rate, none, 1.0)
         labellings.append(plain.edited(model.edits))
-    return Result.of("threshold", recordings, labellings, models=[model], words=[model.words()], **more)
+    return make_result("threshold", recordings, labellings, model=model, words=model.words(), **more)
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,10 @@ class ThresholdMethod:
         stored = model_file.load(folder)
         return Threshold(float(stored.tensors["level"][0]), read_edits(folder))
 
-    def words(self, folder: Path) -> Words:
+    def words(self, model: Threshold) -> Words:
+        return model.words()
+
+    def words_in(self, folder: Path) -> Words:
         return self.load(folder).words()
 
     def why_no_model(self) -> str:
@@ -124,8 +129,9 @@ def test_every_method_is_named_and_says_what_it_does() -> None:
 
 @pytest.mark.usefixtures("here")
 def test_a_method_of_another_package_is_used_from_python_and_its_model_reads() -> None:
-    result = rondo.discover(["x.csv", "y.csv"], method="threshold", share=0.25)
-    assert (result.method, result.config, result.findings) == ("threshold", {"share": 0.25}, ("It is above or below.",))
+    result = rondo.discover(["x.csv", "y.csv"], method="threshold", settings={"share": 0.25})
+    assert (result.method, result.summary.config) == ("threshold", {"share": 0.25})
+    assert result.findings == ("It is above or below.",)
     assert result["x"].units.mean() == pytest.approx(0.75, abs=0.05)
     result.save("run")
     loaded = Result.load("run")
@@ -182,17 +188,59 @@ def test_help_and_completion_know_it(here: Path) -> None:
 def test_states_without_a_model_can_be_named_and_merged(here: Path, rondo_command: Command, method: str) -> None:
     window = () if method == "clock" else ("--window", "50")
     assert rondo_command("discover", "x.csv", "y.csv", "--method", method, "--out", "run", *window).code == 0
-    refused = rondo_command("name", "run", "unit:1", "reach")
-    assert (refused.code, "one per recording; name one" in refused.err) == (2, True)
-    assert rondo_command("name", "run", "unit:1", "reach", "--recording", "y").code == 0
-    assert rondo_command("merge", "run", "unit:0", "unit:1", "--recording", "y").code == 0
+    before = {name: np.load(here / f"run/units/{name}.npy") for name in "xy"}
+    ids = {name: np.unique(units[units >= 0]).tolist() for name, units in before.items()}
+    assert not {*ids["x"]} & {*ids["y"]}
+    first, second = ids["y"][:2]
+    assert rondo_command("name", "run", f"unit:{second}", "reach").code == 0
+    assert rondo_command("merge", "run", f"unit:{first}", f"unit:{second}").code == 0
     units = np.load(here / "run/units/y.npy")
-    assert 1 not in units and 0 in units and 1 in np.load(here / "run/units/x.npy")
-    result = Result.load(here / "run")
-    merged = next(unit for unit in result.summary.units if unit.recording == "y")
-    assert (merged.name, merged.absorbed) == ("reach", (1,))
-    assert rondo_command("split", "run", "unit:1", "--recording", "y").code == 0
-    assert 1 in np.load(here / "run/units/y.npy")
+    assert second not in units and first in units and np.array_equal(np.load(here / "run/units/x.npy"), before["x"])
+    merged = next(unit for unit in Result.load(here / "run").summary.units if unit.id == first)
+    assert (merged.name, merged.absorbed) == ("reach", (second,))
+    assert rondo_command("split", "run", f"unit:{second}").code == 0
+    assert np.array_equal(np.load(here / "run/units/y.npy"), before["y"])
+
+
+def as_version_0_2(run: Path) -> None:
+    """The folder as version 0.2.0 wrote it for a method that learns each recording separately."""
+    path = run / "summary.json"
+    summary = json.loads(path.read_text(encoding="utf-8"))
+    id = summary["recordings"][0]["id"]
+    for level in ("units", "motifs"):
+        summary[level] = [entry | {"recording": id} for entry in summary[level]]
+    path.write_text(json.dumps(summary | {"own_vocabularies": True}), encoding="utf-8")
+    if (run / "model").is_dir():
+        (run / "model").rename(run / "moved")
+        (run / "model").mkdir()
+        (run / "moved").rename(run / "model" / id)
+
+
+@pytest.mark.parametrize("method", ["clock", "kmeans"])
+def test_a_run_of_version_0_2_over_one_recording_is_read_and_edited(
+    here: Path, rondo_command: Command, method: str
+) -> None:
+    assert rondo_command("discover", "x.csv", "--method", method, "--states", "4", "--out", "run").code == 0
+    assert rondo_command("name", "run", "unit:1", "reach").code == 0
+    expected = Result.load(here / "run")
+    as_version_0_2(here / "run")
+    found = Result.load(here / "run")
+    assert_frame_equal(found.segments, expected.segments)
+    assert found.summary == expected.summary and found.model is None
+    assert rondo_command("merge", "run", "unit:0", "unit:1").code == 0
+    assert [edit.kind for edit in read_edits(here / "run" / "model" / "x").history] == ["name", "merge", "merge"]
+    assert 1 not in Result.load(here / "run").units
+
+
+def test_a_run_of_version_0_2_with_several_vocabularies_is_refused_in_one_line(
+    here: Path, rondo_command: Command
+) -> None:
+    assert rondo_command("discover", "x.csv", "y.csv", "--method", "clock", "--out", "run").code == 0
+    as_version_0_2(here / "run")
+    with pytest.raises(OutputError, match="each recording of this run has its own vocabulary"):
+        Result.load(here / "run")
+    refused = rondo_command("report", "run")
+    assert (refused.code, refused.out, len(refused.err.splitlines())) == (2, "", 1)
 
 
 def test_a_model_of_a_method_that_is_not_installed_is_told(tmp_path: Path) -> None:

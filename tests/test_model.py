@@ -19,6 +19,7 @@ from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 from rondo.data.labels import OTHER
 from rondo.data.recording import Recording
 from rondo.errors import InputError, ModelError, NotFittedError, RecordingError, RondoWarning, SettingError
+from rondo.model.label import label_one
 from rondo.model.rondo import Rondo
 from rondo.result import Result
 from rondo.run.labelling import Labelling
@@ -161,7 +162,7 @@ def test_several_recordings_share_one_vocabulary(stream: PlantedStream) -> None:
     values, channels = stream.recording.values, stream.recording.channels
     halves = [Recording(part, 50, channels, name) for name, part in zip("ab", np.split(values, 2), strict=True)]
     short = Recording(values[:40], 50, channels, "short")  # too short for one window
-    labellings = Rondo(window=75).fit([*halves, short]).predict([*halves, short]).labellings
+    labellings = Rondo(window=75).fit([*halves, short]).predict([*halves, short])
     assert [labelling.recording_id for labelling in labellings] == ["a", "b", "short"]
     assert set(labellings[0].units) & set(labellings[1].units)
     assert (labellings[2].units == OTHER).all()
@@ -173,7 +174,7 @@ def test_long_gaps_are_other_and_nothing_else_is(stream: PlantedStream) -> None:
     values[3_000:3_400] = np.nan  # 8 s
     values[5_000:5_010, 1] = np.nan  # 0.2 s
     values[7_000:7_400, 2] = np.nan  # 8 s of one channel, which the others predict
-    labelling = Rondo(window=75).fit(Recording(values, 50)).label_one(Recording(values, 50))
+    labelling = label_one(Rondo(window=75).fit(Recording(values, 50)), Recording(values, 50))
     other = np.zeros(9_000, dtype=bool)
     other[3_000:3_400] = True
     npt.assert_array_equal(labelling.units == OTHER, other)

@@ -11,7 +11,9 @@ from sklearn.metrics import adjusted_rand_score
 
 from rondo.data.labels import OTHER
 from rondo.data.recording import Recording
+from rondo.data.resample import resample_recording
 from rondo.errors import InputError, RecordingError, SettingError
+from rondo.model.label import label_one
 from rondo.model.rondo import Rondo
 from rondo.synthetic.streams import PlantedStream, plant
 from tests.test_model import assert_same
@@ -41,10 +43,10 @@ def reloaded(model: Rondo, folder: Path) -> Rondo:
 def test_another_rate_is_read_on_request_and_labels_its_own_rows(
     rate: float, quick: Rondo, stream: PlantedStream
 ) -> None:
-    other = stream.recording.resampled(rate)
+    other = resample_recording(stream.recording, rate)
     with pytest.raises(RecordingError, match=r"expected 50 Hz; .*--resample, resample=True"):
         quick.predict(other)
-    labelling = quick.label_one(other, resample=True)
+    labelling = label_one(quick, other, resample=True)
     assert (labelling.n_frames, labelling.rate) == (other.n_frames, rate)
     assert any(f"resampled from {rate:g} to 50 Hz" in note for note in labelling.notes)
     nearest = np.minimum(np.rint(np.arange(other.n_frames) * 50 / rate).astype(int), stream.recording.n_frames - 1)
@@ -54,10 +56,10 @@ def test_another_rate_is_read_on_request_and_labels_its_own_rows(
 
 
 def test_a_gap_in_a_resampled_recording_is_other_on_its_own_rows(quick: Rondo, stream: PlantedStream) -> None:
-    other = stream.recording.resampled(100.0)
+    other = resample_recording(stream.recording, 100.0)
     values = other.values.copy()
     values[7_001:7_401] = np.nan
-    labelling = quick.label_one(Recording(values, 100, other.channels), resample=True)
+    labelling = label_one(quick, Recording(values, 100, other.channels), resample=True)
     lost = np.zeros(values.shape[0], dtype=bool)
     lost[7_001:7_401] = True
     npt.assert_array_equal(labelling.units == OTHER, lost)
@@ -71,7 +73,7 @@ def test_resampling_changes_nothing_where_rates_agree(quick: Rondo, stream: Plan
 
 
 def test_motifs_are_refitted_at_another_rate_on_request(quick: Rondo, stream: PlantedStream, tmp_path: Path) -> None:
-    other = stream.recording.resampled(80.0)
+    other = resample_recording(stream.recording, 80.0)
     fresh = reloaded(quick, tmp_path / "quick")
     with pytest.raises(RecordingError, match="80 Hz, expected 50 Hz"):
         fresh.fit_motifs(other)
@@ -83,7 +85,7 @@ def test_motifs_are_refitted_at_another_rate_on_request(quick: Rondo, stream: Pl
 def test_extra_channels_are_left_out_and_said(quick: Rondo, stream: PlantedStream) -> None:
     recording = stream.recording
     wide = np.column_stack([np.ones(recording.n_frames), recording.values])
-    labelling = quick.label_one(Recording(wide, 50, ("fan", *recording.channels)))
+    labelling = label_one(quick, Recording(wide, 50, ("fan", *recording.channels)))
     assert_same(labelling, quick.predict(recording))
     assert [note for note in labelling.notes if "'fan'" in note and "left out" in note]
 

@@ -14,6 +14,7 @@ from sklearn.metrics import adjusted_rand_score
 from rondo.data.labels import OTHER
 from rondo.data.recording import Recording
 from rondo.errors import ModelError, SettingError
+from rondo.model.label import label_one
 from rondo.model.rondo import Rondo
 from rondo.result import Result
 from rondo.run.labelling import Labelling
@@ -126,7 +127,7 @@ def test_what_was_fitted_is_labelled_as_fit_predict_labels_it(
     model: Rondo, result: Result, parts: list[Recording]
 ) -> None:
     assert_same_labels(model.predict(parts, group_by=WHO), result)
-    one = model.label_one(parts[3], group="subject1")
+    one = label_one(model, parts[3], group="subject1")
     npt.assert_array_equal(one.units, result[3].units)
 
 
@@ -232,7 +233,7 @@ def test_reading_with_groups_uses_the_place_that_was_adapted(model: Rondo, strea
     npt.assert_array_equal(units.timeline(windows, "subject4").ids, expected.ids)
     npt.assert_array_equal(units.timeline(windows, "subject4").distances, expected.distances)
     known, alone = adapted.predict(short, group_by=WHO)[0], adapted.predict(short)[0]
-    npt.assert_array_equal(known.units, adapted.label_one(short, group="subject4").units)
+    npt.assert_array_equal(known.units, label_one(adapted, short, group="subject4").units)
     assert not np.array_equal(known.unit_scores, alone.unit_scores)
     assert adjusted_rand_score(truth, known.units) > 0.6
 

@@ -8,6 +8,7 @@ import pytest
 from rondo.config.settings import resolve
 from rondo.data.recording import Recording
 from rondo.errors import SettingError
+from rondo.model.folder import config_of
 from rondo.model.rondo import Rondo
 from rondo.stability import over_halves, over_seeds
 from tests.cli.running import waves
@@ -52,7 +53,7 @@ def test_every_seed_and_both_halves_are_fitted(monkeypatch: pytest.MonkeyPatch) 
     real = Rondo.fit
 
     def fit(self: Rondo, recordings: list[Recording], **_: object) -> Rondo:
-        config = self.resolved_config()
+        config = config_of(self)
         fitted.append((config.seed, config.windows.length, [recording.values for recording in recordings]))
         return real(self, recordings)
 

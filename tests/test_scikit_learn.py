@@ -111,7 +111,7 @@ def test_settings_are_searched_with_a_score_of_ones_own() -> None:
     search = GridSearchCV(Rondo(settings=QUICK), {"window": [20, 40, 300]}, scoring=ari, cv=everything)
     search.fit(VALUES, truth)
     assert search.best_params_["window"] in (20, 40)
-    assert search.best_estimator_.n_units_ >= 2
+    assert len(search.best_estimator_.units_) >= 2
 
 
 def test_scikit_learn_is_not_imported_for_its_manners() -> None:

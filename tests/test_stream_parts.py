@@ -18,6 +18,7 @@ from polars.testing import assert_frame_equal
 from rondo.continual.stream import Stream
 from rondo.data.recording import Recording
 from rondo.editing.edits import Edits
+from rondo.model.method import relabel
 from rondo.model.parts import StreamPart, _OpenRun, _table
 from rondo.model.rondo import Rondo
 from rondo.run.decisions import COLUMNS as DECISION_COLUMNS
@@ -105,7 +106,7 @@ def test_all_parts_together_are_a_result(model: Rondo, expected: tuple[list[Any]
     parts += stream
     result = stream.result
     assert (result.kind, len(result.units), result.summary.stream is not None) == ("stream", len(DAY), True)
-    by_level = result.table.sort("level", "start_frame", descending=[True, False])
+    by_level = result.tables["segments"].sort("level", "start_frame", descending=[True, False])
     assert_frame_equal(by_level, joined(parts), abs_tol=1e-12)
     painted = np.full(len(DAY), -1)
     for decision in expected[0]:
@@ -113,7 +114,7 @@ def test_all_parts_together_are_a_result(model: Rondo, expected: tuple[list[Any]
     npt.assert_array_equal(result.units, painted)
     assert result.overviews["stream"].n_frames == len(DAY)
     npt.assert_allclose(result.overviews["stream"].values()[..., 0], DAY, atol=1e-3)
-    npt.assert_array_equal(result.model.relabel(DAY).units.shape, (len(DAY),))
+    npt.assert_array_equal(relabel(result.model, DAY).units.shape, (len(DAY),))
 
 
 def test_names_and_merges_of_the_model_are_those_of_the_parts(model: Rondo) -> None:

@@ -10,10 +10,9 @@ import pytest
 
 from rondo.config.settings import resolve
 from rondo.errors import RondoWarning
-from rondo.model.method import RONDO, RondoSettings
+from rondo.model.folder import from_config
 from rondo.model.rondo import Rondo
 from rondo.synthetic.streams import plant
-from rondo.wording import silent
 from tests.cli.running import call
 from tests.many.sets import assert_same_run, write_set
 
@@ -36,9 +35,7 @@ def notes_with(**changes: Any) -> str:
     config = resolve("paper", overrides=SMALL | {name.replace("__", "."): value for name, value in changes.items()})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RondoWarning)
-        return " ".join(
-            Rondo.from_config(config).fit_predict(plant(n_frames=3000, seed=0).recording).labellings[0].notes
-        )
+        return " ".join(from_config(Rondo, config).fit_predict(plant(n_frames=3000, seed=0).recording)[0].notes)
 
 
 @pytest.mark.slow
@@ -71,12 +68,3 @@ def test_a_fit_file_by_file_prints_the_notes_of_one_in_memory(tmp_path: Path) ->
         assert done.code == 0, done.err
         assert done.err.count("epochs instead of 10") == done.err.count("saw a sample of 10 of ") == 1
     assert_same_run(tmp_path / "memory", tmp_path / "by_file")
-
-
-def test_a_recording_with_its_own_vocabulary_has_each_note_once() -> None:
-    config = resolve(overrides={"windows.length": 50, "evidence.surrogates": 0})
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RondoWarning)
-        alone = RondoSettings(config, per_recording=True)
-        result = RONDO.discover([plant(n_frames=900, seed=0).recording], alone, 0, silent)
-    assert sum("18 windows" in note for note in result.labellings[0].notes) == 1

@@ -1,6 +1,6 @@
 """How long a fit will take and how much memory it needs, said before it starts.
 
-A linear model of what was measured on one core of a machine that others used too (docs/results/judging.md):
+A linear model of what was measured on one core of a machine that others used too (docs/results/evidence.md):
 
     seconds = once + Σ over recordings of their own vocabularies ( evidence + a · windows + encoder + units + motifs )
 
@@ -63,26 +63,20 @@ def cost_of_fit(
     n_channels: int,
     window_length_frames: int,
     step_frames: int,
-    *,
-    per_recording: bool = False,
 ) -> Cost:
-    """Of `Rondo(...).fit` on recordings of so many frames; `per_recording`: a vocabulary for each."""
-    windows = [max(0, frames - window_length_frames) // step_frames + 1 for frames in n_frames]
-    groups = windows if per_recording else [sum(windows)]
+    """Of `Rondo(...).fit` on recordings of so many frames."""
+    n_windows = sum(max(0, frames - window_length_frames) // step_frames + 1 for frames in n_frames)
     inputs = config.preprocess.pca_components or len(config.preprocess.channels) or n_channels
     encoder = declared_encoder(config.encoder.name)
-    encoding = [encoder.cost(config.encoder, n_windows, window_length_frames) for n_windows in groups]
-    memory = _BASE_MB + (_TORCH_MB if network_in(config) else 0.0) + max(cost.megabytes for cost in encoding)
-    memory += _MB_PER_WINDOW * max(groups) + _MB_PER_VALUE * sum(n_frames) * n_channels
-    known = [cost.seconds for cost in encoding if cost.seconds is not None]
-    if len(known) < len(encoding):
+    encoding = encoder.cost(config.encoder, n_windows, window_length_frames)
+    memory = _BASE_MB + (_TORCH_MB if network_in(config) else 0.0) + encoding.megabytes
+    memory += _MB_PER_WINDOW * n_windows + _MB_PER_VALUE * sum(n_frames) * n_channels
+    if encoding.seconds is None:
         return Cost(None, memory, f"the encoder {encoder.name}")
-    each = _FIT_S + (
-        _EVIDENCE_PER_CHANNEL_S * min(inputs, _MOST_CHANNELS_TESTED) if config.evidence.surrogates else 0.0
-    )
-    total = _ONCE_S + each * len(groups)
-    total += sum(known) + sum(_seconds_of_windows(config, n_windows) for n_windows in groups)
-    return Cost(total, memory)
+    total = _ONCE_S + _FIT_S
+    if config.evidence.surrogates:
+        total += _EVIDENCE_PER_CHANNEL_S * min(inputs, _MOST_CHANNELS_TESTED)
+    return Cost(total + encoding.seconds + _seconds_of_windows(config, n_windows), memory)
 
 
 def expected_window_and_step(config: RondoConfig, recordings: Sequence[Recording]) -> tuple[int, int]:

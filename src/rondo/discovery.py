@@ -5,21 +5,24 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from rondo.config.settings import resolve
 from rondo.data.groups import GroupBy
+from rondo.data.known_channels import KnownChannel
 from rondo.data.recording import Recording
 from rondo.data.window_lengths import refuse_too_short
 from rondo.edit import model_folder
 from rondo.errors import RondoWarning
-from rondo.files.inputs import Reading, as_recordings
-from rondo.files.reading import KnownColumn, with_kept
+from rondo.files.inputs import as_recordings
+from rondo.files.reading import Reading, reading_at
 from rondo.many.driver import ManyFiles, discover_files, label_many
 from rondo.many.way import Asked, files_to_read, warn_of_failed
 from rondo.methods import DEFAULT, Model, Options, find_method, load_model, refuse_idle
-from rondo.model.method import CHECKPOINT, RondoSettings, has_checkpoint
+from rondo.model.folder import from_config
+from rondo.model.method import CHECKPOINT, RondoSettings, has_checkpoint, relabel
 from rondo.model.rondo import Rondo
 from rondo.model.transfer import transferred
 from rondo.result import Result
@@ -37,16 +40,11 @@ def discover(
     motif_window: int | str | None = None,
     states: int | None = None,
     encoder: str | None = None,
-    per_recording: bool = False,
     preset: str = "default",
     device: str | None = None,
     seed: int | None = None,
     rate: float | None = None,
-    key: str | None = None,
-    label_columns: Sequence[str] = (),
-    keep_columns: Sequence[str] = (),
-    split_by: str | None = None,
-    session: bool = False,
+    reading: Reading | None = None,
     config: str | Path | None = None,
     settings: Mapping[str, Any] | None = None,
     out: str | Path | None = None,
@@ -55,7 +53,6 @@ def discover(
     workers: int | None = None,
     ray_address: str | None = None,
     progress: Progress | None = None,
-    **more: Any,
 ) -> Result:
     """Find what recurs in recordings.
 
@@ -75,8 +72,6 @@ def discover(
         Number of states, for methods that require it.
     encoder : str or None
         Encoder of the windows, such as "summary_stats" or "ts2vec". None takes the setting of the preset.
-    per_recording : bool
-        Learn one vocabulary for each recording instead of one for all.
     preset : str
         The settings to start from: "default", "paper" or "paper-variational".
     device : str or None
@@ -85,17 +80,9 @@ def discover(
         Seed of all random draws: the same input, seed and settings give the same output. None takes the seed of
         `config`, else 0.
     rate : float or None
-        Frames per second, for input without a clock.
-    key : str or None
-        The array, stream or sheet, in files that hold several.
-    label_columns : sequence of str
-        Columns that are not channels.
-    keep_columns : sequence of str
-        Columns that are channels, although their names or values look like labels, ids or counters.
-    split_by : str or None
-        A column of files or tables that separates recordings, as in `rondo.read`.
-    session : bool
-        Read each folder as one session, as in `rondo.read`.
+        Frames per second, for input without a clock: short for Reading(rate=...).
+    reading : Reading or None
+        How files and tables become recordings, as in `rondo.read`.
     config : path or None
         A TOML file of settings.
     settings : mapping or None
@@ -114,8 +101,6 @@ def discover(
         Address of the Ray cluster for engine="ray".
     progress : callable or None
         Called as progress(what, done, total).
-    **more : Any
-        Any other setting with two underscores for the dot: units__dimension=3.
 
     Returns
     -------
@@ -136,27 +121,26 @@ def discover(
     Examples
     --------
     >>> from rondo.synthetic import plant
-    >>> result = discover(plant(n_frames=3_000, seed=1).recording, window="1.5s", evidence__surrogates=0)
+    >>> recording = plant(n_frames=3_000, seed=1).recording
+    >>> result = discover(recording, window="1.5s", settings={"evidence.surrogates": 0})
     >>> result.method, result.units.shape
     ('rondo', (3000,))
     """
     chosen = find_method(method)
-    every = dict(settings or {}) | {name.replace("__", "."): value for name, value in more.items()}
-    file = None if config is None else Path(config)
-    asked = Options(window, step, states, encoder, preset, device, per_recording, every, file, motif_window, group_by)
+    file, others = None if config is None else Path(config), dict(settings or {})
+    asked = Options(window, step, states, encoder, preset, device, others, file, motif_window, group_by)
     configured = chosen.configure(asked)
     chosen_seed = checked_seed(seed)
     where = Asked(engine, workers, ray_address, group_by)
-    why_not = why_in_memory(method, per_recording)
-    label_columns = with_kept(label_columns, keep_columns)
-    reading = Reading(rate, key, label_columns, split_by, session)
+    why_not = why_in_memory(method)
+    reading = reading_at(reading, rate)
     many = files_to_read(data, out, where, why_not, reading)
     if many is not None and out is not None:
         warn_of_failed(discover_file_by_file(many, configured, chosen_seed, out, progress or silent))
         return Result.load(out)
     if out is not None:
         check_free(out)
-    recordings = as_recordings(data, **reading._asdict())
+    recordings = as_recordings(data, reading)
     refuse_too_short(recordings)
     for note in chosen.notes(recordings, configured):
         warnings.warn(note, RondoWarning, stacklevel=2)
@@ -166,11 +150,9 @@ def discover(
     return result
 
 
-def why_in_memory(method: str, per_recording: bool) -> str:
+def why_in_memory(method: str) -> str:
     """Why recordings must be read all at once; "" where they need not be."""
-    if method != DEFAULT:
-        return f"--method {method} takes all recordings at once"
-    return "--per-recording takes all recordings at once" if per_recording else ""
+    return f"--method {method} takes all recordings at once" if method != DEFAULT else ""
 
 
 def discover_file_by_file(
@@ -178,7 +160,7 @@ def discover_file_by_file(
 ) -> RunSummary:
     """Find what recurs in recordings that are read one after the other; see `rondo.many.driver`."""
     config = settings.config if seed is None else settings.config.model_copy(update={"seed": seed})
-    return discover_files(many, Rondo.from_config(config), out, progress)
+    return discover_files(many, from_config(Rondo, config), out, progress)
 
 
 def checked_seed(seed: int | None) -> int | None:
@@ -197,11 +179,7 @@ def label(
     refit_motifs: bool = False,
     resample: bool = False,
     rate: float | None = None,
-    key: str | None = None,
-    label_columns: Sequence[str] = (),
-    keep_columns: Sequence[str] = (),
-    split_by: str | None = None,
-    session: bool = False,
+    reading: Reading | None = None,
     out: str | Path | None = None,
     group_by: GroupBy = None,
     engine: str | None = None,
@@ -226,17 +204,9 @@ def label(
     resample : bool
         Read recordings of another rate at the rate of the model. Without it they are refused.
     rate : float or None
-        Frames per second, for input without a clock.
-    key : str or None
-        The array, stream or sheet, in files that hold several.
-    label_columns : sequence of str
-        Columns that are not channels.
-    keep_columns : sequence of str
-        Columns that are channels, although their names or values look like labels, ids or counters.
-    split_by : str or None
-        A column of files or tables that separates recordings, as in `rondo.read`.
-    session : bool
-        Read each folder as one session, as in `rondo.read`.
+        Frames per second, for input without a clock: short for Reading(rate=...).
+    reading : Reading or None
+        How files and tables become recordings, as in `rondo.read`.
     out : path or None
         Folder to write the run to, as in `rondo.discover`.
     group_by : str, mapping or None
@@ -273,7 +243,7 @@ def label(
     --------
     >>> from rondo.synthetic import plant
     >>> stream = plant(n_frames=3_000, seed=1)
-    >>> result = discover(stream.recording, window="1.5s", evidence__surrogates=0)
+    >>> result = discover(stream.recording, window="1.5s", settings={"evidence.surrogates": 0})
     >>> label(result.model, stream.recording).kind
     'label'
     """
@@ -282,9 +252,8 @@ def label(
         idle = {"adapt": adapt, "refit_motifs": refit_motifs, "group_by": group_by}
         refuse_idle(idle, type(fitted).__name__)
     where = Asked(engine, workers, ray_address, group_by)
-    label_columns = with_kept(label_columns, keep_columns, channels_of(fitted))
     why_not = why_labelled_at_once(fitted, adapt=adapt, refit_motifs=refit_motifs, with_stream=with_stream)
-    reading = Reading(rate, key, label_columns, split_by, session)
+    reading = replace(reading_at(reading, rate), known=channels_of(fitted))
     many = files_to_read(data, out, where, why_not, reading)
     if many is not None and out is not None and isinstance(fitted, Rondo):
         warn_of_failed(label_many(many, fitted, out, resample=resample, progress=progress or silent))
@@ -293,7 +262,7 @@ def label(
         check_free(out)
     result = labelled(
         fitted,
-        as_recordings(data, **reading._asdict()),
+        as_recordings(data, reading),
         adapt=adapt,
         refit_motifs=refit_motifs,
         resample=resample,
@@ -306,9 +275,9 @@ def label(
     return result
 
 
-def channels_of(model: Model) -> tuple[KnownColumn, ...]:
+def channels_of(model: Model) -> tuple[KnownChannel, ...]:
     """The channels that a model knows by name; () where it has none."""
-    return model.preprocessor_.known_columns if isinstance(model, Rondo) else ()
+    return model.preprocessor_.known_channels if isinstance(model, Rondo) else ()
 
 
 def _model_of(given: Model | str | Path) -> tuple[Model, bool]:
@@ -317,7 +286,7 @@ def _model_of(given: Model | str | Path) -> tuple[Model, bool]:
         folder = model_folder(Path(given))
         return load_model(folder), follows_stream(folder)
     if isinstance(given, Rondo):
-        given.fit_profile()  # refuses one that is not fitted
+        _ = given.units_  # refuses one that is not fitted
     return given, False
 
 
@@ -361,5 +330,5 @@ def labelled(
             progress=progress,
         )
     if with_stream:
-        return model.relabel(given, resample=resample)
+        return relabel(model, given, resample=resample)
     return model.predict(given, resample=resample, group_by=group_by)

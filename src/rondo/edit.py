@@ -8,6 +8,7 @@ edits_in(run)          every edit, by its time
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,21 +18,31 @@ from rondo.continual.checkpoint import locked
 from rondo.data.labels import OTHER, Labels, Runs
 from rondo.editing.edits import Edits, changing, read_edits, write_edits
 from rondo.editing.names import EntryId, in_labels, known_entry
-from rondo.errors import ModelError, OutputError, RondoError, SettingError
-from rondo.files.locations import refuse_url
-from rondo.methods import find_method, load_model, method_of
+from rondo.errors import InputError, ModelError, OutputError, RondoError, RondoWarning, SettingError
+from rondo.methods import find_method, method_of
 from rondo.metrics.scores import evaluate as score
+from rondo.model.describe import entry_ids, own_motifs
 from rondo.model.method import CHECKPOINT, checkpoint_folder, grown_model
 from rondo.model.rondo import Rondo
-from rondo.result import Result
+from rondo.result import Result, with_truth
 from rondo.run.decisions import EVENTS
 from rondo.run.edit_lists import EditLists, finish_lists, read_lists, write_lists
-from rondo.run.folder import edits_folder, found_ids, update_run
+from rondo.run.folder import found_ids, update_run
 from rondo.run.labelling import Labelling
 from rondo.run.segments import LEVELS, labels_in
-from rondo.run.summary import SUMMARY, UNFINISHED, EntrySummary, LevelScores, RunScores, RunSummary, read_summary
+from rondo.run.summary import (
+    SUMMARY,
+    UNFINISHED,
+    EntrySummary,
+    LevelScores,
+    RunScores,
+    RunSummary,
+    model_place,
+    read_summary,
+)
 from rondo.run.wanted_edits import WantedEdit, read_wanted, wanted_edits
 from rondo.store.cloud_folder import run_here
+from rondo.store.locations import refuse_url
 from rondo.units.vocabulary import Level
 
 # ----------------------------------------------------------------
@@ -66,13 +77,29 @@ def show_edits(run: Path) -> None:
 
 
 def _show(run: Path, result: Result) -> None:
-    bare = [key for key in result.summary.vocabularies() if key not in result.models]
-    update_run(run, _scored(result.edited({key: read_edits(edits_folder(run, key)) for key in bare})))
+    edits = read_edits(model_place(run)) if result.model is None else None
+    update_run(run, _scored(result.edited(edits)))
+    _draw_report(run)
+
+
+def _draw_report(run: Path) -> None:
+    """Draw the page again, with the recordings and channels of last time; unreadable annotations are left out."""
+    from rondo.report.contents import kept_wish
+    from rondo.report.render import write_page
+
+    wish, result, page = kept_wish(run), Result.load(run), run / "report.html"
+    try:
+        write_page(result, page, wish)
+    except InputError as error:
+        if wish.truth is None:
+            raise
+        write_page(result, page, wish._replace(truth=None))
+        warnings.warn(f"the report was drawn without its annotations: {error}", RondoWarning, stacklevel=2)
 
 
 def _scored(result: Result) -> Result:
     """The same with the scores of its labels as they are now, where the run was scored against a truth."""
-    if result.scores is None or "truth" not in result.tables:
+    if result.summary.scores is None or "truth" not in result.tables:
         return result
     truth = result.tables["truth"]
     n_frames = {one.id: one.n_frames for one in result.recordings}
@@ -85,7 +112,7 @@ def _scored(result: Result) -> Result:
         return LevelScores.model_validate(score(pairs).as_dict())
 
     units, motifs = (scores(level) for level in LEVELS)
-    return result.with_truth(RunScores(units=units, motifs=motifs), truth)
+    return with_truth(result, RunScores(units=units, motifs=motifs), truth)
 
 
 # ----------------------------------------------------------------
@@ -103,8 +130,6 @@ class EditedVocabulary(NamedTuple):
     ----------
     folder : Path
         The folder that new edits are written to.
-    key : str
-        The recording that has the vocabulary; "" if all recordings share one.
     lists : EditLists
         All edits so far.
     learned_ids : mapping
@@ -120,7 +145,6 @@ class EditedVocabulary(NamedTuple):
     """
 
     folder: Path
-    key: str  # the recording that has it, "" where all share one
     lists: EditLists
     learned_ids: Mapping[Level, tuple[int, ...]]
     learned_motifs: Mapping[int, int]  # of units, where every unit is its own motif
@@ -131,7 +155,7 @@ class EditedVocabulary(NamedTuple):
     @property
     def edits(self) -> Edits:
         """All edits that are in force."""
-        return self.lists.whole(self.key)
+        return self.lists.whole
 
     @property
     def ids(self) -> dict[Level, tuple[int, ...]]:
@@ -192,7 +216,7 @@ class EditedVocabulary(NamedTuple):
         edits : Edits
             All edits of the vocabulary.
         """
-        self.keep(self.lists.grown(self.key, edits))
+        self.keep(self.lists.grown(edits))
         for run in self.runs:
             show_edits(run)
 
@@ -204,14 +228,14 @@ class EditedVocabulary(NamedTuple):
         lists : EditLists
             The new lists.
         """
-        if lists.own.get(self.key) != self.lists.own.get(self.key):
+        if lists.own != self.lists.own:
             self.folder.mkdir(parents=True, exist_ok=True)
-            write_edits(self.folder, lists.own[self.key])
+            write_edits(self.folder, lists.own)
         if lists.of_run != self.lists.of_run:
             write_edits(self.runs[0], lists.of_run)
 
 
-def open_vocabulary(where: Path, stream: Path | None = None, recording: str | None = None) -> EditedVocabulary:
+def open_vocabulary(where: Path, stream: Path | None = None) -> EditedVocabulary:
     """Open the vocabulary of a model folder, a run folder or a stream, to look at it.
 
     Parameters
@@ -220,8 +244,6 @@ def open_vocabulary(where: Path, stream: Path | None = None, recording: str | No
         The folder of a model or a run.
     stream : Path or None
         The folder of a stream that began with this model: its vocabulary is the extended one.
-    recording : str or None
-        The id of a recording, if every recording of the run has its own vocabulary.
 
     Returns
     -------
@@ -231,35 +253,35 @@ def open_vocabulary(where: Path, stream: Path | None = None, recording: str | No
     Raises
     ------
     ModelError
-        If the folder holds no model or several, or there is no such recording.
+        If the folder holds no model.
     """
     refuse_url(where, "names and merges change a run where it lies; copy it here first")
-    run, key = _run_and_key(where, recording)
-    if run is not None and not (edits_folder(run, key) / _MANIFEST).is_file():
-        return _without_model(run, key, read_summary(run))
-    folder = where if run is None else edits_folder(run, key)
+    run = _run_of(where)
+    if run is not None and not (model_place(run) / _MANIFEST).is_file():
+        return _without_model(run, read_summary(run))
+    folder = where if run is None else model_place(run)
     if method_of(folder) != "rondo":
-        return _of_other_method(folder, run, key)
+        return _of_other_method(folder, run)
     if stream is None and run is not None and read_summary(run).kind == "stream":
         stream = run
     model = grown_model(folder, stream) if stream is not None else Rondo.load(folder)
     runs = [run] if run is not None and stream is None else []
-    known, unshown = (model.entry_ids(), model.own_motifs()), model.motif_model_.unshown_ids
+    known, unshown = (entry_ids(model), own_motifs(model)), model.motif_model_.unshown_ids
     if stream is None:
-        lists = EditLists(own={"": model.edits_}) if run is None else read_lists(run, read_summary(run))
-        return EditedVocabulary(folder, key, lists, *known, tuple(runs), unshown=unshown)
+        lists = EditLists(own=model.edits_) if run is None else read_lists(run, read_summary(run))
+        return EditedVocabulary(folder, lists, *known, tuple(runs), unshown=unshown)
     beside = checkpoint_folder(stream)
     runs = [
         each for each in (stream, stream.parent) if (each / SUMMARY).is_file() and checkpoint_folder(each) == beside
     ]
     journal = next((each / EVENTS for each in (stream, stream.parent) if (each / EVENTS).is_file()), None)
     given = Edits(model.edits_.history[: len(model.edits_.history) - len(read_edits(beside).history)])
-    lists = EditLists(read_edits(runs[0]) if runs else Edits(), {"": read_edits(beside)}, {"": given})
-    return EditedVocabulary(beside, "", lists, *known, tuple(runs[:1]), journal, unshown)
+    lists = EditLists(read_edits(runs[0]) if runs else Edits(), read_edits(beside), given)
+    return EditedVocabulary(beside, lists, *known, tuple(runs[:1]), journal, unshown)
 
 
 @contextmanager
-def editing(where: Path, stream: Path | None = None, recording: str | None = None) -> Iterator[EditedVocabulary]:
+def editing(where: Path, stream: Path | None = None) -> Iterator[EditedVocabulary]:
     """Open a vocabulary to change it. Other writers wait until the block ends.
 
     Parameters
@@ -268,8 +290,6 @@ def editing(where: Path, stream: Path | None = None, recording: str | None = Non
         The folder of a model or a run.
     stream : Path or None
         The folder of a stream that began with this model.
-    recording : str or None
-        The id of a recording, if every recording of the run has its own vocabulary.
 
     Returns
     -------
@@ -279,7 +299,7 @@ def editing(where: Path, stream: Path | None = None, recording: str | None = Non
     Raises
     ------
     ModelError
-        If the folder holds no model or several, or there is no such recording.
+        If the folder holds no model.
 
     Examples
     --------
@@ -288,7 +308,8 @@ def editing(where: Path, stream: Path | None = None, recording: str | None = Non
     >>> import rondo
     >>> from rondo.synthetic import plant
     >>> from rondo.editing.edits import now
-    >>> result = rondo.discover(plant(n_frames=3_000, seed=1).recording, window="1.5s", evidence__surrogates=0)
+    >>> recording = plant(n_frames=3_000, seed=1).recording
+    >>> result = rondo.discover(recording, window="1.5s", settings={"evidence.surrogates": 0})
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     run = result.save(Path(folder, "run"))
     ...     with editing(run) as vocabulary:
@@ -296,25 +317,23 @@ def editing(where: Path, stream: Path | None = None, recording: str | None = Non
     ...     rondo.Result.load(run).entries[0][1].name
     'rest'
     """
-    place = open_vocabulary(where, stream, recording)
+    place = open_vocabulary(where, stream)
     with changing(place.runs[0] if place.runs else place.folder):
         for run in place.runs:
             finish_lists(run, read_summary(run))
-        yield open_vocabulary(where, stream, recording)
+        yield open_vocabulary(where, stream)
 
 
 # ---------------------------------------------------------------- which one
 
 
-def model_folder(given: Path, recording: str | None = None) -> Path:
+def model_folder(given: Path) -> Path:
     """Find the folder of a model.
 
     Parameters
     ----------
     given : Path
         The folder of a model, or of a run with a model in it; one in a bucket is copied to this machine first.
-    recording : str or None
-        The id of a recording, if every recording of the run has its own model.
 
     Returns
     -------
@@ -324,7 +343,7 @@ def model_folder(given: Path, recording: str | None = None) -> Path:
     Raises
     ------
     ModelError
-        If the run holds no model, or several and `recording` names none of them.
+        If the run holds no model.
 
     Examples
     --------
@@ -332,17 +351,18 @@ def model_folder(given: Path, recording: str | None = None) -> Path:
     >>> from pathlib import Path
     >>> import rondo
     >>> from rondo.synthetic import plant
-    >>> result = rondo.discover(plant(n_frames=3_000, seed=1).recording, window="1.5s", evidence__surrogates=0)
+    >>> recording = plant(n_frames=3_000, seed=1).recording
+    >>> result = rondo.discover(recording, window="1.5s", settings={"evidence.surrogates": 0})
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     run = result.save(Path(folder, "run"))
     ...     model_folder(run).relative_to(run).as_posix()
     'model'
     """
     given = run_here(given, without=("labels", "units", "scores", "overview"))
-    run, key = _run_and_key(given, recording)
+    run = _run_of(given)
     if run is None:
         return given
-    folder = edits_folder(run, key)
+    folder = model_place(run)
     if not (folder / _MANIFEST).is_file():
         why = find_method(read_summary(run).method).why_no_model()
         if why:
@@ -350,58 +370,41 @@ def model_folder(given: Path, recording: str | None = None) -> Path:
     return folder
 
 
-def _run_and_key(where: Path, recording: str | None) -> tuple[Path | None, str]:
-    """The run folder that was meant, and the vocabulary in it: run, run/model, run/model/<recording>."""
+def _run_of(where: Path) -> Path | None:
+    """The run folder that was meant: run, or run/model."""
     given = where if where.name else where.absolute()
-    places = [(given, ""), (given.parent, "")] if given.name == _MODEL else [(given, "")]
-    if given.absolute().parent.name == _MODEL:
-        places.append((given.parent.parent, given.name))
-    for run, _ in places:
+    places = [given, given.parent] if given.name == _MODEL else [given]
+    for run in places:
         if (run / UNFINISHED).exists():
             read_summary(run)  # says so, unless all is written
-    found = next(((run, key) for run, key in places if (run / SUMMARY).is_file()), None)
-    if found is None:
-        return None, ""
-    run, named = found
-    summary = read_summary(run)
-    if not summary.own_vocabularies:
-        return run, ""
-    ids, wanted = [one.id for one in summary.recordings], recording or named
-    if wanted and wanted not in ids:
-        raise ModelError(f"{run}: no recording '{wanted}'; it has {', '.join(ids[:8])}")
-    if not wanted and len(ids) > 1:
-        place = edits_folder(run, ids[0])
-        raise ModelError(
-            f"{run}: it holds {len(ids)} models, one per recording; name one, as {place}, or --recording {ids[0]}"
-        )
-    return run, wanted or ids[0]
+    return next((run for run in places if (run / SUMMARY).is_file()), None)
 
 
-def _without_model(run: Path, key: str, summary: RunSummary) -> EditedVocabulary:
+def _without_model(run: Path, summary: RunSummary) -> EditedVocabulary:
     """The vocabulary of a method that keeps no model: what occurs in the run."""
-    folder = edits_folder(run, key)
-    ids = _ids_in(run, summary, key)
-    return EditedVocabulary(folder, key, read_lists(run, summary), ids, _same_ids(ids), (run,))
+    ids = _ids_in(run, summary)
+    return EditedVocabulary(model_place(run), read_lists(run, summary), ids, _same_ids(ids), (run,))
 
 
-def _of_other_method(folder: Path, run: Path | None, key: str) -> EditedVocabulary:
+def _of_other_method(folder: Path, run: Path | None) -> EditedVocabulary:
     """The vocabulary of a model that is not Rondo's: states, each its own motif."""
     if run is None:
-        n_states, lists = len(load_model(folder).words().units), EditLists(own={"": read_edits(folder)})
+        words, lists = find_method(method_of(folder)).words_in(folder), EditLists(own=read_edits(folder))
+        n_states = len(words.units)
         known: Mapping[Level, tuple[int, ...]] = {"unit": tuple(range(n_states)), "motif": tuple(range(n_states))}
     else:
         summary = read_summary(run)
-        known, lists = _ids_in(run, summary, key), read_lists(run, summary)
-    return EditedVocabulary(folder, key, lists, known, _same_ids(known), () if run is None else (run,))
+        known, lists = _ids_in(run, summary), read_lists(run, summary)
+    return EditedVocabulary(folder, lists, known, _same_ids(known), () if run is None else (run,))
 
 
-def _ids_in(run: Path, summary: RunSummary, key: str) -> dict[Level, tuple[int, ...]]:
+def _ids_in(run: Path, summary: RunSummary) -> dict[Level, tuple[int, ...]]:
     """The entries that were found in a run: some may have lost all their frames to edits since."""
-    found = found_ids(run, summary, key)
-    made = read_edits(run).about(key)
+    found = found_ids(run, summary)
+    made = read_edits(run)
 
     def of(level: Level, entries: Sequence[EntrySummary]) -> tuple[int, ...]:
-        shown = {id for one in entries if one.recording == key for id in (one.id, *one.absorbed)}
+        shown = {id for one in entries for id in (one.id, *one.absorbed)}
         return tuple(sorted((shown | found[level]) - made.divided(level).keys()))
 
     return {"unit": of("unit", summary.units), "motif": of("motif", summary.motifs)}
@@ -439,7 +442,8 @@ def apply_edits(run: str | Path, wanted: Sequence[Mapping[str, Any]]) -> list[di
     >>> import tempfile
     >>> import rondo
     >>> from rondo.synthetic import plant
-    >>> result = rondo.discover(plant(n_frames=3_000, seed=1).recording, window="1.5s", evidence__surrogates=0)
+    >>> recording = plant(n_frames=3_000, seed=1).recording
+    >>> result = rondo.discover(recording, window="1.5s", settings={"evidence.surrogates": 0})
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     run = result.save(Path(folder, "run"))
     ...     _ = apply_edits(run, [{"kind": "name", "level": "unit", "ids": [0], "name": "rest"}])
@@ -549,7 +553,7 @@ class _Desk:
         finish_lists(run, self._summary)
         self._result = Result.load(run)
         self.lists = self._before = read_lists(run, self._summary)
-        self._vocabularies: dict[str, EditedVocabulary] = {}
+        self._vocabulary = open_vocabulary(run)
 
     def add(self, wanted: WantedEdit) -> None:
         """One more edit; one whose key is known is made already."""
@@ -558,36 +562,21 @@ class _Desk:
         if wanted.kind == "undo":
             self.lists = self.lists.undone(wanted.number, wanted.key)
             return
-        key = self._key(wanted)
-        known = self._vocabulary(key)
+        self._check_recordings(wanted)
+        known = self._vocabulary._replace(lists=self.lists)
         whole = known.edits
         made = self._made(wanted, known, whole)
-        self.lists = self.lists.grown(key, made.with_key(len(whole.history), wanted.key))
+        self.lists = self.lists.grown(made.with_key(len(whole.history), wanted.key))
 
     def keep(self) -> None:
         """Write what has grown, all or none."""
         write_lists(self._run, self._summary, self._before, self.lists)
 
-    def _vocabulary(self, key: str) -> EditedVocabulary:
-        if key not in self._vocabularies:
-            self._vocabularies[key] = open_vocabulary(self._run, recording=key or None)
-        return self._vocabularies[key]._replace(lists=self.lists)
-
-    def _key(self, wanted: WantedEdit) -> str:
-        """The vocabulary that an edit is about."""
-        recordings = {wanted.recording, *(span.recording for span in wanted.spans)} - {""}
-        unknown = sorted(id for id in recordings if self._summary.recording(id) is None)
+    def _check_recordings(self, wanted: WantedEdit) -> None:
+        unknown = sorted({span.recording for span in wanted.spans if self._summary.recording(span.recording) is None})
         if unknown:
             known = ", ".join(one.id for one in self._summary.recordings[:8])
             raise SettingError(f"{wanted.kind}: the run has no recording '{unknown[0]}'; it has {known}")
-        if not self._summary.own_vocabularies:
-            return ""
-        if len(recordings) != 1:
-            raise SettingError(
-                f"{wanted.kind}: every recording of this run has a vocabulary of its own; expected one recording, got "
-                f"{', '.join(sorted(recordings)) or 'none'}"
-            )
-        return next(iter(recordings))
 
     # ------------------------------------------------------------ each kind
 

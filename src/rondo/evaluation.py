@@ -20,7 +20,7 @@ from rondo.metrics.scores import Scores
 from rondo.metrics.scores import evaluate as score
 from rondo.report.contents import TruthFile
 from rondo.report.lanes import read_truth
-from rondo.result import Result
+from rondo.result import Result, with_truth
 from rondo.run.segments import LEVELS
 from rondo.run.summary import LevelScores, RunScores
 from rondo.units.vocabulary import Level
@@ -78,7 +78,7 @@ def evaluate(
     >>> import rondo
     >>> from rondo.synthetic import plant
     >>> stream = plant(n_frames=3_000, seed=1)
-    >>> result = rondo.discover(stream.recording, window="1.5s", evidence__surrogates=0)
+    >>> result = rondo.discover(stream.recording, window="1.5s", settings={"evidence.surrogates": 0})
     >>> scores = rondo.evaluate(stream.unit_truth, result, level="unit")
     >>> scores.average.ari > scores.clock.ari
     True
@@ -88,8 +88,6 @@ def evaluate(
     labels = {id: labels_of(found, id, level) for id in annotations}
     scores = score({id: (one.classes, labels[id]) for id, one in annotations.items()})
     groups = groups_of_run(found, group_by)
-    if found.summary.own_vocabularies:
-        return scores
     return with_shared(scores, annotations, labels, groups)
 
 
@@ -139,21 +137,22 @@ def compared(
     key: str | None = None,
     rate: float | None = None,
 ) -> Comparison:
-    """The class of each entry, its purity, and the confusion table.
-
-    `recording` names one; it must be given where every recording has ids of its own.
-    """
+    """The class of each entry, its purity, and the confusion table; of one recording, or of all."""
     if level not in LEVELS:
         raise SettingError(f"--level is unit or motif, got '{level}'")
     ids = [one.id for one in result.recordings]
     where = "" if result.folder is None else f"{result.folder}: "
     if recording is not None and recording not in ids:
         raise SettingError(f"{where}no recording '{recording}'; it has {', '.join(ids[:8])}")
-    if recording is None and len(ids) > 1 and result.summary.own_vocabularies:
-        raise SettingError(f"{where}every recording has ids of its own; choose one, as --recording {ids[0]}")
-    chosen = result if recording is None else result.only(recording)
+    chosen = result if recording is None else only(result, recording)
     pairs = annotations_of(chosen, truth, key, rate)
     return compare({id: (annotation, labels_of(chosen, id, level)) for id, annotation in pairs.items()})
+
+
+def only(result: Result, recording: str) -> Result:
+    """The result of one recording; what is counted of entries is still of all."""
+    about = tuple(one for one in result.recordings if one.id == recording)
+    return replace(result, summary=result.summary.model_copy(update={"recordings": about}))
 
 
 def labels_of(result: Result, recording: str, level: Level) -> Labels:
@@ -168,7 +167,7 @@ def scored(result: Result, truth: Mapping[str, tuple[Labels, Labels]]) -> Result
         for place, level in enumerate(LEVELS)
     }
     scores = RunScores(units=LevelScores.model_validate(rows["unit"]), motifs=LevelScores.model_validate(rows["motif"]))
-    return result.with_truth(scores, _truth_table(truth))
+    return with_truth(result, scores, _truth_table(truth))
 
 
 def _truth_table(truth: Mapping[str, tuple[Labels, Labels]]) -> pl.DataFrame:

@@ -46,7 +46,6 @@ class Options:
     encoder: str | None = None
     preset: str = ""
     device: str | None = None
-    per_recording: bool = False
     settings: Mapping[str, Any] = field(default_factory=dict)
     config: Path | None = None  # a TOML file of settings
     motif_window: int | str | None = None
@@ -59,9 +58,6 @@ class Model(Protocol):
 
     def predict(self, recordings: Any, *, rate: float | None = None, resample: bool = False) -> Result:
         """Label recordings with what was learned."""
-
-    def words(self) -> Words:
-        """What there is to say about its entries."""
 
     def save(self, folder: str | Path) -> None:
         """Write a model folder whose manifest names the method: see `method_of`."""
@@ -90,11 +86,14 @@ class Method(Protocol):
     def load(self, folder: Path) -> Model:
         """The model of a folder that one of its models has saved."""
 
-    def words(self, folder: Path) -> Words:
-        """What the model of a folder has to say about its entries, and people about it."""
+    def words(self, model: Any) -> Words:
+        """What there is to say about the entries of one of its models."""
+
+    def words_in(self, folder: Path) -> Words:
+        """What there is to say about the entries of the model in a folder, with the edits that lie beside it."""
 
     def why_no_model(self) -> str:
-        """Why a run of it may hold no model, and what to do instead; "" where every run holds one."""
+        """Why its runs hold no model, and what to do instead; "" where they hold one."""
 
 
 def method_names() -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Result: what `discover`, `label` and `stream` give back, whatever the method; its folder on disk is a run.
 
 A Result is a value: it does not change. What it holds is in memory, or read from its run folder when it is asked for.
-`summary` is what summary.json says; labels, signals and models lie beside it, by the id of their recording.
+`summary` is what summary.json says; labels and signals lie beside it, by the id of their recording.
 """
 
 from __future__ import annotations
@@ -10,20 +10,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 from rondo.continual.journal import Event
 from rondo.data.labels import Labels
 from rondo.data.recording import Recording
 from rondo.editing.edits import Edits
-from rondo.errors import OutputError, RecordingError
-from rondo.files.locations import Location, as_location
+from rondo.errors import RecordingError
 from rondo.lazy import Lazy
-from rondo.report.contents import Overviews, TruthFile, Wish, n_segments_in
+from rondo.methods import find_method
+from rondo.report.contents import TruthFile, Wish
 from rondo.run.findings import edited_findings, found_and_fit_sentence
 from rondo.run.labelling import FitProfile, Labelling, curve_table, frame_table, tables_of
-from rondo.run.overview import FrameScores, Overview, signal_overview, told_scores
-from rondo.run.segments import to_pandas, whole_columns
+from rondo.run.overview import FrameScores, Overview, Overviews, signal_overview, told_scores
+from rondo.run.segments import to_pandas, whole_columns, with_kinds
 from rondo.run.summary import (
     EntrySummary,
     FitSummary,
@@ -34,6 +34,7 @@ from rondo.run.summary import (
     VocabularyEvidence,
 )
 from rondo.run.tally import Words, counted, known_words, profile_summary, recording_summary, with_known_evidence
+from rondo.store.locations import Location, as_location
 from rondo.units.vocabulary import Level
 from rondo.version import __version__
 
@@ -42,15 +43,7 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
-
-class PartReader(Protocol):
-    """Segments in a file that need not be read whole."""
-
-    def counts(self) -> dict[str, int]:
-        """How many each recording has."""
-
-    def rows(self, recordings: Sequence[str]) -> pl.DataFrame:
-        """Those of some recordings, as the whole table has them."""
+_NOTHING_KNOWN = Words()
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,18 +63,12 @@ class Result:
         The signal of each recording, small enough to draw.
     frame_scores : mapping
         The scores of each recording; None where the method has no scores.
-    models : mapping
-        The models by recording id; one model of all recordings has the key "".
+    tables : mapping
+        Polars tables by name: "segments", "unshown_segments", and "truth" and "training" where there are any.
     at_hand : mapping
         The recordings that are in memory.
-    tables : mapping
-        Segments, truth and training as polars tables.
-    journal : callable or None
-        Gives the events of a stream.
     folder : Path or None
         The run folder that it was read from.
-    part_reader : PartReader or None
-        Reads segments of some recordings from a large run.
     run_edits : Edits
         Edits that people made on frames of the recordings.
 
@@ -89,7 +76,8 @@ class Result:
     --------
     >>> import rondo
     >>> from rondo.synthetic import plant
-    >>> result = rondo.discover(plant(n_frames=3_000, seed=1).recording, window="1.5s", evidence__surrogates=0)
+    >>> recording = plant(n_frames=3_000, seed=1).recording
+    >>> result = rondo.discover(recording, window="1.5s", settings={"evidence.surrogates": 0})
     >>> len(result), result[0].n_frames, result.units.shape
     (1, 3000, (3000,))
     >>> result.segments.columns.tolist()[:4]
@@ -100,104 +88,14 @@ class Result:
     labelling_of: Mapping[str, Labelling] = field(repr=False)
     overviews: Mapping[str, Overview] = field(repr=False)
     frame_scores: Mapping[str, FrameScores | None] = field(repr=False)
-    models: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    tables: Mapping[str, pl.DataFrame] = field(repr=False)
     at_hand: Mapping[str, Recording] = field(default_factory=dict, repr=False)
-    tables: Mapping[str, pl.DataFrame] = field(default_factory=dict, repr=False)
-    journal: Callable[[], Sequence[Event]] | None = field(default=None, repr=False)
     folder: Path | None = None
-    part_reader: PartReader | None = field(default=None, repr=False)
     run_edits: Edits = field(default_factory=Edits, repr=False)
+    _read_model: Callable[[], Any] = field(default=lambda: None, repr=False)
+    _read_events: Callable[[], Sequence[Event]] = field(default=tuple, repr=False)
 
-    # ------------------------------------------------------------ making one
-
-    @classmethod
-    def of(
-        cls,
-        method: str,
-        recordings: Sequence[Recording],
-        labellings: Sequence[Labelling],
-        *,
-        kind: RunKind = "discover",
-        seed: int = 0,
-        config: Mapping[str, Any] | None = None,
-        windows: tuple[int, int] = (1, 1),
-        words: Sequence[Words] = (Words(),),
-        findings: Sequence[str] = (),
-        models: Sequence[Any] = (),
-        own_vocabularies: bool = False,
-        fitted: FitProfile | None = None,
-        groups: Mapping[str, str] | None = None,
-    ) -> Result:
-        """Collect what a method found in recordings.
-
-        Parameters
-        ----------
-        method : str
-            Name of the method.
-        recordings : sequence of Recording
-            The recordings.
-        labellings : sequence of Labelling
-            One for each recording.
-        kind : "discover", "label" or "stream"
-            How the labels were made.
-        seed : int
-            Seed of the run.
-        config : mapping or None
-            Every setting of the method.
-        windows : tuple of int
-            Length and step in frames; (1, 1) for a method without windows.
-        words : sequence of Words
-            What is known about the entries: one for all recordings, or one for each with `own_vocabularies`.
-        findings : sequence of str
-            Sentences about the whole run.
-        models : sequence
-            One model for all recordings, or one for each with `own_vocabularies`; empty if the method cannot label
-            others.
-        own_vocabularies : bool
-            Whether each recording has ids of its own.
-        fitted : FitProfile or None
-            How near the windows of the fitted recordings lie to the units, where the model labels other recordings.
-        groups : mapping or None
-            The group (person, machine) of each recording, by its id.
-
-        Returns
-        -------
-        Result
-            The result, in memory.
-        """
-        ids = tuple(recording.id for recording in recordings)
-        keys = ids if own_vocabularies else ("",)
-        named_words = dict(zip(keys, words, strict=True))
-        by_id = dict(zip(ids, labellings, strict=True))
-        base = RunSummary(
-            rondo_version=__version__,
-            kind=kind,
-            method=method,
-            seed=seed,
-            window_length_frames=windows[0],
-            step_frames=windows[1],
-            findings=tuple(findings),
-            fitted=None if fitted is None else profile_summary(fitted),
-            recordings=tuple(
-                recording_summary(recording, labelling, fitted, (groups or {}).get(recording.id, ""))
-                for recording, labelling in zip(recordings, labellings, strict=True)
-            ),
-            units=(),
-            motifs=(),
-            own_vocabularies=own_vocabularies,
-            config=dict(config or {}),
-        )
-        at_hand = {recording.id: recording for recording in recordings}
-        training = curve_table(named_words)
-        return cls(
-            counted(base, *tables_of(by_id), named_words),
-            by_id,
-            Overviews(ids, lambda id: signal_overview(at_hand[id].values, at_hand[id].channels)),
-            Lazy(ids, lambda id: told_scores(by_id[id])),
-            dict(zip(keys, models, strict=True)) if models else {},
-            at_hand,
-            {} if training is None else {"training": training},
-        )
+    # ------------------------------------------------------------ on disk
 
     @classmethod
     def load(cls, folder: str | Path) -> Result:
@@ -259,7 +157,8 @@ class Result:
         >>> from pathlib import Path
         >>> import rondo
         >>> from rondo.synthetic import plant
-        >>> result = rondo.discover(plant(n_frames=3_000, seed=1).recording, window="1.5s", evidence__surrogates=0)
+        >>> recording = plant(n_frames=3_000, seed=1).recording
+        >>> result = rondo.discover(recording, window="1.5s", settings={"evidence.surrogates": 0})
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     saved = result.save(Path(folder, "run"))
         ...     bool((Result.load(saved).units == result.units).all())
@@ -284,16 +183,6 @@ class Result:
         return self.summary.method
 
     @property
-    def seed(self) -> int:
-        """The seed of the run."""
-        return self.summary.seed
-
-    @property
-    def config(self) -> dict[str, Any]:
-        """Every setting of the method."""
-        return self.summary.config
-
-    @property
     def recordings(self) -> tuple[RecordingSummary, ...]:
         """The id, source, channels, rate, clock and notes of each recording. `at_hand[id]` holds values in memory."""
         return self.summary.recordings
@@ -305,7 +194,7 @@ class Result:
 
     @property
     def evidence(self) -> VocabularyEvidence | None:
-        """Whether the vocabulary recurs; None where that was not tested, or where each recording has its own."""
+        """Whether the vocabulary recurs; None where that was not tested."""
         return self.summary.evidence
 
     @property
@@ -313,20 +202,10 @@ class Result:
         """Whether the model fits each recording; empty where the recordings are those it was fitted on."""
         return {one.id: one.fit for one in self.recordings if one.fit is not None}
 
-    @property
-    def scores(self) -> RunScores | None:
-        """The agreement with a ground truth; None if there is none."""
-        return self.summary.scores
-
-    @property
-    def truth(self) -> pd.DataFrame | None:
-        """The segments of the ground truth; None if there is none."""
-        return to_pandas(self.tables["truth"]) if "truth" in self.tables else None
-
     @cached_property
     def events(self) -> tuple[Event, ...]:
         """The journal of a stream; empty for other runs."""
-        return () if self.journal is None else tuple(self.journal())
+        return tuple(self._read_events())
 
     @property
     def entries(self) -> tuple[tuple[Level, EntrySummary], ...]:
@@ -335,21 +214,10 @@ class Result:
 
     @property
     def model(self) -> Any:
-        """The model that all recordings share; None if the method has none.
-
-        Raises OutputError if each recording has its own model; `models[id]` is then the model of one.
-        """
-        if self.summary.own_vocabularies and len(self.recordings) > 1 and self.models:
-            id = self.recordings[0].id
-            raise OutputError(f"every recording has a model of its own; take one, as result.models[{id!r}]")
-        return self.models.get("" if not self.summary.own_vocabularies else self.recordings[0].id)
+        """The model; None if the method cannot label other recordings."""
+        return self._read_model()
 
     # ------------------------------------------------------------ labels
-
-    @property
-    def labellings(self) -> tuple[Labelling, ...]:
-        """The labels of each recording, in order."""
-        return tuple(self)
 
     def __len__(self) -> int:
         return len(self.recordings)
@@ -393,67 +261,17 @@ class Result:
         --------
         >>> import rondo
         >>> from rondo.synthetic import plant
-        >>> result = rondo.discover(plant(n_frames=3_000, seed=1).recording, window="1.5s", evidence__surrogates=0)
+        >>> recording = plant(n_frames=3_000, seed=1).recording
+        >>> result = rondo.discover(recording, window="1.5s", settings={"evidence.surrogates": 0})
         >>> sorted(result.segments["level"].unique().tolist())
         ['motif', 'unit']
         """
-        return to_pandas(self.table)
-
-    @cached_property
-    def table(self) -> pl.DataFrame:
-        """`segments` as a polars table."""
-        import polars as pl
-
-        if "segments" in self.tables:
-            return self.tables["segments"]
-        return pl.concat([labelling.table for labelling in self])
-
-    def segment_counts(self) -> dict[str, int]:
-        """Count the segments of each recording.
-
-        Returns
-        -------
-        dict
-            Counts by recording id.
-        """
-        return n_segments_in(self.table) if self.part_reader is None else self.part_reader.counts()
-
-    def table_of(self, recordings: Sequence[str]) -> pl.DataFrame:
-        """Select the rows of `table` for some recordings. From a large run, only these rows are read.
-
-        Parameters
-        ----------
-        recordings : sequence of str
-            The ids of the recordings.
-
-        Returns
-        -------
-        polars.DataFrame
-            Their segments.
-        """
-        if self.part_reader is not None:
-            return self.part_reader.rows(recordings)
-        if len(recordings) == len(self):
-            return self.table
-        return self.table.filter(self.table["recording"].is_in(recordings))
+        return to_pandas(self.tables["segments"])
 
     @property
     def unshown_segments(self) -> pd.DataFrame:
         """Every occurrence of a motif of the kind that labels do not show: the columns of `segments`, and `kind`."""
-        return to_pandas(self.unshown_table)
-
-    @cached_property
-    def unshown_table(self) -> pl.DataFrame:
-        """`unshown_segments` as a polars table."""
-        import polars as pl
-
-        table = self.tables.get("unshown_segments")
-        if table is None:
-            table = pl.concat([labelling.unshown_table for labelling in self])
-        kinds = {(one.recording, one.id): one.kind for one in self.summary.unshown_motifs}
-        own = self.summary.own_vocabularies
-        each = [kinds[recording if own else "", id] for recording, id in table.select("recording", "id").iter_rows()]
-        return table.with_columns(pl.Series("kind", each, dtype=pl.String))
+        return to_pandas(self.tables["unshown_segments"])
 
     @property
     def labels(self) -> pd.DataFrame:
@@ -465,7 +283,8 @@ class Result:
         --------
         >>> import rondo
         >>> from rondo.synthetic import plant
-        >>> result = rondo.discover(plant(n_frames=3_000, seed=1).recording, window="1.5s", evidence__surrogates=0)
+        >>> recording = plant(n_frames=3_000, seed=1).recording
+        >>> result = rondo.discover(recording, window="1.5s", settings={"evidence.surrogates": 0})
         >>> result.labels.shape
         (3000, 7)
         """
@@ -519,7 +338,8 @@ class Result:
         >>> from pathlib import Path
         >>> import rondo
         >>> from rondo.synthetic import plant
-        >>> result = rondo.discover(plant(n_frames=3_000, seed=1).recording, window="1.5s", evidence__surrogates=0)
+        >>> recording = plant(n_frames=3_000, seed=1).recording
+        >>> result = rondo.discover(recording, window="1.5s", settings={"evidence.surrogates": 0})
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     result.report(Path(folder, "report.html")).name
         'report.html'
@@ -581,7 +401,8 @@ class Result:
         --------
         >>> import rondo
         >>> from rondo.synthetic import plant
-        >>> result = rondo.discover(plant(n_frames=3_000, seed=1).recording, window="1.5s", evidence__surrogates=0)
+        >>> recording = plant(n_frames=3_000, seed=1).recording
+        >>> result = rondo.discover(recording, window="1.5s", settings={"evidence.surrogates": 0})
         >>> figure = result.plot(start="20s", end="1min", channels=[0, 1])
         >>> [float(edge) for edge in figure.axes[0].get_xlim()]
         [20.0, 60.0]
@@ -610,7 +431,7 @@ class Result:
         entry : str
             "unit:3" or "motif:2", or as the report writes them, "u3" or "m2".
         recording : int, str or None
-            Draw the occurrences in one recording only; required if each recording has ids of its own.
+            Draw the occurrences in one recording only.
         figsize : tuple or None
             Width and height in inches.
         dark : bool
@@ -632,7 +453,8 @@ class Result:
         --------
         >>> import rondo
         >>> from rondo.synthetic import plant
-        >>> result = rondo.discover(plant(n_frames=3_000, seed=1).recording, window="1.5s", evidence__surrogates=0)
+        >>> recording = plant(n_frames=3_000, seed=1).recording
+        >>> result = rondo.discover(recording, window="1.5s", settings={"evidence.surrogates": 0})
         >>> result.plot_entry("u1").get_size_inches().tolist()[0]
         8.0
         """
@@ -672,7 +494,8 @@ class Result:
         >>> from pathlib import Path
         >>> import rondo
         >>> from rondo.synthetic import plant
-        >>> result = rondo.discover(plant(n_frames=3_000, seed=1).recording, window="1.5s", evidence__surrogates=0)
+        >>> recording = plant(n_frames=3_000, seed=1).recording
+        >>> result = rondo.discover(recording, window="1.5s", settings={"evidence.surrogates": 0})
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     [file.name for file in result.export("audacity", Path(folder, "labels"))]
         ['planted1-subject0.unit.txt', 'planted1-subject0.motif.txt']
@@ -709,7 +532,8 @@ class Result:
         --------
         >>> import rondo
         >>> from rondo.synthetic import plant
-        >>> result = rondo.discover(plant(n_frames=3_000, seed=1).recording, window="1.5s", evidence__surrogates=0)
+        >>> recording = plant(n_frames=3_000, seed=1).recording
+        >>> result = rondo.discover(recording, window="1.5s", settings={"evidence.surrogates": 0})
         >>> result.usage().columns.tolist()[2:8]
         ['level', 'id', 'name', 'n_occurrences', 'share', 'per_hour']
         """
@@ -746,7 +570,8 @@ class Result:
         --------
         >>> import rondo
         >>> from rondo.synthetic import plant
-        >>> result = rondo.discover(plant(n_frames=3_000, seed=1).recording, window="1.5s", evidence__surrogates=0)
+        >>> recording = plant(n_frames=3_000, seed=1).recording
+        >>> result = rondo.discover(recording, window="1.5s", settings={"evidence.surrogates": 0})
         >>> table = result.transitions()
         >>> bool((table.groupby(["level", "id"])["probability"].sum().round(6) == 1).all())
         True
@@ -770,94 +595,104 @@ class Result:
 
     # ------------------------------------------------------------ the same, otherwise
 
-    def only(self, recording: str) -> Result:
-        """Return the result of one recording; the summary still counts all recordings.
-
-        Parameters
-        ----------
-        recording : str
-            The id of the recording.
-
-        Returns
-        -------
-        Result
-            A result with this recording only.
-
-        Raises
-        ------
-        RecordingError
-            If there is no such recording.
-        """
-        about = self.summary.recording(self[recording].recording_id)
-        return replace(self, summary=self.summary.model_copy(update={"recordings": (about,)}))
-
-    def with_models(self, models: Mapping[str, Any]) -> Result:
-        """Return the same result with other models.
-
-        Parameters
-        ----------
-        models : mapping
-            The models by recording id, or one model under "".
-
-        Returns
-        -------
-        Result
-            The result with these models.
-        """
-        return replace(self, models=models)
-
-    def with_truth(self, scores: RunScores, truth: pl.DataFrame) -> Result:
-        """Return the same result with a ground truth and its scores.
-
-        Parameters
-        ----------
-        scores : RunScores
-            The scores against the truth.
-        truth : polars.DataFrame
-            The segments of the truth.
-
-        Returns
-        -------
-        Result
-            The result with truth and scores.
-        """
-        tables = {name: self.tables[name] for name in self.tables} | {"truth": whole_columns(truth)}
-        return replace(self, summary=self.summary.model_copy(update={"scores": scores}), tables=tables)
-
-    def edited(self, edits: Mapping[str, Edits] | None = None) -> Result:
+    def edited(self, edits: Edits | None = None) -> Result:
         """Return the result with the names, merges and splits made in its model since, as by `model.merge("u0", "u2")`.
 
         Edits on frames of the recordings (`run_edits`) are applied as well.
 
         Parameters
         ----------
-        edits : mapping or None
-            Edits by recording id, or "" for all recordings, for vocabularies without a model.
+        edits : Edits or None
+            Edits of the entries, for a result without a model.
 
         Returns
         -------
         Result
             The edited result.
         """
-        given = edits or {}
-        words: dict[str, Words] = {}
-        for key in self.summary.vocabularies():
-            known = self.models[key].words() if key in self.models else known_words(self.summary, key)
-            of_vocabulary = given.get(key, known.edits)
-            words[key] = replace(known, edits=of_vocabulary.then(self.run_edits.about(key)))
-        own = self.summary.own_vocabularies
-        labellings = {
-            labelling.recording_id: labelling.edited(words[labelling.recording_id if own else ""].edits)
-            for labelling in self
-        }
-        summary = with_known_evidence(counted(self.summary, *tables_of(labellings), words), self.summary)
-        every = [one.edits for one in words.values()]
-        findings = edited_findings(self.findings, every, summary.motifs_are_units)
-        return replace(
-            self,
-            summary=summary.model_copy(update={"findings": findings}),
-            labelling_of=labellings,
-            tables={name: self.tables[name] for name in self.tables if name not in ("segments", "unshown_segments")},
-            folder=None,
-            part_reader=None,
-        )
+        known = known_words(self.summary) if self.model is None else find_method(self.method).words(self.model)
+        whole = (known.edits if edits is None else edits).then(self.run_edits)
+        labellings = {labelling.recording_id: labelling.edited(whole) for labelling in self}
+        summary = counted(self.summary, *tables_of(labellings), replace(known, edits=whole))
+        summary = with_known_evidence(summary, self.summary)
+        findings = edited_findings(self.findings, whole, summary.motifs_are_units)
+        summary = summary.model_copy(update={"findings": findings})
+        others = {name: self.tables[name] for name in self.tables if name not in ("segments", "unshown_segments")}
+        tables = segment_tables(summary, labellings, others)
+        return replace(self, summary=summary, labelling_of=labellings, tables=tables, folder=None)
+
+
+def make_result(
+    method: str,
+    recordings: Sequence[Recording],
+    labellings: Sequence[Labelling],
+    *,
+    kind: RunKind = "discover",
+    seed: int = 0,
+    config: Mapping[str, Any] | None = None,
+    windows: tuple[int, int] = (1, 1),
+    words: Words = _NOTHING_KNOWN,
+    findings: Sequence[str] = (),
+    model: Any = None,
+    fitted: FitProfile | None = None,
+    groups: Mapping[str, str] | None = None,
+) -> Result:
+    """Collect what a method found in recordings: a Labelling for each of them.
+
+    `windows`: length and step in frames, (1, 1) for a method without windows; `words`: what is known about the entries;
+    `model`: None if the method cannot label other recordings; `fitted`: how near the windows of the fitted recordings
+    lie to the units, where the model labels other recordings; `groups`: the group of each recording, by its id.
+    """
+    ids = tuple(recording.id for recording in recordings)
+    by_id = dict(zip(ids, labellings, strict=True))
+    base = RunSummary(
+        rondo_version=__version__,
+        kind=kind,
+        method=method,
+        seed=seed,
+        window_length_frames=windows[0],
+        step_frames=windows[1],
+        findings=tuple(findings),
+        fitted=None if fitted is None else profile_summary(fitted),
+        recordings=tuple(
+            recording_summary(recording, labelling, fitted, (groups or {}).get(recording.id, ""))
+            for recording, labelling in zip(recordings, labellings, strict=True)
+        ),
+        units=(),
+        motifs=(),
+        config=dict(config or {}),
+    )
+    summary = counted(base, *tables_of(by_id), words)
+    at_hand = {recording.id: recording for recording in recordings}
+    training = curve_table(words)
+    return Result(
+        summary,
+        by_id,
+        Overviews(ids, lambda id: signal_overview(at_hand[id].values, at_hand[id].channels)),
+        Lazy(ids, lambda id: told_scores(by_id[id])),
+        segment_tables(summary, by_id, {} if training is None else {"training": training}),
+        at_hand,
+        _read_model=lambda: model,
+    )
+
+
+def segment_tables(
+    summary: RunSummary, labellings: Mapping[str, Labelling], others: Mapping[str, pl.DataFrame]
+) -> Lazy[pl.DataFrame]:
+    """The tables of a result in memory, made when they are asked for: segments, unshown_segments, and others."""
+    import polars as pl
+
+    def make(name: str) -> pl.DataFrame:
+        if name in others:
+            return others[name]
+        if name == "segments":
+            return pl.concat([labellings[one.id].table for one in summary.recordings])
+        return with_kinds(pl.concat([labellings[one.id].unshown_table for one in summary.recordings]), summary)
+
+    return Lazy(["segments", "unshown_segments", *others], make)
+
+
+def with_truth(result: Result, scores: RunScores, truth: pl.DataFrame) -> Result:
+    """The same result with the segments of a ground truth, and the scores against it."""
+    tables = {name: result.tables[name] for name in result.tables} | {"truth": whole_columns(truth)}
+    return replace(result, summary=result.summary.model_copy(update={"scores": scores}), tables=tables)

@@ -19,6 +19,8 @@ from rondo.data.recording import Recording
 from rondo.errors import AnnotationError, SettingError
 from rondo.metrics.overlap import Overlap
 from rondo.metrics.recurrence import adjusted_rand
+from rondo.model.folder import from_config
+from rondo.model.label import label_one
 from rondo.model.rondo import Rondo
 from rondo.wording import Progress, silent
 
@@ -218,11 +220,11 @@ def _fitted(recordings: Sequence[Recording], config: RondoConfig, seed: int | No
     settings: dict[str, object] = {"seed": config.seed if seed is None else seed}
     if not isinstance(config.motifs, ComposedMotifsConfig):
         settings["evidence.surrogates"] = 0
-    return Rondo.from_config(changed(config, None, settings)).fit(list(recordings))
+    return from_config(Rondo, changed(config, None, settings)).fit(list(recordings))
 
 
 def _read(model: Rondo, recordings: Sequence[Recording]) -> tuple[LabelTracks, LabelTracks]:
-    labellings = [model.label_one(recording) for recording in recordings]
+    labellings = [label_one(model, recording) for recording in recordings]
     return [labelling.units for labelling in labellings], [labelling.motifs for labelling in labellings]
 
 

@@ -13,7 +13,7 @@ from rondo.analysis.sequence import Transition, group_transitions, transition_di
 from rondo.data.labels import OTHER
 from rondo.data.recording import Recording
 from rondo.errors import SettingError
-from rondo.result import Result
+from rondo.result import Result, make_result
 from rondo.run.labelling import Labelling
 from tests import naive_transitions as naive
 from tests.metrics.tracks import track
@@ -27,7 +27,7 @@ def labelling(id: str, labels: list[int], breaks: list[int]) -> Labelling:
 
 def result_of(tracks: dict[str, tuple[list[int], list[int]]], **about: Any) -> Result:
     recordings = [Recording(np.zeros((len(labels), 1)), 10, id=id) for id, (labels, _) in tracks.items()]
-    return Result.of("some", recordings, [labelling(id, *own) for id, own in tracks.items()], **about)
+    return make_result("some", recordings, [labelling(id, *own) for id, own in tracks.items()], **about)
 
 
 Tracks = dict[str, tuple[list[int], list[int]]]
@@ -69,7 +69,7 @@ def test_a_phrase_that_is_repeated_at_once_follows_itself() -> None:
 
     plain = labelling("a", [0, 0, 0, 0, 1, 1], [])
     cut = replace(plain, motif_begins=np.array([2], np.int64))
-    result = Result.of("some", [Recording(np.zeros((6, 1)), 10, id="a")], [cut])
+    result = make_result("some", [Recording(np.zeros((6, 1)), 10, id="a")], [cut])
     found = {(row.level, row.id, row.next_id): row.n for row in transitions_of(result)}
     assert found == {("unit", 0, 1): 1, ("motif", 0, 0): 1, ("motif", 0, 1): 1}
 
@@ -139,14 +139,3 @@ def test_as_a_table_by_recording_and_by_group() -> None:
     assert nothing.empty and list(nothing.columns) == list(each.columns)
     with pytest.raises(SettingError, match="per is recording or group"):
         result.transitions(per="person")  # type: ignore[arg-type]
-
-
-def test_vocabularies_of_their_own_are_told_recording_by_recording() -> None:
-    from rondo.run.tally import Words
-
-    tracks = {"a": ([0, 1, 0, 1], []), "b": ([1, 0, 2], [])}
-    result = result_of(tracks, own_vocabularies=True, words=(Words(), Words()), groups={"a": "x", "b": "y"})
-    found = result.transitions()
-    assert len(found[(found["recording"] == "a") & (found["level"] == "unit")]) == 2  # no 0 -> 2, which is of b
-    with pytest.raises(SettingError, match="vocabulary of its own"):
-        result.transitions(per="group")

@@ -10,8 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tests.cli.running import Command, call, refused_alone, tree, waves, write_csv
-from tests.cli.test_name import FLAT, QUICK
+from tests.cli.running import Command, call, tree, waves, write_csv
 
 N_FRAMES = 900
 CLASSES = np.array(["walk", "sit", "run"])[np.arange(N_FRAMES) // 150 % 3]
@@ -19,17 +18,17 @@ CLASSES = np.array(["walk", "sit", "run"])[np.arange(N_FRAMES) // 150 % 3]
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two runs, and the truth: `run` has one vocabulary, `each` one for each recording."""
+    """A run over two recordings, and the truth."""
     folder = tmp_path_factory.mktemp("compared")
     for name in ("in", "truth"):
         (folder / name).mkdir()
     for seed, name in enumerate(("a", "b")):
         write_csv(folder / "in" / f"{name}.csv", waves(N_FRAMES, seed=seed))
         pl.DataFrame({"y": CLASSES}).write_csv(folder / "truth" / f"{name}.csv")
-    for out, extra in (("run", ()), ("each", ("--per-recording",))):
-        given = ("--rate", 50, "--window", 50, "--step", 25, *QUICK, *FLAT, *extra)
-        done = call("discover", folder / "in", "--out", folder / out, *given)
-        assert done.code == 0, done.err
+    flat = ("--set", "evidence.surrogates=0", "--set", "motifs.method=none")
+    given = ("--rate", 50, "--window", 50, "--step", 25, *flat)
+    done = call("discover", folder / "in", "--out", folder / "run", *given)
+    assert done.code == 0, done.err
     return folder
 
 
@@ -94,27 +93,6 @@ def test_entries_that_were_merged_count_as_one(rondo: Command, runs: Path) -> No
 
 
 def test_one_recording_of_many(rondo: Command, runs: Path) -> None:
-    refused_alone(rondo("compare", "each", "truth"), "every recording has ids of its own; choose one, as --recording a")
     for truth in ("truth", "truth/b.csv"):
-        found = json.loads(rondo("compare", "each", truth, "--recording", "b", "--level", "unit", "--json").out)
+        found = json.loads(rondo("compare", "run", truth, "--recording", "b", "--level", "unit", "--json").out)
         assert found["n_frames"] == N_FRAMES
-    given = ("--recording", "b", "--level", "unit", "--suggest-names", "--apply", "--json")
-    applied = json.loads(rondo("compare", "each", "truth", *given).out)["applied"]
-    assert applied and not (runs / "each/model/a/edits.json").exists()
-    segments = pl.read_csv(runs / "each/segments.csv").filter(pl.col("name").is_not_null() & (pl.col("name") != ""))
-    assert set(segments["recording"]) == {"b"} and len(set(segments["id"])) == len(applied)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("compare", "run", "truth", "--level", "states"), "--level is unit or motif"),
-        (("compare", "run", "truth", "--apply"), "give both"),
-        (("compare", "truth", "truth"), "neither a run nor a stream"),
-        (("compare", "run", "truth", "--recording", "c"), "no recording 'c'; it has a, b"),
-        (("compare", "run", "nowhere"), "nowhere"),
-        (("compare", "run", "truth/a.csv"), "one file for 2 recordings"),
-    ],
-)
-def test_what_is_refused(rondo: Command, runs: Path, arguments: tuple[str, ...], message: str) -> None:
-    refused_alone(rondo(*arguments), message)

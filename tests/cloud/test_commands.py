@@ -62,7 +62,7 @@ def test_discover_from_a_bucket_into_a_bucket(bucket: str, days: str, run: Path,
 
 
 def test_from_python(bucket: str, days: str, run: Path) -> None:
-    result = library.discover([f"{days}/day1.csv", f"{days}/day2.csv"], window=60, evidence__surrogates=0)
+    result = library.discover([f"{days}/day1.csv", f"{days}/day2.csv"], window=60, settings={"evidence.surrogates": 0})
     npt.assert_array_equal(result["day1"].units, Result.load(run)["day1"].units)
     assert result.save(f"{bucket}/saved") == f"{bucket}/saved"
     npt.assert_array_equal(Result.load(f"{bucket}/saved")["day2"].units, result["day2"].units)
@@ -117,7 +117,6 @@ def test_what_writes_elsewhere_refuses_a_url(cloud_run: str, run: Path, here: Pa
     (here / "x.csv").write_bytes((run.parent / "day1.csv").read_bytes())
     for arguments in (
         ("stream", run, "--source", "x.csv", "--out", f"{cloud_run}2"),
-        ("stream", run, "--source", "x.csv", "--out", "live", "--checkpoint", f"{cloud_run}2"),
         ("export", run, "--format", "csv", "--out", f"{cloud_run}2/a.csv"),
         ("export", run, "--format", "parquet", "--out", f"{cloud_run}2/a.parquet"),
     ):

@@ -19,6 +19,8 @@ from rondo.continual.stream import Stream
 from rondo.data.labels import OTHER
 from rondo.data.recording import Recording
 from rondo.errors import ModelError, NotFittedError, RecordingError, SettingError
+from rondo.model.describe import fitted_ids
+from rondo.model.method import relabel
 from rondo.model.rondo import Rondo
 from rondo.store import model_file
 from rondo.synthetic.plan import Novelty, StreamPlan
@@ -214,7 +216,7 @@ def test_read_anew_a_unit_is_known_from_the_start(
     issued = np.full(len(rest), OTHER)
     for decision in decisions:
         issued[decision.start_frame : decision.stop_frame] = decision.unit
-    again = follower.relabel(Recording(rest, rate=50, id="rest"))[0]
+    again = relabel(follower, Recording(rest, rate=50, id="rest"))[0]
     truth = planted.unit_truth[8_000:] == NEW_UNIT
     first = int(np.flatnonzero(truth)[0])
     before = slice(first, int(np.flatnonzero(issued == unit)[0]))  # it had come, and was not known yet
@@ -236,15 +238,15 @@ def test_a_unit_of_the_stream_is_named_and_merged_and_no_other_stream_knows(
     with pytest.raises(SettingError, match=f"there is no unit:{unit} here"):
         follower.name(f"unit:{unit}", "limp")
     follower.stream_ = grown[0].stream_
-    before = follower.relabel(rest[:3_000]).units
+    before = relabel(follower, rest[:3_000]).units
     motif = follower.stream_.reader.motifs.own[unit]
     follower.name(f"unit:{unit}", "limp").name(f"motif:{motif}", "limping").merge("unit:0", f"unit:{unit}")
     follower.save(tmp_path / "m")
     kept = Rondo.load(tmp_path / "m")
     assert (kept.edits_.name("unit", 0), kept.edits_.name("motif", motif)) == ("limp", "limping")
-    npt.assert_array_equal(kept.relabel(rest[:3_000]).units, np.where(before == unit, 0, before))
+    npt.assert_array_equal(relabel(kept, rest[:3_000]).units, np.where(before == unit, 0, before))
     assert kept.stream_.reader.next_id == grown[0].stream_.reader.next_id > unit  # ids go on from where they were
-    assert kept.edits_.among(kept.fitted_ids()).history == ()  # for a new stream, whose unit of that id is another
+    assert kept.edits_.among(fitted_ids(kept)).history == ()  # for a new stream, whose unit of that id is another
 
 
 def test_reading_anew_changes_neither_stream_nor_model(
@@ -252,8 +254,8 @@ def test_reading_anew_changes_neither_stream_nor_model(
 ) -> None:
     follower, _ = grown
     before, twin = follower.predict(rest[:3_000]), stopped(model, follower.stream_)
-    some, other = follower.relabel([rest[:3_000], rest[5_000:8_000]])
-    npt.assert_array_equal(follower.relabel(rest[:3_000]).units, some.units)
+    some, other = relabel(follower, [rest[:3_000], rest[5_000:8_000]])
+    npt.assert_array_equal(relabel(follower, rest[:3_000]).units, some.units)
     assert other.recording_id == "recording1"
     assert_same_state(follower.stream_, twin)
     npt.assert_array_equal(follower.predict(rest[:3_000]).units, before.units)
@@ -277,7 +279,7 @@ def test_units_read_anew_are_those_of_a_stream_that_waits_for_the_end(
     units, motifs = grown[0].stream_.timelines(windows)
     npt.assert_array_equal(units.ids, expected)
     assert 10 < (expected == OTHER).sum() < 100
-    labelling = grown[0].relabel(values)[0]
+    labelling = relabel(grown[0], values)[0]
     assert (labelling.units[2_200:2_500] == OTHER).all() and not labelling.unit_scores[2_200:2_500].any()
     assert motifs.ids.shape == expected.shape == motifs.begins.shape
 
@@ -286,18 +288,18 @@ def test_gaps_bounds_and_too_few_rows_read_anew(grown: tuple[Rondo, Output], res
     follower, _ = grown
     values = rest[:3_000].copy()
     values[1_000:1_200] = np.nan
-    parts = [follower.relabel(values[:1_000]), follower.relabel(values[1_200:])]
-    again = follower.relabel(values)
+    parts = [relabel(follower, values[:1_000]), relabel(follower, values[1_200:])]
+    again = relabel(follower, values)
     npt.assert_array_equal(again.units[:1_000], parts[0].units)
     npt.assert_array_equal(again.units[1_200:], parts[1].units)
     npt.assert_array_equal(again.motifs[1_200:], parts[1].motifs)
     assert (again.units[1_000:1_200] == OTHER).all()
-    assert (follower.relabel(rest[:30]).units == OTHER).all()
+    assert (relabel(follower, rest[:30]).units == OTHER).all()
 
 
 def test_nothing_is_read_anew_without_a_stream(model: Rondo, rest: np.ndarray) -> None:
     with pytest.raises(NotFittedError, match="follows no stream yet"):
-        unstreamed(model).relabel(rest)
+        relabel(unstreamed(model), rest)
 
 
 # ------------------------------------------------------------ an input that begins again

@@ -14,6 +14,7 @@ from rondo.data.recording import Recording
 from rondo.data.scaling import Preprocessor, surveys_of
 from rondo.data.survey import without
 from rondo.model.fit import plan_fit
+from rondo.model.folder import config_of
 from rondo.model.rondo import Rondo
 from tests.cli.running import waves
 
@@ -84,7 +85,7 @@ def test_it_is_as_if_the_other_channels_had_been_named(tmp_path: Path) -> None:
 def test_a_channel_without_any_value_is_left_out_of_a_lone_recording() -> None:
     silent = recording((0, 1_600, [1]))
     found = Rondo(settings=QUICK).fit_predict(silent)
-    assert any("1 channel left out" in note and "'b'" in note for note in found.labellings[0].notes)
+    assert any("1 channel left out" in note and "'b'" in note for note in found[0].notes)
     sound = Recording(silent.values[:, [0, 2, 3]], RATE, ("a", "c", "d"), silent.id)
     npt.assert_array_equal(found.units, Rondo(settings=QUICK).fit_predict(sound).units)
 
@@ -104,7 +105,7 @@ def test_a_stream_has_the_channels_that_are_left() -> None:
 
 def test_poor_rows_are_labelled_and_not_learned_from() -> None:
     """What the two channels say there is of no matter to the model, but to the labels."""
-    config = Rondo(settings=QUICK).resolved_config()
+    config = config_of(Rondo(settings=QUICK))
     holed = recording((800, 1_000, [0, 2]))
     channels, surveys = surveys_of([holed], config.preprocess)
     plan = plan_fit(channels, surveys, config, {}.__getitem__, np.random.default_rng(0))
@@ -116,7 +117,7 @@ def test_poor_rows_are_labelled_and_not_learned_from() -> None:
 
 
 def test_where_little_would_be_left_all_is_learned_from() -> None:
-    config = Rondo(settings=QUICK).resolved_config()
+    config = config_of(Rondo(settings=QUICK))
     holes = [(start, start + 40, [c, (c + 1) % 4]) for c, start in zip([0, 2] * 10, range(0, 1_600, 80), strict=True)]
     holed = recording(*holes)
     channels, surveys = surveys_of([holed], config.preprocess)

@@ -11,6 +11,8 @@ from safetensors.numpy import load_file
 
 from rondo.data.recording import Recording
 from rondo.evidence.verdicts import Evidence
+from rondo.model.folder import config_of
+from rondo.model.label import label_one
 from rondo.model.rondo import Rondo
 from rondo.store.model_file import Artifact, load, save
 from rondo.synthetic.streams import plant, structureless
@@ -52,7 +54,7 @@ def test_nothing_is_claimed_in_noise() -> None:
 
 
 def test_evidence_changes_no_label_and_repeats(model: Rondo, untested: Rondo) -> None:
-    ours, theirs = model.label_one(PLANTED), untested.label_one(PLANTED)
+    ours, theirs = label_one(model, PLANTED), label_one(untested, PLANTED)
     assert_array_equal(ours.units, theirs.units)
     assert_array_equal(ours.motifs, theirs.motifs)
     part = Recording(PLANTED.values[:3_000], PLANTED.rate)
@@ -91,7 +93,7 @@ def test_a_model_folder_keeps_it_and_older_folders_have_none(model: Rondo, untes
 def test_motifs_learned_anew_are_asked_about_in_their_own_recordings(untested: Rondo, tmp_path: Path) -> None:
     untested.save(tmp_path / "model")
     transferred = Rondo.load(tmp_path / "model")
-    transferred.config_ = transferred.config_.model_copy(update={"evidence": Rondo().resolved_config().evidence})
+    transferred.config_ = transferred.config_.model_copy(update={"evidence": config_of(Rondo()).evidence})
     told: list[str] = []
     noise = structureless(3_000, PLANTED.n_channels, PLANTED.rate or 50.0, seed=1)
     noise = Recording(noise.values, noise.rate, PLANTED.channels)

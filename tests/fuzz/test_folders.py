@@ -16,6 +16,7 @@ import pytest
 from rondo.errors import RondoError
 from rondo.live import session
 from rondo.live.session import Session, SessionPaths
+from rondo.model.describe import words_of
 from rondo.model.rondo import Rondo
 from rondo.result import Result
 from tests.cli.running import call, waves, write_csv
@@ -49,7 +50,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _paths(out: Path) -> SessionPaths:
-    return SessionPaths(str(out.parent / "s.csv"), out, out / "checkpoint")
+    return SessionPaths(str(out.parent / "s.csv"), out)
 
 
 @pytest.fixture(autouse=True)
@@ -85,7 +86,7 @@ def look_at_all(folder: Path) -> bool:
             labelling = result[one.id]
             assert labelling.units.shape == labelling.motifs.shape
             _ = result.overviews[one.id], result.frame_scores[one.id]
-        _ = (result.table, result.findings, result._repr_html_(), repr(result), [*result.models.values()])
+        _ = (result.tables["segments"], result.findings, result._repr_html_(), repr(result), result.model)
     except RondoError as error:
         assert "\n" not in str(error), error
         return False
@@ -96,7 +97,7 @@ def use_model(folder: Path) -> bool:
     try:
         model = Rondo.load(folder)
         model.predict(waves(300))
-        assert model._repr_html_() and model.words()
+        assert model._repr_html_() and words_of(model)
     except RondoError as error:
         assert "\n" not in str(error), error
         return False

@@ -111,7 +111,7 @@ def test_a_packed_gigabyte_of_zeros_is_refused_before_it_is_read(
     for more in (SERIAL, ()):
         done = call("discover", tmp_path / "bomb.npz", "--out", tmp_path / "run", *more)
         assert done.code == 2 and "GB of memory" in done.err
-    done = call("discover", tmp_path / "bomb.npz", "--out", tmp_path / "run", "--per-recording")
+    done = call("discover", tmp_path / "bomb.npz", "--out", tmp_path / "run", "--method", "clock")
     assert done.code == 2
     assert "these recordings need about 1.2 GB of memory at once, 1.0 GB are free" in done.err
     done = call("suggest", tmp_path / "bomb.npz")

@@ -13,6 +13,7 @@ from rondo.data import survey
 from rondo.errors import SettingError
 from rondo.model.rondo import Rondo
 from rondo.result import Result
+from rondo.run.segments import segments_of
 from rondo.synthetic.plan import STANDARD
 from rondo.synthetic.streams import plant_subjects
 from tests.cli.running import call
@@ -124,7 +125,7 @@ def test_label_with_entries_that_people_have_merged(files: Path, in_memory: Path
 
 @pytest.mark.slow
 def test_from_python(files: Path, in_memory: Path, tmp_path: Path) -> None:
-    asked = {"window": 40, "step": 20, "evidence__surrogates": 0, "rate": 50.0}
+    asked = {"window": 40, "step": 20, "settings": {"evidence.surrogates": 0}, "rate": 50.0}
     result = rondo.discover(files, out=tmp_path / "one", engine="serial", **asked)
     assert_same_run(in_memory, tmp_path / "one")
     assert result.folder == tmp_path / "one" and len(result) == 6
@@ -142,12 +143,11 @@ def test_from_python(files: Path, in_memory: Path, tmp_path: Path) -> None:
 def test_a_run_that_is_read_in_parts_draws_the_same_page(
     in_memory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rondo.run.folder._MANY_RECORDINGS", 2)
+    monkeypatch.setattr("rondo.run.segments._MANY_RECORDINGS", 2)
     in_parts = Result.load(in_memory)
-    assert in_parts.part_reader is not None
     in_parts.report(tmp_path / "page.html")
     assert (tmp_path / "page.html").read_bytes() == (in_memory / "report.html").read_bytes()
-    assert in_parts.table_of(["day2"])["recording"].unique().to_list() == ["day2"]
+    assert segments_of(in_parts, ["day2"])["recording"].unique().to_list() == ["day2"]
 
 
 # Rows and channels that are silent: predicted, predicted and not learned from, and of a channel that is left out.

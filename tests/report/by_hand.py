@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from rondo.data.recording import Recording
 from rondo.editing.edits import Edits
-from rondo.result import Result
+from rondo.result import Result, make_result
 from rondo.run.labelling import Labelling
 from rondo.run.tally import Words
 
@@ -43,4 +43,4 @@ def result_by_hand(
     labellings = [labelling_of(recording, *tracks) for recording in recordings]
     if edits is not None:
         labellings = [labelling.edited(edits) for labelling in labellings]
-    return Result.of("by hand", recordings, labellings, words=[Words() if edits is None else Words(edits=edits)])
+    return make_result("by hand", recordings, labellings, words=Words() if edits is None else Words(edits=edits))

@@ -49,13 +49,13 @@ def watch(opened: Any) -> Iterator[Watch]:
 def test_what_is_new_is_taken_in_and_everything_else_stays(watch: Watch, folder: Path) -> None:
     page = watch(PageServer(folder))
     page.evaluate("rondoPage.timelines[0].show(100, 300)")
-    page.evaluate("rondoPage.choose('unit||u1')")
+    page.evaluate("rondoPage.choose('unit|u1')")
     page.page.locator(".timeline canvas").last.focus()
     add_decisions(folder, 5)
     page.wait("rondoPage.timelines[0].nFrames === 1250")
     page.wait("document.title && document.querySelector('h1').textContent.includes('25 s')")
     assert page.evaluate("rondoPage.timelines[0].view") == {"start": 100, "end": 300}
-    assert page.evaluate("rondoPage.chosen") == "unit||u1"
+    assert page.evaluate("rondoPage.chosen") == "unit|u1"
     assert page.evaluate("document.activeElement === rondoPage.timelines[0].canvas")  # keys go on where they were
     assert page.evaluate("Array.from(rondoPage.timelines[0].lanes[0].ends).at(-1)") == 1250
     assert page.evaluate("window.isSame")
@@ -130,7 +130,7 @@ def test_an_entry_that_is_new_is_announced_and_marked(watch: Watch, folder: Path
     assert page.page.locator("#news").get_attribute("role") == "status"
     page.wait("document.querySelectorAll('button.fresh').length > 0")
     fresh = page.evaluate("[...new Set([...document.querySelectorAll('button.fresh')].map((it) => it.dataset.key))]")
-    assert fresh == ["unit||u5"]
+    assert fresh == ["unit|u5"]
 
 
 def test_health_is_said_and_so_is_the_end(opened: Any, folder: Path) -> None:

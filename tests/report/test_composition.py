@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from rondo.data.labels import OTHER
 from rondo.data.recording import Recording
 from rondo.report.graph import MOST_ARROWS, MOST_NODES, composition, made_of
-from rondo.result import Result
+from rondo.result import make_result
 from rondo.run.labelling import Labelling
 from rondo.run.summary import EntrySummary
 from rondo.run.tally import Words
@@ -35,10 +35,10 @@ def composed(tracks: Tracks, **words: str) -> dict[str, Any]:
     """The composition of a run; `words` are the lines of its motifs, by m0, m1, …"""
     recordings = [Recording(np.zeros((len(units), 1)), 10, id=id) for id, (units, _) in tracks.items()]
     lines = {int(name[1:]): line for name, line in words.items()}
-    result = Result.of(
-        "some", recordings, [labelling(id, *own) for id, own in tracks.items()], words=(Words(motifs=lines),)
+    result = make_result(
+        "some", recordings, [labelling(id, *own) for id, own in tracks.items()], words=Words(motifs=lines)
     )
-    found = composition(result.summary, result.table, result.table, result.recordings)
+    found = composition(result.summary, result.tables["segments"], result.tables["segments"], result.recordings)
     json.dumps(found, allow_nan=False)
     return found
 
@@ -97,7 +97,7 @@ def test_other_ids_give_the_same_arrows_and_parts_under_other_names() -> None:
     renamed = {tuple(f"u{there[int(it[1:])]}" for it in pair): value for pair, value in arrows_of(one, "unit").items()}
     assert renamed == arrows_of(other, "unit")
     for it in (one, other):
-        parts = it["made_of"]["motif||m0"]["parts"]
+        parts = it["made_of"]["motif|m0"]["parts"]
         assert [part["units"][0]["share"] for part in parts] == pytest.approx([7 / 12, 5 / 12], abs=1e-4)
 
 
@@ -126,7 +126,7 @@ def entry(id: int, **about: Any) -> EntrySummary:
 
 
 def test_pictures_of_phrases_and_of_mixes() -> None:
-    units = {("unit", "", 6): entry(6, name="<b>six</b>")}
+    units = {("unit", 6): entry(6, name="<b>six</b>")}
     runs = [[(6, 4.0), (5, 2.0), (4, 2.0), (5, 1.0), (4, 1.0)], [(6, 5.0), (5, 5.0)]]
     phrase = made_of(entry(0, kind="phrase", composition="u6 (u5 u4)×1-2 [u3]"), units, runs)
     assert phrase["ordered"] and [part["times"] for part in phrase["parts"]] == ["", "×1–2", ""]
@@ -140,13 +140,13 @@ def test_pictures_of_phrases_and_of_mixes() -> None:
 
 
 def test_a_motif_without_a_line_is_drawn_as_the_mix_of_what_is_in_it() -> None:
-    found = composed({"r": (UNITS, MOTIFS)})["made_of"]["motif||m0"]
+    found = composed({"r": (UNITS, MOTIFS)})["made_of"]["motif|m0"]
     assert not found["ordered"] and [part["units"][0]["name"] for part in found["parts"]] == ["u0", "u1"]
 
 
 def test_runs_in_which_motifs_are_units_tell_of_units_alone() -> None:
     recordings = [Recording(np.zeros((len(UNITS), 1)), 10, id="r")]
-    result = Result.of("some", recordings, [labelling("r", UNITS, UNITS)])
+    result = make_result("some", recordings, [labelling("r", UNITS, UNITS)])
     summary = result.summary.model_copy(update={"motifs_are_units": True})
-    found = composition(summary, result.table, pl.DataFrame(), result.recordings)
+    found = composition(summary, result.tables["segments"], pl.DataFrame(), result.recordings)
     assert found["made_of"] == {} and [it["level"] for it in found["graphs"]] == ["unit"]

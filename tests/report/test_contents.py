@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from rondo.errors import SettingError
-from rondo.report.contents import MAX_CHANNELS_INSIDE, PAGE_BYTES, Wish, contents_of, n_segments_in
+from rondo.report.contents import MAX_CHANNELS_INSIDE, PAGE_BYTES, Wish, contents_of
 from rondo.report.lanes import timeline
 from rondo.result import Result
-from rondo.run.segments import read_segments
+from rondo.run.segments import counts_in, read_segments
 from rondo.run.summary import RunSummary, read_summary
 from tests.report.on_folders import summarize
 from tests.report.run_folders import write_run_folder
@@ -28,7 +28,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def read(folder: Path) -> tuple[RunSummary, list[dict[str, int]]]:
     run = read_summary(folder)
-    return run, [n_segments_in(read_segments(folder / "segments.parquet", run))]
+    return run, [counts_in(read_segments(folder / "segments.parquet", run))]
 
 
 def test_everything_is_inside_while_it_fits(folder: Path) -> None:
@@ -113,7 +113,7 @@ def test_overviews_are_read_when_asked_for_and_few_are_held(folder: Path, monkey
     assert [*overviews] == [*IDS] and len(overviews) == 6
     size = overviews[IDS[0]].codes.size
     assert overviews[IDS[0]] is overviews[IDS[0]]
-    monkeypatch.setattr("rondo.report.contents._CODES_KEPT", 2 * size)
+    monkeypatch.setattr("rondo.run.overview._MOST_CODES_HELD", 2 * size)
     first = overviews[IDS[0]]
     assert overviews[IDS[1]] is overviews[IDS[1]]
     overviews[IDS[2]]

@@ -20,7 +20,7 @@ SPAN = FrameSpan("day", 3, 9)
 
 def divided() -> EditLists:
     lists = EditLists()
-    return lists.grown("", lists.whole().divided_off(EntryId("unit", 3), [SPAN], {"unit": [0, 3]}, lists.now()))
+    return lists.grown(lists.whole.divided_off(EntryId("unit", 3), [SPAN], {"unit": [0, 3]}, lists.now()))
 
 
 def kinds(edits: Edits) -> list[str]:
@@ -29,22 +29,22 @@ def kinds(edits: Edits) -> list[str]:
 
 def test_names_and_merges_go_to_the_vocabulary_and_frames_to_the_run() -> None:
     lists = divided()
-    lists = lists.grown("", lists.whole().named("u3", "reach", lists.now()))
-    lists = lists.grown("", lists.whole().merged(["u0", "u3"], lists.now()))
-    lists = lists.grown("", lists.whole().named(NEW, "limp", lists.now()))  # it exists in this run only
-    assert (kinds(lists.own[""]), kinds(lists.of_run)) == (["name", "merge"], ["divide", "name"])
+    lists = lists.grown(lists.whole.named("u3", "reach", lists.now()))
+    lists = lists.grown(lists.whole.merged(["u0", "u3"], lists.now()))
+    lists = lists.grown(lists.whole.named(NEW, "limp", lists.now()))  # it exists in this run only
+    assert (kinds(lists.own), kinds(lists.of_run)) == (["name", "merge"], ["divide", "name"])
     assert [row.edit.kind for row in lists.history()] == ["divide", "name", "merge", "name"]  # as they were made
     assert [row.number for row in lists.history()] == [1, 2, 3, 4]
 
 
 def test_what_would_show_otherwise_in_the_vocabulary_goes_to_the_run() -> None:
     lists = divided()
-    lists = lists.grown("", lists.whole().merged(["u0", "u3"], lists.now()))
-    lists = lists.grown("", lists.whole().merged(["u3", NEW], lists.now()))
-    split = lists.whole().split("u3", lists.now())  # read before the merge with NEW, it would leave u3 with NEW
-    lists = lists.grown("", split)
-    assert lists.whole().shows_as(split) and lists.whole().absorbed("unit", 0) == (NEW.id,)
-    assert kinds(lists.own[""]) == ["merge"]
+    lists = lists.grown(lists.whole.merged(["u0", "u3"], lists.now()))
+    lists = lists.grown(lists.whole.merged(["u3", NEW], lists.now()))
+    split = lists.whole.split("u3", lists.now())  # read before the merge with NEW, it would leave u3 with NEW
+    lists = lists.grown(split)
+    assert lists.whole.shows_as(split) and lists.whole.absorbed("unit", 0) == (NEW.id,)
+    assert kinds(lists.own) == ["merge"]
 
 
 STEPS = st.lists(
@@ -62,12 +62,10 @@ def taken(lists: EditLists, step: tuple[str, int, Any]) -> EditLists:
     kind, id, other = step
     if kind == "undo":
         return lists.undone(id)
-    whole, at, entry = lists.whole(), lists.now(), EntryId("unit", id)
+    whole, at, entry = lists.whole, lists.now(), EntryId("unit", id)
     if kind == "name":
-        return lists.grown("", whole.named(entry, other, at))
-    return lists.grown(
-        "", whole.split(entry, at) if kind == "split" else whole.merged([entry, EntryId("unit", other)], at)
-    )
+        return lists.grown(whole.named(entry, other, at))
+    return lists.grown(whole.split(entry, at) if kind == "split" else whole.merged([entry, EntryId("unit", other)], at))
 
 
 @given(STEPS)
@@ -82,28 +80,28 @@ def test_a_list_chosen_for_an_edit_shows_what_was_wanted_and_numbers_stay(steps:
         rows = after.history()
         assert [row.edit for row in rows[: len(before)]] == [row.edit for row in before]
         if step[0] == "merge":
-            assert after.whole().kept("unit", step[1]) == after.whole().kept("unit", step[2])
+            assert after.whole.kept("unit", step[1]) == after.whole.kept("unit", step[2])
         if step[0] == "split":
-            assert after.whole().kept("unit", step[1]) == step[1] and not after.whole().absorbed("unit", step[1])
+            assert after.whole.kept("unit", step[1]) == step[1] and not after.whole.absorbed("unit", step[1])
         if step[0] == "name":
-            assert after.whole().name("unit", step[1]) == step[2]
+            assert after.whole.name("unit", step[1]) == step[2]
         if step[0] == "undo":
             assert rows[step[1] - 1].is_undone
-        assert not any(edit.ids and NEW.id in edit.ids for edit in after.own.get("", Edits()).history)
+        assert not any(edit.ids and NEW.id in edit.ids for edit in after.own.history)
         lists = after
 
 
 def test_the_last_edit_in_force_is_undone_first() -> None:
     lists = divided()
-    lists = lists.grown("", lists.whole().named("u3", "reach", lists.now()))
+    lists = lists.grown(lists.whole.named("u3", "reach", lists.now()))
     lists = lists.undone()
     assert [row.is_undone for row in lists.history()] == [False, True, False]
     lists = lists.undone()
-    assert not lists.whole().touched
+    assert not lists.whole.touched
     with pytest.raises(SettingError, match="there is nothing to undo"):
         lists.undone()
     lists = lists.undone(3)  # the undo of the name
-    assert lists.whole().names("unit") == {3: "reach"}
+    assert lists.whole.names("unit") == {3: "reach"}
     assert lists.history()[2].as_json() | {"at": ""} == {
         "kind": "undo", "level": "unit", "ids": [3], "name": "", "at": "", "of": 0, "number": 3,
         "what": "edit 2 undone", "undone": True, "undoes": 2, "can_undo": False,
@@ -111,7 +109,7 @@ def test_the_last_edit_in_force_is_undone_first() -> None:
 
 
 def test_what_cannot_be_undone() -> None:
-    lists = EditLists(given={"": Edits().named("u3", "reach", "2024-01-01T00:00:00+00:00")})
+    lists = EditLists(given=Edits().named("u3", "reach", "2024-01-01T00:00:00+00:00"))
     with pytest.raises(SettingError, match=r"edit 1 \(unit:3 named 'reach'\) came with the model of this stream"):
         lists.undone(1)
     with pytest.raises(SettingError, match="there is no edit 2, expected one of 1 to 1"):
@@ -120,26 +118,10 @@ def test_what_cannot_be_undone() -> None:
         EditLists().undone(1)
 
 
-def test_vocabularies_of_single_recordings_are_apart() -> None:
-    lists = EditLists()
-    for recording in ("day", "night"):
-        span = SPAN._replace(recording=recording)
-        whole = lists.whole(recording).divided_off(EntryId("unit", 3), [span], {}, lists.now())
-        lists = lists.grown(recording, whole)
-        lists = lists.grown(recording, lists.whole(recording).named("u3", recording, lists.now()))
-    assert lists.whole("day").names("unit") == {3: "day"} and lists.whole("day").touched == {"day"}
-    assert [(row.vocabulary, row.list) for row in lists.history()] == [
-        ("day", "of_run"), ("day", "own"), ("night", "of_run"), ("night", "own"),
-    ]  # fmt: skip
-    undone = lists.undone(3)
-    assert undone.whole("night").touched == frozenset() and undone.whole("day").touched == {"day"}
-    assert undone.of_run.history[-1].recording == "night"
-
-
 def test_times_always_go_on() -> None:
-    ahead = EditLists(own={"": Edits().named("u1", "reach", "2999-01-01T00:00:00+00:00")})
-    later = ahead.grown("", ahead.whole().named("u2", "grasp", ahead.now()))
+    ahead = EditLists(own=Edits().named("u1", "reach", "2999-01-01T00:00:00+00:00"))
+    later = ahead.grown(ahead.whole.named("u2", "grasp", ahead.now()))
     assert [row.edit.name for row in later.history()] == ["reach", "grasp"]
     assert later.now() > later.history()[-1].edit.at > "2999"
-    nobody_knows = replace(ahead, own={"": Edits().named("u1", "reach", "once")})
+    nobody_knows = replace(ahead, own=Edits().named("u1", "reach", "once"))
     assert nobody_knows.history()[0].number == 1

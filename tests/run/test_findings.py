@@ -27,19 +27,19 @@ def evidence(p: float, *verdicts: Verdict) -> Evidence:
 
 
 def test_what_recurs_is_counted() -> None:
-    told = recurrence_sentence([evidence(0.05, "recurs", "occurs once", "not shown")])
+    told = recurrence_sentence(evidence(0.05, "recurs", "occurs once", "not shown"))
     assert told == (
         "1 of 3 units recurs, 1 occurs once and 1 of 1 motif recurs (p <= 0.05, corrected for the number of tests)."
     )
 
 
 def test_motifs_that_are_units_are_not_counted_once_more() -> None:
-    told = recurrence_sentence([evidence(0.05, "recurs", "recurs", "not shown")], is_flat=True)
+    told = recurrence_sentence(evidence(0.05, "recurs", "recurs", "not shown"), is_flat=True)
     assert told == "2 of 3 units recur (p <= 0.05, corrected for the number of tests)."
 
 
 def test_a_whole_without_a_unit_that_recurs_is_not_called_a_vocabulary() -> None:
-    told = recurrence_sentence([evidence(0.01, "not shown", "occurs once")])
+    told = recurrence_sentence(evidence(0.01, "not shown", "occurs once"))
     assert told == (
         "The signal as a whole comes back to earlier states (p = 0.01), "
         "but recurrence was not shown for any single unit."
@@ -47,13 +47,13 @@ def test_a_whole_without_a_unit_that_recurs_is_not_called_a_vocabulary() -> None
 
 
 def test_what_is_not_shown_is_not_denied() -> None:
-    told = recurrence_sentence([evidence(0.35, "not shown")])
+    told = recurrence_sentence(evidence(0.35, "not shown"))
     assert told == "Recurrence not shown (p = 0.35): the units may describe slow change only."
 
 
 def test_evidence_from_elsewhere_is_said_to_be() -> None:
     for p in (0.05, 0.35):
-        told = recurrence_sentence([evidence(p, "recurs")], is_foreign=True)
+        told = recurrence_sentence(evidence(p, "recurs"), is_foreign=True)
         assert told.startswith("Where the model was fitted: ")
 
 
@@ -67,10 +67,8 @@ def test_units_that_most_recordings_have_at_the_same_place_are_named_as_a_record
     assert place_sentence({1: units[1], 2: units[2]}) == ""
 
 
-def test_vocabularies_of_their_own_are_counted() -> None:
-    each = [evidence(0.05, "recurs"), evidence(0.5, "recurs"), evidence(np.nan, "not tested")]
-    assert recurrence_sentence(each) == "Recurrence shown in 1 of 2 recordings (p <= 0.05 in each)."
-    assert recurrence_sentence(each[2:]) == "Recurrence was not tested."
+def test_what_was_not_tested_is_said() -> None:
+    assert recurrence_sentence(evidence(np.nan, "not tested")) == "Recurrence was not tested."
 
 
 def summary(**changes: Any) -> RunSummary:
@@ -85,9 +83,9 @@ def summary(**changes: Any) -> RunSummary:
 
 
 def test_counts() -> None:
-    own = summary(units=("a unit",), own_vocabularies=True)
-    assert found_sentence(own) == "1 unit and 0 motifs in 2 recordings (recording by recording)"
-    flat = own.model_copy(update={"motifs_are_units": True, "own_vocabularies": False})
+    found = summary(units=("a unit",))
+    assert found_sentence(found) == "1 unit and 0 motifs in 2 recordings"
+    flat = found.model_copy(update={"motifs_are_units": True})
     assert found_sentence(flat) == "1 unit in 2 recordings; no motif is longer than a unit"
 
 
@@ -105,17 +103,17 @@ def test_one_unit_of_many_tells_nothing_apart(n_units: int, n_units_of_model: in
 def test_phrases_that_labels_do_not_show_are_no_lack_of_composition() -> None:
     said = composition_sentence(True, True, has_phrases=True)
     assert said.startswith("Some orders of units recur, but") and said.endswith(": every unit is its own motif.")
-    (merged,) = edited_findings([said], [Edits()], motifs_are_units=False)
+    (merged,) = edited_findings([said], Edits(), motifs_are_units=False)
     assert merged == said.replace(": every unit is its own motif", "")
-    assert edited_findings([merged], [Edits()], motifs_are_units=True) == (said,)
+    assert edited_findings([merged], Edits(), motifs_are_units=True) == (said,)
 
 
 def test_what_is_said_of_merges_is_said_anew() -> None:
     found = ["It recurs.", "No composition of units into longer motifs recurs here: every unit is its own motif."]
-    merged = edited_findings(found, [Edits().merged(["u0", "u2"])], motifs_are_units=False)
+    merged = edited_findings(found, Edits().merged(["u0", "u2"]), motifs_are_units=False)
     assert merged == (
         "It recurs.",
         "No composition of units into longer motifs recurs here.",
         "Merged by hand, and not tested as one: u2 as u0.",
     )
-    assert list(edited_findings(merged, [Edits()], motifs_are_units=True)) == found
+    assert list(edited_findings(merged, Edits(), motifs_are_units=True)) == found

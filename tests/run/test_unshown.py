@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy.testing as npt
@@ -14,6 +15,7 @@ import pytest
 from rondo.config.settings import ContinualConfig
 from rondo.continual.contexts import reader_of
 from rondo.errors import SettingError
+from rondo.model.describe import entry_ids
 from rondo.model.rondo import Rondo
 from rondo.motifs.base import MotifKind
 from rondo.motifs.composed import ComposedMotifs
@@ -111,7 +113,7 @@ def test_a_run_folder_keeps_them_and_their_names(
 def test_a_result_in_hand_follows_the_edits_of_its_model(result: Result, motifs: ComposedMotifs) -> None:
     id = motifs.unshown_ids[-1]
     model = copy.copy(result.model).name(f"motif:{id}", "rowing")
-    named = result.with_models({"": model}).edited()
+    named = replace(result, _read_model=lambda: model).edited()
     assert set(named.unshown_segments.loc[named.unshown_segments["id"] == id, "name"]) == {"rowing"}
     assert {one.id: one.name for one in named.summary.motifs if one.name} == {id: "rowing"}
 
@@ -130,7 +132,7 @@ def test_python_refuses_to_merge_them_and_a_stream_takes_none_of_their_ids(
     model, id = result.model, motifs.unshown_ids[0]
     with pytest.raises(SettingError, match="labels do not show, and cannot be merged"):
         model.merge("motif:0", f"motif:{id}")
-    assert model.entry_ids()["motif"] == (*motifs.ids, *motifs.unshown_ids)
+    assert entry_ids(model)["motif"] == (*motifs.ids, *motifs.unshown_ids)
     kinds: tuple[MotifKind, ...] = ("phrase", "context", "unit")
     for shown in kinds:
         every = motifs.showing(shown).with_all_unshown()

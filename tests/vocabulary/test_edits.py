@@ -363,7 +363,7 @@ def test_both_levels_follow_where_a_unit_is_its_own_motif() -> None:
         {"spans": []}, {"spans": [["day", 5, 5]]}, {"spans": [["day", -1, 5]]}, {"spans": [[3, 1, 5]]},
         {"spans": [["day", 1.0, 5]]}, {"spans": [["day", 1]]}, {"ids": [-2]}, {"ids": []}, {"kind": "cut", "ids": []},
         {"kind": "divide"}, {"kind": "name", "name": "reach"}, {"follows": 1}, {"key": 3}, {"key": "x" * 81},
-        {"of": 3}, {"kind": "undo", "spans": [], "of": 0}, {"recording": None},
+        {"of": 3}, {"kind": "undo", "spans": [], "of": 0},
     ],
 )  # fmt: skip
 def test_what_is_no_span_edit(change: dict[str, Any]) -> None:

@@ -24,9 +24,7 @@ def compare(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A folder that discover, label or stream wrote.")],
     truth: Annotated[Path, typer.Argument(metavar="TRUTH", help="Classes per frame, or annotations, as for evaluate.")],
     level: Annotated[str, typer.Option("--level", metavar="NAME", help="motif (default) or unit.")] = "motif",
-    recording: Annotated[
-        str | None, typer.Option("--recording", metavar="ID", help="This one alone; needed after --per-recording.")
-    ] = None,
+    recording: Annotated[str | None, typer.Option("--recording", metavar="ID", help="This one alone.")] = None,
     key: options.TruthKey = None,
     rate: options.TruthRate = None,
     suggest_names: Annotated[
@@ -54,13 +52,9 @@ def compare(
     chosen: Level = "unit" if level == "unit" else "motif"
     result = Result.load(run)
     comparison = compared(result, truth, level=chosen, recording=recording, key=key, rate=rate)
-    names = {
-        entry.id: entry.name
-        for own, entry in result.entries
-        if own == chosen and entry.name and entry.recording in ("", recording)
-    }
+    names = {entry.id: entry.name for own, entry in result.entries if own == chosen and entry.name}
     suggested = {id: name for id, name in comparison.suggested_names().items() if id not in names}
-    given = _apply(run, recording, chosen, suggested) if apply else {}
+    given = _apply(run, chosen, suggested) if apply else {}
     if json:
         print(json_module.dumps(_as_dict(comparison, chosen, names, suggested if suggest_names else None, given)))
         return
@@ -71,14 +65,14 @@ def compare(
         print(_suggestions(run, chosen, suggested, given, apply))
 
 
-def _apply(run: Path, recording: str | None, level: Level, suggested: dict[int, str]) -> dict[int, str]:
+def _apply(run: Path, level: Level, suggested: dict[int, str]) -> dict[int, str]:
     """Give the names that can be given; returns them."""
     from rondo.edit import editing
     from rondo.editing.edits import now
     from rondo.editing.names import EntryId
 
     given: dict[int, str] = {}
-    with editing(run, None, recording) as edited:
+    with editing(run) as edited:
         edits = edited.edits
         for id, name in suggested.items():
             try:
@@ -110,7 +104,8 @@ def _as_dict(
 
 
 def _table(comparison: Comparison, level: Level, names: dict[int, str]) -> str:
-    from rondo.report.tables import entry_name, percent
+    from rondo.report.lanes import entry_name
+    from rondo.report.tables import percent
 
     def called(id: int) -> str:
         return " ".join([entry_name(level, id), *([names[id]] if id in names else [])])

@@ -25,6 +25,7 @@ def demo(
     Example: rondo demo --out rondo-demo
     """
     from rondo.evaluation import scored
+    from rondo.model.folder import from_config
     from rondo.model.rondo import Rondo
     from rondo.store.folder import check_free
     from rondo.synthetic.streams import plant
@@ -35,7 +36,7 @@ def demo(
         tell("planting", 0, 3)
         stream = plant(n_frames=N_FRAMES, seed=settings.seed)
         recording = stream.recording.read_from(f"planted stream, seed {settings.seed}")
-        result = Rondo.from_config(settings).fit_predict(recording, progress=tell)
+        result = from_config(Rondo, settings).fit_predict(recording, progress=tell)
         tell("scoring and writing", 3, 3)
         result = scored(result, {recording.id: (stream.unit_truth, stream.motif_truth)})
         result.save(out)

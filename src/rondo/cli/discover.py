@@ -12,13 +12,13 @@ import typer
 from rondo.cli import options
 from rondo.cli.progress import detail, is_quiet, is_verbose, progress
 from rondo.cli.terminal import print
-from rondo.files.locations import as_location, joined
 from rondo.methods import DEFAULT, Method, Options, find_method, method_names
+from rondo.store.locations import as_location, joined
 from rondo.wording import notes_by_recording
 
 if TYPE_CHECKING:
     from rondo.data.recording import Recording
-    from rondo.files.inputs import Reading
+    from rondo.files.reading import Reading
     from rondo.run.summary import RunSummary
 
 
@@ -32,31 +32,23 @@ MethodName = Annotated[
         autocompletion=options.completing_methods,
     ),
 ]
-PerRecording = Annotated[
-    bool, typer.Option("--per-recording", metavar="", help="A vocabulary for each recording, as in the paper.")
-]
 States = Annotated[
     int | None,
-    typer.Option("--states", metavar="N", help="Number of states, for ticc, hmm and kmeans; of pieces, for clock."),
+    typer.Option("--states", metavar="N", help="Number of states, for ticc and kmeans; of pieces, for clock."),
 ]
 
 
+@options.takes_reading(before="preset")
 def discover(
     paths: options.Recordings,
     out: options.RunPlace,
+    reading: Reading,
     method: MethodName = DEFAULT,
     window: options.Window = None,
     step: options.Step = None,
     motif_window: options.MotifWindow = None,
-    per_recording: PerRecording = False,
     states: States = None,
     encoder: options.EncoderName = None,
-    rate: options.Rate = None,
-    key: options.Key = None,
-    label_column: options.LabelColumns = None,
-    split_by: options.SplitBy = None,
-    session: options.OneSession = False,
-    keep_column: options.KeepColumns = None,
     preset: options.Preset = "default",
     config: options.ConfigFile = None,
     set_: options.Settings = None,
@@ -79,11 +71,9 @@ def discover(
     """
     chosen = find_method(method)
     own = options.overrides(set_)
-    given = Options(window, step, states, encoder, preset, device, per_recording, own, config, motif_window, group_by)
+    given = Options(window, step, states, encoder, preset, device, own, config, motif_window, group_by)
     settings = chosen.configure(given)
     from rondo.discovery import checked_seed, why_in_memory
-    from rondo.files.inputs import Reading
-    from rondo.files.reading import with_kept
     from rondo.many.unfinished import check_place
     from rondo.many.way import Asked, goes_file_by_file, many_files, why_not_split
     from rondo.store.folder import check_free
@@ -91,9 +81,8 @@ def discover(
     chosen_seed = checked_seed(seed)
     check_place(out)
     asked = Asked(engine, workers, ray_address, group_by)
-    reading = Reading(rate, key, with_kept(label_column, keep_column), split_by, session)
     many = many_files(paths, asked, reading)
-    why_not = why_in_memory(method, per_recording) or why_not_split(split_by)
+    why_not = why_in_memory(method) or why_not_split(reading)
     file_by_file = goes_file_by_file(many, asked, why_not)
     if file_by_file:
         from rondo.discovery import discover_file_by_file

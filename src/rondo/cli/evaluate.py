@@ -108,7 +108,7 @@ def _with_shared(
     if (run / SUMMARY).is_file():
         result = Result.load(run)
         groups = groups_of_run(result, group_by)
-        if result.summary.own_vocabularies or not set(pairs) <= {one.id for one in result.recordings}:
+        if not set(pairs) <= {one.id for one in result.recordings}:
             return scores
         return with_shared(scores, annotations, {id: found for id, (_, found) in pairs.items()}, groups)
     if group_by is None:

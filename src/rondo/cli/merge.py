@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rondo.cli import options
-from rondo.cli.options import EditedModel, EditedRecording, EditedStream
+from rondo.cli.options import EditedModel, EditedStream
 from rondo.cli.terminal import print
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ def merge(
     model: EditedModel,
     entries: Annotated[list[str], typer.Argument(metavar="ENTRY", help="Two or more of one level: unit:3 unit:7.")],
     stream: EditedStream = None,
-    recording: EditedRecording = None,
     json: options.Json = False,
 ) -> None:
     """Let units, or motifs, count as one from now on, under the lowest of their ids.
@@ -38,7 +37,7 @@ def merge(
     """
     from rondo.edit import editing
 
-    with editing(model, stream, recording) as edited:
+    with editing(model, stream) as edited:
         these = [edited.entry_in_labels(entry) for entry in entries]
         edits = edited.edits.merged(these, edited.lists.now(), edited.own_motifs)
         edited.write(edits)
@@ -49,7 +48,6 @@ def split(
     model: EditedModel,
     entry: Annotated[str, typer.Argument(metavar="ENTRY", help="An entry that was merged: unit:7.")],
     stream: EditedStream = None,
-    recording: EditedRecording = None,
     json: options.Json = False,
 ) -> None:
     """Take an entry out of those it was merged with: it has its own id, and its own name, again.
@@ -61,7 +59,7 @@ def split(
     """
     from rondo.edit import editing
 
-    with editing(model, stream, recording) as edited:
+    with editing(model, stream) as edited:
         this = edited.entry(entry)
         edits = edited.edits.split(this, edited.lists.now(), edited.own_motifs)
         edited.write(edits)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rondo.cli import options
-from rondo.cli.options import EditedModel, EditedRecording, EditedStream
+from rondo.cli.options import EditedModel, EditedStream
 from rondo.cli.terminal import print
 from rondo.errors import SettingError
 from rondo.wording import moment_in_words
@@ -29,7 +29,6 @@ def name(
         bool, typer.Option("--history", metavar="", help="Print what was done so far, to ENTRY or to all.")
     ] = False,
     stream: EditedStream = None,
-    recording: EditedRecording = None,
     json: options.Json = False,
 ) -> None:
     """Name a unit or motif, or list those there are. Ids stay as they are, and nothing is learned from a name.
@@ -44,10 +43,10 @@ def name(
     from rondo.edit import editing, open_vocabulary
 
     if name is None and not remove:
-        edited = open_vocabulary(model, stream, recording)
+        edited = open_vocabulary(model, stream)
         return _show(edited, None if entry is None else edited.entry(entry), history, json)
 
-    with editing(model, stream, recording) as edited:
+    with editing(model, stream) as edited:
         this = edited.entry(entry or "")
         edits = (
             edited.edits.unnamed(this, edited.lists.now())
@@ -98,8 +97,7 @@ def _entries(edited: EditedVocabulary) -> list[dict[str, Any]]:
 def _history(edited: EditedVocabulary, entry: EntryId | None) -> list[dict[str, Any]]:
     """What the stream has done, by its own clock, and then what people have done, by theirs."""
     found = [] if edited.journal is None else _journal(edited.journal)
-    own = [row.as_json() for row in edited.lists.history() if row.vocabulary == edited.key]
-    found += [{"by": "people", **row} for row in own]
+    found += [{"by": "people", **row.as_json()} for row in edited.lists.history()]
     return [row for row in found if entry is None or (row["level"] == entry.level and entry.id in row["ids"])]
 
 

@@ -73,7 +73,6 @@ class Edit:
     name: str = ""
     at: str = ""  # by the clock on the wall, for people; "" where nobody cared
     spans: tuple[FrameSpan, ...] = ()
-    recording: str = ""  # whose vocabulary is meant, in the list of a run where every recording has its own
     of: int = NOTHING  # the place of what an "undo" takes back
     follows: bool = False  # made together with the one before it in the list, and taken back with it
     key: str = ""  # by which whoever sends an edit twice is understood once
@@ -116,7 +115,7 @@ class Edit:
             fields["spans"] = [list(span) for span in self.spans]
         if self.kind == "undo":
             fields["of"] = self.of
-        told = {"recording": self.recording, "follows": self.follows, "key": self.key}
+        told = {"follows": self.follows, "key": self.key}
         return fields | {name: value for name, value in told.items() if value}
 
     @classmethod
@@ -129,7 +128,6 @@ class Edit:
             fields["name"],
             fields["at"],
             spans_from_json(fields.get("spans", ())),
-            fields.get("recording", ""),
             fields.get("of", NOTHING),
             fields.get("follows", False),
             fields.get("key", ""),
@@ -146,9 +144,9 @@ class Edit:
             raise ValueError(f"ids {reprlib.repr(list(self.ids))}")
         if not _MOST[self.kind][0] <= len(self.ids) <= _MOST[self.kind][1]:
             raise ValueError(f"'{self.kind}' of {len(self.ids)} entries")
-        if not all(isinstance(text, str) for text in (self.at, self.recording, self.key)):
-            given = ", ".join(map(reprlib.repr, (self.at, self.recording, self.key)))
-            raise ValueError(f"expected text for at, recording and key, got {given}")
+        if not all(isinstance(text, str) for text in (self.at, self.key)):
+            given = ", ".join(map(reprlib.repr, (self.at, self.key)))
+            raise ValueError(f"expected text for at and key, got {given}")
         if type(self.follows) is not bool or type(self.of) is not int or (self.kind == "undo") == (self.of < 0):
             raise ValueError(f"follows {reprlib.repr(self.follows)}, of {reprlib.repr(self.of)}")
         if len(self.key) > _LONGEST_KEY:
@@ -559,10 +557,6 @@ class Edits:
             return replace(edit, ids=known) if len(known) >= (2 if edit.kind == "merge" else 1) else None
 
         return self._picked(left)
-
-    def about(self, recording: str) -> Edits:
-        """Only what is about the vocabulary of one recording; "" stands for the one that all share."""
-        return self._picked(lambda edit: edit if edit.recording == recording else None)
 
     def without_spans(self, level: Level) -> Edits:
         """Without what was done to frames of one level."""

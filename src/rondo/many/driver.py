@@ -24,8 +24,7 @@ from rondo.data.scaling import UsedChannels, refuse_too_many_axes, used_channels
 from rondo.data.signal import Signal, chosen_channels, refuse_shape
 from rondo.data.survey import MOST_VALUES, Survey, n_taken, rebased
 from rondo.errors import OutputError, RecordingError, RondoWarning, SettingError
-from rondo.files.inputs import ExpectedSize, RecordingFile
-from rondo.files.reading import KeptColumn
+from rondo.files.inputs import RecordingFile
 from rondo.many.finish import finish_run
 from rondo.many.pool import Done, Engine, Result, Task, attempt, n_cores
 from rondo.many.tasks import (
@@ -49,8 +48,9 @@ from rondo.many.tasks import (
     surveys_in,
 )
 from rondo.many.unfinished import RunRecord, close_run, is_whole, opened_run
-from rondo.memory import most_for_a_file, refuse_too_large, workers_that_fit
-from rondo.model.fit import FitPlan
+from rondo.memory import ExpectedSize, most_for_a_file, refuse_too_large, workers_that_fit
+from rondo.model.fit import FitPlan, learn_into, planned
+from rondo.model.folder import config_of
 from rondo.model.rondo import Rondo
 from rondo.run.summary import FailedFile, RunSummary, read_summary
 from rondo.store.folder import LocalFolder, PartFolder, put_files, remove_under, seen_here
@@ -92,15 +92,10 @@ class ManyFiles:
 
     def record(self, command: str, settings: Mapping[str, Any]) -> RunRecord:
         """What makes another command the same as this one."""
-        first = self.files[0]
-        reading = {"rate": first.rate, "key": first.key, "label_columns": _as_recorded(first.label_columns)}
-        reading["session"] = first.session
+        first = self.files[0].reading
+        columns = [*first.leave_out, *(f"keep {name}" for name in (*first.keep, *first.known_names))]
+        reading = {"rate": first.rate, "key": first.key, "label_columns": columns, "session": first.session}
         return RunRecord.of(command, {**settings, **reading, "group_by": self.group_by}, self.files)
-
-
-def _as_recorded(label_columns: Sequence[str]) -> list[str]:
-    """Columns to leave out, and those to keep, told apart in plain text."""
-    return [f"keep {name}" if isinstance(name, KeptColumn) else name for name in label_columns]
 
 
 # ----------------------------------------------------------------
@@ -159,7 +154,7 @@ StepTask = TypeVar("StepTask", SurveyTask, SampleTask, LabelTask)
 
 def discover_files(many: ManyFiles, model: Rondo, out: str | Path, progress: Progress = silent) -> RunSummary:
     """Learn one vocabulary from all files, label each, and write the run folder; an unfinished one is gone on with."""
-    config = model.resolved_config()
+    config = config_of(model)
     with opened_run(out, many.record("discover", {"config": config.model_dump(mode="json")})) as folder:
         if is_whole(folder):
             return _tidied(folder)
@@ -170,7 +165,7 @@ def discover_files(many: ManyFiles, model: Rondo, out: str | Path, progress: Pro
         else:
             plan, by_id = run.plan(model, data_set, surveys), {file.id: file for file in many.files}
             sample = run.sample(plan, data_set, [by_id[survey.id] for survey in surveys])
-            model.learn_from(plan, sample, [many.group_of[signal.id] for signal in sample], progress)
+            learn_into(model, plan, sample, [many.group_of[signal.id] for signal in sample], progress)
             run.keep(model)
             del sample
         for under in (WHOLE, SAMPLES):
@@ -243,7 +238,7 @@ class _Run:
         why: list[FailedFile] = []
         for file in self.many.files:
             try:
-                refuse_too_large(file, self.most_bytes)
+                refuse_too_large(file.url, file.expected(), self.most_bytes)
                 recording = file.read()
                 channels = chosen_channels(recording, preprocess)
                 refuse_shape(recording, channels)
@@ -283,7 +278,7 @@ class _Run:
         def read(id: str) -> Recording:
             return by_id[id].read()
 
-        return model.plan(data_set.channels, surveys, read)
+        return planned(config_of(model), data_set.channels, surveys, read)
 
     def sample(self, plan: FitPlan, data_set: DataSet, files: Sequence[RecordingFile]) -> list[Signal]:
         """The stretches that are learned from, as the model sees them."""

@@ -12,10 +12,11 @@ from rondo.data.labels import are_one_to_one
 from rondo.errors import RecordingError
 from rondo.many.tasks import LABELS, TABLES, FileBatch, LabelPart
 from rondo.many.unfinished import close_run
-from rondo.model.describe import findings_of, fit_notes
+from rondo.model.describe import findings_of, fit_notes, fit_profile, words_of
 from rondo.model.rondo import Rondo
-from rondo.run.folder import MOST_DRAWN, TRAINING, run_of, write_summary
+from rondo.run.folder import TRAINING, run_of, write_summary
 from rondo.run.labelling import curve_table
+from rondo.run.overview import MOST_DRAWN
 from rondo.run.segments import LEVELS
 from rondo.run.summary import SUMMARY, FailedFile, RecordingSummary, RunKind, RunSummary
 from rondo.run.tally import EntryTally, evidence_row, profile_summary
@@ -68,7 +69,7 @@ def _summary(
     here: Path, batches: Sequence[FileBatch], parts: Sequence[LabelPart], model: Rondo, kind: RunKind
 ) -> RunSummary:
     recordings = [one for part in parts for one in part.recordings]
-    n_frames, words = sum(one.n_frames for one in recordings), model.words()
+    n_frames, words = sum(one.n_frames for one in recordings), words_of(model)
     tallies = {level: EntryTally(level) for level in LEVELS}
     unshown = EntryTally("motif")
     for batch in batches:
@@ -87,8 +88,8 @@ def _summary(
         seed=model.config_.seed,
         window_length_frames=model.window_length_frames_,
         step_frames=model.step_frames_,
-        findings=tuple(findings_of([model], is_foreign)),
-        fitted=profile_summary(model.fit_profile()) if is_foreign else None,
+        findings=tuple(findings_of(model, is_foreign)),
+        fitted=profile_summary(fit_profile(model)) if is_foreign else None,
         recordings=_noted(recordings, model, is_foreign),
         units=tuple(tallies["unit"].rows(n_frames, words)),
         motifs=(*motifs, *unshown.rows(n_frames, words, in_labels=False)),
@@ -130,7 +131,7 @@ def _write_tables(here: Path, batches: Sequence[FileBatch], summary: RunSummary,
         if name != "found":
             with whole_file(here / f"{name}.csv") as file:
                 plain_table(rows).sink_csv(file)
-    training = curve_table({"": model.words()})
+    training = curve_table(words_of(model))
     if training is not None:
         with whole_file(here / TRAINING) as file:
             file.write(csv_of_table(training).encode())

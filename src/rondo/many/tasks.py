@@ -24,6 +24,8 @@ from rondo.files.crash_guard import trusting
 from rondo.files.inputs import RecordingFile, in_hertz, same_rate
 from rondo.many.pool import in_one_line
 from rondo.memory import refuse_too_large
+from rondo.model.describe import fit_profile, words_of
+from rondo.model.label import label_one
 from rondo.model.rondo import Rondo
 from rondo.run.labelling import FitProfile, Labelling
 from rondo.run.overview import signal_overview, stored_overview, told_scores
@@ -137,7 +139,7 @@ def survey_files(task: SurveyTask) -> None:
     failed: list[FailedFile] = []
     for file in task.files:
         try:
-            refuse_too_large(file, task.most_bytes)
+            refuse_too_large(file.url, file.expected(), task.most_bytes)
             survey, signal = task.data_set.survey(file.read())
         except Exception as error:  # noqa: BLE001  # a file that fails in whatever way is a row, and the rest goes on
             failed.append(failure(file, error))
@@ -258,7 +260,7 @@ class LabelPart:
 def label_files(task: LabelTask) -> None:
     """Write what the run folder holds of each file of a batch, its tables, and then its part."""
     model, words = model_in(task.folder)
-    fitted = model.fit_profile() if task.is_foreign else None
+    fitted = fit_profile(model) if task.is_foreign else None
     summaries: list[RecordingSummary] = []
     failed: list[FailedFile] = []
     tables: list[_Rows | Labelling] = []
@@ -266,10 +268,10 @@ def label_files(task: LabelTask) -> None:
     files: dict[str, bytes] = {}
     for file, group in zip(task.files, task.groups, strict=True):
         try:
-            refuse_too_large(file, task.most_bytes)
+            refuse_too_large(file.url, file.expected(), task.most_bytes)
             with _as_surveyed(task.was_surveyed):
                 recording = file.read()
-            labelling = model.label_one(recording, task.resample, group or None)
+            labelling = label_one(model, recording, task.resample, group or None)
             summaries.append(_summary(recording, labelling, fitted, words, group))
         except Exception as error:  # noqa: BLE001  # a file that fails in whatever way is a row, and the rest goes on
             failed.append(failure(file, error))
@@ -292,7 +294,7 @@ def model_in(folder: PartFolder) -> tuple[Rondo, Words]:
 def _model_of(url: str, manifest: str) -> tuple[Rondo, Words]:
     with seen_here(part_folder(url), "model") as here:
         model = Rondo.load(here / "model")
-    return model, model.words()
+    return model, words_of(model)
 
 
 @contextmanager

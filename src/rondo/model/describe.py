@@ -11,7 +11,7 @@ from rondo.data.recording import Recording
 from rondo.data.window_lengths import FEWEST_TELLING_FRAMES, too_few_windows
 from rondo.motifs.composed import ComposedMotifs
 from rondo.motifs.model import MotifModel
-from rondo.result import Result
+from rondo.result import Result, make_result
 from rondo.run.findings import (
     composition_sentence,
     merged_sentence,
@@ -19,11 +19,11 @@ from rondo.run.findings import (
     place_sentence,
     recurrence_sentence,
     sample_sentence,
-    vocabulary_sentences,
 )
 from rondo.run.labelling import FitProfile, Labelling
 from rondo.run.summary import RecordingSummary, RunKind, RunSummary, StreamSummary, UnitMerge
 from rondo.run.tally import Words
+from rondo.units.vocabulary import Level
 from rondo.version import __version__
 from rondo.wording import counted, duration_in_words
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def result_of(
-    models: Sequence[Rondo],
+    model: Rondo,
     recordings: Sequence[Recording],
     labellings: Sequence[Labelling],
     *,
@@ -42,25 +42,23 @@ def result_of(
     more: Sequence[str] = (),
     groups: Sequence[str] | None = None,
 ) -> Result:
-    """The result of one model for all recordings, or of one model for each.
+    """The result of a model.
 
-    `groups`: whose each recording is, where that was said; `fitted`: how near the fitted windows lie to the units,
-    where the models read other recordings; `is_foreign`: the evidence comes from other recordings; `more`: findings
-    that follow on those of the models.
+    `groups`: the group of each recording; `fitted`: how near the fitted windows lie to the units, where the model
+    labels other recordings; `is_foreign`: the evidence comes from other recordings; `more`: findings that follow those
+    of the model.
     """
-    first = models[0]
-    return Result.of(
+    return make_result(
         "rondo",
         recordings,
         labellings,
         kind=kind,
-        seed=first.config_.seed,
-        config=first.config_.model_dump(mode="json"),
-        windows=(first.window_length_frames_, first.step_frames_),
-        words=[model.words() for model in models],
-        findings=[*findings_of(models, is_foreign), *more],
-        models=models,
-        own_vocabularies=len(models) > 1,
+        seed=model.config_.seed,
+        config=model.config_.model_dump(mode="json"),
+        windows=(model.window_length_frames_, model.step_frames_),
+        words=words_of(model),
+        findings=[*findings_of(model, is_foreign), *more],
+        model=model,
         fitted=fitted,
         groups=None if groups is None else dict(zip((own.id for own in recordings), groups, strict=True)),
     )
@@ -85,7 +83,7 @@ def stream_summary(model: Rondo, id: str, source: str, n_frames: int, counters: 
         seed=model.config_.seed,
         window_length_frames=model.window_length_frames_,
         step_frames=model.step_frames_,
-        findings=tuple(findings_of([model], is_foreign=True)),
+        findings=tuple(findings_of(model, is_foreign=True)),
         recordings=(about,),
         units=(),
         motifs=(),
@@ -113,6 +111,11 @@ def short_window_note(model: Rondo, n_frames: Sequence[int]) -> str:
     )
 
 
+def fit_profile(model: Rondo) -> FitProfile:
+    """How near the windows of the fitted recordings lie to their units."""
+    return FitProfile.from_json(model.provenance_.get("fit_profile"), "the model")
+
+
 def words_of(model: Rondo) -> Words:
     """What there is to say about the entries of a fitted model."""
     tree, motifs = model.unit_model_.tree, model.motif_model_
@@ -131,23 +134,21 @@ def words_of(model: Rondo) -> Words:
     )
 
 
-def findings_of(models: Sequence[Rondo], is_foreign: bool) -> list[str]:
-    """What the whole run says about recurrence, composition and comparability."""
-    is_flat = not any(model.motif_model_.composed for model in models)
-    found = [recurrence_sentence([model.evidence_ for model in models], is_foreign, is_flat)]
-    if not is_foreign and len(models) == 1 and (placed := place_sentence(models[0].evidence_.units)):
+def findings_of(model: Rondo, is_foreign: bool) -> list[str]:
+    """What the whole run says about recurrence and composition."""
+    is_flat, are_units = not model.motif_model_.composed, _motifs_are_units(model)
+    found = [recurrence_sentence(model.evidence_, is_foreign, is_flat)]
+    if not is_foreign and (placed := place_sentence(model.evidence_.units)):
         found.append(placed)
     if is_flat:
-        was_asked = models[0].config_.motifs.method != "none"
-        are_units = all(_motifs_are_units(model) for model in models)
-        found.append(
-            composition_sentence(was_asked, are_units, any(model.motif_model_.unshown_ids for model in models))
-        )
-    found += _composition_sentences(models[0]) if len(models) == 1 else _kinds_sentence(models)
-    found += [sentence for model in models if (sentence := merged_sentence(model.edits_, _motifs_are_units(model)))]
-    if not is_foreign and len(models) == 1 and (sample := models[0].provenance_.get("sample")):
+        was_asked = model.config_.motifs.method != "none"
+        found.append(composition_sentence(was_asked, are_units, bool(model.motif_model_.unshown_ids)))
+    found += _composition_sentences(model)
+    if merged := merged_sentence(model.edits_, are_units):
+        found.append(merged)
+    if not is_foreign and (sample := model.provenance_.get("sample")):
         found.append(sample_sentence(sample["n_frames"], sample["of"]))
-    return found + vocabulary_sentences([model.window_length_frames_ for model in models])
+    return found
 
 
 def _composition_sentences(model: Rondo) -> list[str]:
@@ -168,14 +169,6 @@ def _composition_sentences(model: Rondo) -> list[str]:
     return [*told, phrase_sentence("Besides, ", *in_phrases)] if in_phrases else told
 
 
-def _kinds_sentence(models: Sequence[Rondo]) -> list[str]:
-    """In how many recordings, each with a vocabulary of its own, labels show which kind of motif."""
-    kinds = [motifs.shown for model in models if isinstance(motifs := model.motif_model_, ComposedMotifs)]
-    told = {"context": "contexts, in which the same units keep coming", "phrase": "phrases, whose units come in order"}
-    each = [f"{words}, in {kinds.count(kind)} of {len(models)}" for kind, words in told.items() if kind in kinds]
-    return [f"Motifs are {' and '.join(each)} recordings."] if each else []
-
-
 def _commonest(phrases: MotifModel, among: Sequence[int]) -> tuple[int, str, int]:
     """How many of these phrases there are; what the commonest is made of, and how often it occurs."""
     counts = {motif: phrases.occurrences[motif] for motif in among}
@@ -183,8 +176,31 @@ def _commonest(phrases: MotifModel, among: Sequence[int]) -> tuple[int, str, int
     return len(counts), phrases.composition(best), counts[best]
 
 
+def own_motifs(model: Rondo) -> dict[int, int]:
+    """The motif of each unit, where every unit is its own motif; empty where motifs are composed of several units."""
+    if model.motif_model_.composed:
+        return {}
+    grown = model.stream_.reader.own_motifs if hasattr(model, "stream_") else {}
+    return {unit: unit for unit in model.unit_model_.ids} | dict(grown)
+
+
+def fitted_ids(model: Rondo) -> dict[Level, tuple[int, ...]]:
+    """The ids of units and motifs as they were fitted, including motifs that labels do not show."""
+    motifs = model.motif_model_
+    return {"unit": tuple(model.unit_model_.ids), "motif": (*motifs.ids, *motifs.unshown_ids)}
+
+
+def entry_ids(model: Rondo) -> dict[Level, tuple[int, ...]]:
+    """The ids of units and motifs, including those that the stream of `partial_fit` has added."""
+    fitted, reader = fitted_ids(model), model.stream_.reader if hasattr(model, "stream_") else None
+    if reader is None:
+        return fitted
+    units, motifs = {*fitted["unit"], *reader.unit_ids}, {*fitted["motif"], *reader.motif_ids}
+    return {"unit": tuple(sorted(units)), "motif": tuple(sorted(motifs))}
+
+
 def _motifs_are_units(model: Rondo) -> bool:
     """Whether every unit is its own motif, and still is after what people have merged in either level."""
-    kept, own = model.edits_.kept, model.own_motifs()
+    kept, own = model.edits_.kept, own_motifs(model)
     groups = {(kept("unit", unit), kept("motif", motif)) for unit, motif in own.items()}
     return bool(own) and len(groups) == len({unit for unit, _ in groups}) == len({motif for _, motif in groups})

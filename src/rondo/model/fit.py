@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,10 +17,11 @@ from rondo.data.survey import Survey, fair_sample, most_frames, sizes_of, stretc
 from rondo.data.window_lengths import WindowScales, choose_scales
 from rondo.data.windows import Span
 from rondo.device import require_torch, resolve_device
+from rondo.editing.edits import Edits
 from rondo.encoders.base import build_encoder
 from rondo.evidence.tests import find_evidence, shown_after_test
 from rondo.evidence.verdicts import Evidence
-from rondo.model.folder import provenance_of
+from rondo.model.folder import config_of, provenance_of
 from rondo.model.label import windows_in
 from rondo.motifs.base import Motifs
 from rondo.motifs.discover import fit_motifs
@@ -29,7 +30,11 @@ from rondo.run.labelling import FitProfile
 from rondo.units.fit import fit_units
 from rondo.units.model import UnitModel
 from rondo.units.viterbi import Timeline
-from rondo.wording import Progress
+from rondo.wording import Progress, silent
+
+if TYPE_CHECKING:
+    from rondo.model.rondo import Rondo
+
 
 # ----------------------------------------------------------------
 # FitPlan: what is decided about a data set before anything is learned, from surveys of its recordings alone.
@@ -99,6 +104,29 @@ class Learned(NamedTuple):
     evidence: Evidence
     provenance: dict[str, Any]
     timelines: list[Timeline]
+
+
+def planned(
+    config: RondoConfig, channels: UsedChannels, surveys: Sequence[Survey], read: Callable[[str], Recording]
+) -> FitPlan:
+    """The plan of a fit to recordings that have been surveyed; `read` gives the recording of an id."""
+    return plan_fit(channels, surveys, config, read, generators(config.seed, STAGES)["sample"])
+
+
+def learn_into(
+    model: Rondo, plan: FitPlan, sample: Sequence[Signal], groups: Sequence[str], tell: Progress = silent
+) -> list[Timeline]:
+    """Everything that `fit` does after the survey of the recordings; the unit of every window of each signal."""
+    config = config_of(model)
+    learned = learn(config, plan, sample, groups, tell)
+    model.config_ = config.model_copy(update={"preprocess": plan.preprocessor.config})
+    model.preprocessor_ = plan.preprocessor
+    model.unit_model_, model.motif_model_, model.evidence_ = learned.units, learned.motifs, learned.evidence
+    model.window_length_frames_, model.step_frames_, model.motif_window_frames_ = plan.scales
+    model.rate_, model.provenance_ = plan.rate, learned.provenance
+    model.edits_ = Edits()  # the old ones were about other entries
+    vars(model).pop("stream_", None)
+    return learned.timelines
 
 
 def learn(

@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from rondo.arrays import Tensors, as_bits, from_bits, owned, owned_by
-from rondo.config.settings import RondoConfig, network_in, resolve
+from rondo.config.overrides import changes_from
+from rondo.config.settings import PRESETS, RondoConfig, network_in, resolve
 from rondo.continual.stream import Stream, rule_of
 from rondo.data.known_channels import KnownValues
 from rondo.data.recording import Recording
@@ -143,9 +144,31 @@ def load(kind: type[Rondo], folder: Path) -> Rondo:
     return model
 
 
+def from_config(kind: type[Rondo], config: RondoConfig) -> Rondo:
+    """A model with exactly this configuration, not fitted."""
+    settings = changes_from(PRESETS["default"], config)
+    settings = {name: value for name, value in settings.items() if name not in ("seed", "device")}
+    model = kind(settings=settings or None, seed=config.seed, device=config.device)
+    model._resolved = repr(model.get_params()), config
+    return model
+
+
+def config_of(model: Rondo) -> RondoConfig:
+    """Every setting: those of the preset, changed by the arguments of the model; resolved once for the same ones."""
+    arguments = repr(model.get_params())
+    if model._resolved is not None and model._resolved[0] == arguments:
+        return model._resolved[1]
+    given = {"encoder.name": model.encoder, "windows.length": model.window, "windows.step": model.step}
+    given["motifs.window"] = model.motif_window
+    overrides = dict(model.settings or {}) | {name: value for name, value in given.items() if value is not None}
+    config = resolve(model.preset, overrides=overrides | {"seed": model.seed, "device": model.device})
+    model._resolved = arguments, config
+    return config
+
+
 def _restored(kind: type[Rondo], stored: model_file.Artifact) -> Rondo:
-    model = kind.from_config(resolve(overrides=_without_removed(stored.config)))
-    config = model.resolved_config()
+    model = from_config(kind, resolve(overrides=_without_removed(stored.config)))
+    config = config_of(model)
     require_torch(network_in(config))
     parts: dict[str, dict[str, NDArray[np.generic]]] = {name: {} for name in _PARTS}
     for name, tensor in stored.tensors.items():

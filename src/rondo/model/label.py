@@ -50,6 +50,15 @@ def windows_in(signal: Signal, length: int, step: int) -> Windows:
     return Windows(signal.values, WindowGrid(length, step, signal.n_frames, signal.spans))
 
 
+def label_one(model: Rondo, recording: Recording, resample: bool = False, group: str | None = None) -> Labelling:
+    """The labels of one recording.
+
+    Without a group that the model knows, the positions of the units are estimated from the recording.
+    """
+    one = windowed(model, recording, resample)
+    return labelled(model, one, model.unit_model_.timeline(one.windows, group))
+
+
 def labelled(model: Rondo, given: Windowed, units: Timeline) -> Labelling:
     """What units, read from its windows, and the motifs of the model say of a recording."""
     labels, window_of_frame = units.labels, _windows_of_frames(model, given.windows, units)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -17,14 +17,18 @@ from rondo.data.groups import GroupBy
 from rondo.data.recording import Recording
 from rondo.device import require_torch
 from rondo.editing.edits import Edits, read_edits
-from rondo.errors import ModelError, SettingError
+from rondo.errors import ModelError, NotFittedError, SettingError
+from rondo.files.inputs import as_recordings
+from rondo.files.reading import Reading
 from rondo.methods import DEFAULT, Options, refuse_idle
 from rondo.metrics.scores import clock_labels
-from rondo.model.describe import result_of
+from rondo.model.describe import fitted_ids, result_of, words_of
+from rondo.model.folder import from_config
+from rondo.model.label import relabelled, windowed
 from rondo.model.rondo import Rondo
-from rondo.result import Result
-from rondo.run.findings import OWN_VOCABULARIES
-from rondo.run.labelling import Labelling
+from rondo.result import Result, make_result
+from rondo.run.findings import NOTHING_SHARED, grown_sentence
+from rondo.run.labelling import Labelling, nothing_shared
 from rondo.run.tally import Words
 from rondo.wording import Progress
 
@@ -33,7 +37,6 @@ class RondoSettings(NamedTuple):
     """Every setting of Rondo, whether each recording gets a vocabulary of its own, and whose recordings are."""
 
     config: RondoConfig
-    per_recording: bool = False
     group_by: GroupBy = None
 
 
@@ -47,8 +50,6 @@ class RondoMethod:
     def configure(self, options: Options) -> RondoSettings:
         """Preset, then file, then settings, then the options that have a name of their own."""
         refuse_idle({"--states": options.states}, f"--method {self.name}")
-        if options.per_recording:
-            refuse_idle({"--group-by": options.group_by}, "--per-recording")
         named = {
             "windows.length": options.window,
             "windows.step": options.step,
@@ -59,32 +60,24 @@ class RondoMethod:
         overrides = dict(options.settings) | {name: value for name, value in named.items() if value is not None}
         config = resolve(options.preset or "default", options.config, overrides)
         require_torch(network_in(config))  # before files are read
-        return RondoSettings(config, options.per_recording, options.group_by)
+        return RondoSettings(config, options.group_by)
 
     def notes(self, recordings: Sequence[Recording], settings: RondoSettings, *, in_detail: bool = False) -> list[str]:
         """How long it will take, where that is more than a minute."""
         config, sizes = settings.config, [recording.n_frames for recording in recordings]
         length, step = cost.expected_window_and_step(config, recordings)
         n_channels = recordings[0].n_channels
-        own = cost.cost_of_fit(config, sizes, n_channels, length, step, per_recording=settings.per_recording)
+        own = cost.cost_of_fit(config, sizes, n_channels, length, step)
         is_long = own.seconds is not None and own.seconds > cost.WORTH_SAYING_S
         return [f"this will take {own.sentence()}"] if is_long or in_detail else []
 
     def discover(
         self, recordings: Sequence[Recording], settings: RondoSettings, seed: int | None, progress: Progress
     ) -> Result:
-        """One model for all recordings, or one for each."""
+        """One model for all recordings."""
         config = settings.config if seed is None else settings.config.model_copy(update={"seed": seed})
-        if not settings.per_recording:
-            model = Rondo.from_config(config)
-            return model.fit_predict(list(recordings), group_by=settings.group_by, progress=progress)
-        models: list[Rondo] = []
-        labellings: list[Labelling] = []
-        for recording in recordings:
-            model = Rondo.from_config(config)
-            labellings += model.fit_predict(recording, progress=_named(progress, recording)).labellings
-            models.append(model)
-        return result_of(models, recordings, labellings)
+        model = from_config(Rondo, config)
+        return model.fit_predict(list(recordings), group_by=settings.group_by, progress=progress)
 
     def load(self, folder: Path) -> Rondo:
         """The model of a folder; one that lies in the folder of a stream, as the stream has grown it."""
@@ -92,23 +85,22 @@ class RondoMethod:
 
         return grown_model(folder)
 
-    def words(self, folder: Path) -> Words:
-        """Of a model that lies in the folder of a stream, with what people have said about the stream."""
+    def words(self, model: Rondo) -> Words:
+        return words_of(model)
+
+    def words_in(self, folder: Path) -> Words:
+        """Of a model that lies in the folder of a stream, with the edits of the stream."""
         # same file now
 
         model = Rondo.load(folder)
         model.edits_ = edits_with(model, folder.parent / CHECKPOINT)
-        return model.words()
+        return words_of(model)
 
     def why_no_model(self) -> str:
         return ""
 
 
 RONDO = RondoMethod()
-
-
-def _named(tell: Progress, recording: Recording) -> Progress:
-    return lambda what, done, total: tell(f"{recording.id}: {what}", done, total)
 
 
 # ----------------------------------------------------------------
@@ -154,21 +146,22 @@ class Clock:
             )
         piece = shortest.n_frames // settings
         findings = ["The clock looks at no data: it cuts every recording into equal pieces, each its own entry."]
-        return Result.of(
+        return make_result(
             self.name,
             recordings,
-            [_labelling(recording, settings) for recording in recordings],
+            nothing_shared([_labelling(recording, settings) for recording in recordings]),
             config={"states": settings},
             windows=(piece, piece),
-            words=[Words()] * len(recordings),
-            findings=[*findings, *([OWN_VOCABULARIES] if len(recordings) > 1 else [])],
-            own_vocabularies=True,
+            findings=[*findings, *([NOTHING_SHARED] if len(recordings) > 1 else [])],
         )
 
     def load(self, folder: Path) -> NoReturn:
         raise ModelError(f"{folder}: {self.why_no_model()}")
 
-    def words(self, folder: Path) -> Words:
+    def words(self, model: object) -> Words:
+        return Words()
+
+    def words_in(self, folder: Path) -> Words:
         return Words()
 
     def why_no_model(self) -> str:
@@ -198,8 +191,8 @@ FROZEN, LEARNING = "frozen", "learning"  # the modes of a stream, as checkpoints
 def grown_model(folder: Path, stream: Path | None = None) -> Rondo:
     """The model of a folder, with what a stream has learned since and people have edited in it.
 
-    `stream` is the --out of a stream that began with this model, or its --checkpoint; it may be running. Without, a
-    model that lies in the folder of a stream is the one of that stream.
+    `stream` is the --out of a stream that began with this model, or its checkpoint folder; it may be running. Without,
+    a model that lies in the folder of a stream is the one of that stream.
     """
     model = Rondo.load(folder)
     where = stream or (folder.parent if has_checkpoint(folder.parent / CHECKPOINT) else None)
@@ -214,7 +207,7 @@ def grown_stream(model: Rondo, model_sha256: str, where: Path) -> Stream:
     folder = checkpoint_folder(where)
     found = load_checkpoint(folder, {"model_sha256": model_sha256}) if has_checkpoint(folder) else None
     if found is None:
-        raise ModelError(f"{where}: it holds no checkpoint; give the --out, or the --checkpoint, of `rondo stream`")
+        raise ModelError(f"{where}: it holds no checkpoint; give the --out of `rondo stream`")
     return restored_stream(model, found, folder)
 
 
@@ -233,11 +226,26 @@ def edits_with(model: Rondo, checkpoint: Path) -> Edits:
 
     Entries that the model has learned in a stream of its own are left out: their ids mean others here.
     """
-    return model.edits_.among(model.fitted_ids()).then(read_edits(checkpoint))
+    return model.edits_.among(fitted_ids(model)).then(read_edits(checkpoint))
+
+
+def relabel(model: Rondo, recordings: Any, *, resample: bool = False) -> Result:
+    """Recordings labelled with the vocabularies as the stream of a model has extended them.
+
+    Labels that the stream has issued do not change, and the stream continues unaffected. Values are scaled by the
+    statistics of the model, as in the stream; each frame takes the label of the window with the nearest centre. The
+    Result does not report whether the model fits, because distances to exemplars are not distances to centres.
+    """
+    if not hasattr(model, "stream_"):
+        raise NotFittedError("this Rondo follows no stream yet; call partial_fit(chunk) first, or use predict")
+    given = as_recordings(recordings, Reading(known=model.preprocessor_.known_channels))
+    labellings = [relabelled(model, windowed(model, own, resample, by_model=True)) for own in given]
+    new = [unit for unit in model.stream_.reader.unit_ids if unit not in model.units_]
+    return result_of(model, given, labellings, kind="label", is_foreign=True, more=[grown_sentence(new)])
 
 
 def checkpoint_folder(where: Path) -> Path:
-    """Of the --out of a session, or of its --checkpoint."""
+    """Of the --out of a session, or of its checkpoint folder."""
     return where / CHECKPOINT if (where / CHECKPOINT).is_dir() else where
 
 

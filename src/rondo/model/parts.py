@@ -5,17 +5,21 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rondo.continual.journal import Event
 from rondo.continual.reading import Decision
 from rondo.continual.stream import Stream, StreamReport
 from rondo.data.labels import OTHER
+from rondo.data.signal import select
 from rondo.errors import RondoWarning
-from rondo.model.describe import stream_summary
+from rondo.files.inputs import are_several, as_recordings, common_rate
+from rondo.files.reading import Reading
+from rondo.model.describe import stream_summary, words_of
 from rondo.result import Result
 from rondo.run.decisions import Label, decision_table, label_of, stream_result
 from rondo.run.overview import GrowingOverview
@@ -120,7 +124,7 @@ class StreamParts:
 
     def _run(self, rows: Iterable[Any]) -> Iterator[StreamPart]:
         for item in rows:
-            values, times_s = self._model.rows_of(np.atleast_2d(item) if _is_row(item) else item)
+            values, times_s = rows_of(self._model, np.atleast_2d(item) if _is_row(item) else item)
             n_skipped = self._stream.n_skipped
             report = self._stream.feed(values, times_s)
             warn_of_skipped(n_skipped, self._stream.n_skipped)
@@ -159,12 +163,26 @@ class StreamParts:
         found = stream_result(
             decision_table(self._labels),
             base,
-            model.words(),
+            words_of(model),
             lambda about: self._overview.overview(about.n_frames),
             lambda: tuple(self._events),
             RowFrames.of(self._rows),
         )
-        return found.with_models({"": model})
+        return replace(found, _read_model=lambda: model)
+
+
+def rows_of(model: Rondo, chunk: Any) -> tuple[NDArray[np.float32], NDArray[np.float64] | None]:
+    """The channels of the model in a chunk of rows, and the times of the rows; an array stays as it is."""
+    if isinstance(chunk, np.ndarray):  # a chunk may well be missing throughout
+        return chunk, None
+    given = chunk if are_several(chunk) else [chunk]
+    (recording,) = as_recordings(given, Reading(known=model.preprocessor_.known_channels))
+    if model.rate_ is not None and recording.rate is not None:
+        common_rate([recording], model.rate_, "a stream cannot be resampled; fit a model at its rate")
+    channels = model.preprocessor_.channels
+    by_position = recording.is_unnamed and set(recording.channels) != set(channels)
+    values = recording.values if by_position else select(recording, channels)
+    return np.asarray(values), recording.timestamps_s
 
 
 def warn_of_skipped(before: int, now: int) -> None:

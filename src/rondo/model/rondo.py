@@ -2,7 +2,7 @@
 
     fit                 data/fit_plan.py, then model_fit.py: the stages in the paper's order
     adapt, fit_motifs   model_transfer.py
-    predict, relabel    model_labels.py, and model_result.py for the Result around the labels
+    predict             model_labels.py, and model_result.py for the Result around the labels
     stream              continual/, and stream_parts.py for its parts
     save, load          model_folder.py
 
@@ -12,47 +12,39 @@ What is left in this file is short: which recordings are read, and what the mode
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-import numpy as np
-from numpy.typing import NDArray
-
-from rondo.arrays import generators
-from rondo.config.overrides import changes_from
-from rondo.config.settings import PRESETS, RondoConfig, resolve
+from rondo.config.settings import RondoConfig
 from rondo.continual.frozen import FrozenReader
 from rondo.continual.stream import Stream, StreamReport
 from rondo.data.groups import GroupBy, groups_of_recordings
 from rondo.data.recording import Recording
-from rondo.data.scaling import Preprocessor, UsedChannels, surveys_of
-from rondo.data.signal import Signal, select
-from rondo.data.survey import Survey, taken
+from rondo.data.scaling import Preprocessor, surveys_of
+from rondo.data.signal import Signal
+from rondo.data.survey import taken
 from rondo.data.windows import Windows
 from rondo.editing.edits import Edits, now
 from rondo.editing.names import EntryId, in_labels, known_entry
-from rondo.errors import NotFittedError, SettingError, not_fitted
+from rondo.errors import SettingError, not_fitted
 from rondo.evidence.verdicts import Evidence
-from rondo.files.inputs import are_several, as_chunks, as_recordings, common_rate
+from rondo.files.inputs import as_chunks, as_recordings, common_rate
+from rondo.files.reading import Reading
 from rondo.html_card import card
 from rondo.model import folder as model_folder
-from rondo.model.describe import fit_notes, result_of, words_of
-from rondo.model.fit import STAGES, FitPlan, learn, plan_fit, refuse_unbuilt
-from rondo.model.folder import model_card
-from rondo.model.label import Windowed, labelled, relabelled, windowed, windows_in
+from rondo.model.describe import entry_ids, fit_notes, fit_profile, own_motifs, result_of
+from rondo.model.fit import learn_into, planned, refuse_unbuilt
+from rondo.model.folder import config_of, model_card
+from rondo.model.label import Windowed, label_one, labelled, windowed, windows_in
 from rondo.model.transfer import move_units, refit_motifs
 from rondo.motifs.base import Motifs
 from rondo.registry import RULES
 from rondo.result import Result
-from rondo.run.findings import grown_sentence
-from rondo.run.labelling import FitProfile, Labelling
-from rondo.run.tally import Words
 from rondo.store.cloud_folder import run_here
 from rondo.units.model import UnitModel
 from rondo.units.viterbi import Timeline
-from rondo.units.vocabulary import Level
 from rondo.wording import Progress, counted, silent
 
 if TYPE_CHECKING:
@@ -175,7 +167,7 @@ class Rondo:
         >>> model.window_length_frames_, model.rate_
         (75, 50.0)
         """
-        self._learn(as_recordings(recordings, rate=rate), group_by, progress or silent)
+        self._learn(as_recordings(recordings, Reading(rate)), group_by, progress or silent)
         return self
 
     def fit_predict(
@@ -222,25 +214,26 @@ class Rondo:
         >>> result.kind, result.model is quick
         ('discover', True)
         """
-        learned = self._learn(as_recordings(recordings, rate=rate), group_by, progress or silent)
+        learned = self._learn(as_recordings(recordings, Reading(rate)), group_by, progress or silent)
         given = [one.recording for one, _ in learned]
         groups = None if group_by is None else groups_of_recordings(given, group_by)
         labellings = [labelled(self, one, units) for one, units in learned]
         notes = fit_notes(self, [one.n_frames for one in given])
         labellings[0] = replace(labellings[0], notes=labellings[0].notes + notes)
-        return result_of([self], given, labellings, groups=groups)
+        return result_of(self, given, labellings, groups=groups)
 
     def _learn(self, recordings: list[Recording], group_by: GroupBy, tell: Progress) -> list[tuple[Windowed, Timeline]]:
         """Everything that `fit` does; what it was learned from comes back, to be labelled."""
-        refuse_unbuilt(self.resolved_config())
+        config = config_of(self)
+        refuse_unbuilt(config)
         groups = groups_of_recordings(recordings, group_by)
         tell("preparing", 0, 5)
         common_rate(recordings)
-        channels, surveys = surveys_of(recordings, self.resolved_config().preprocess)
-        plan = self.plan(channels, surveys, {own.id: own for own in recordings}.__getitem__)
+        channels, surveys = surveys_of(recordings, config.preprocess)
+        plan = planned(config, channels, surveys, {own.id: own for own in recordings}.__getitem__)
         signals = [plan.preprocessor.apply(recording) for recording in recordings]
         sample = [taken(signal, own) for signal, own in zip(signals, plan.stretches, strict=True)]
-        known = self.learn_from(plan, sample, groups, tell)
+        known = learn_into(self, plan, sample, groups, tell)
         every = [windows_in(signal, self.window_length_frames_, self.step_frames_) for signal in signals]
         is_whole = [own is signal for own, signal in zip(sample, signals, strict=True)]
         # Of a recording that is a group by itself a sample was seen: all of it tells its place better.
@@ -250,58 +243,6 @@ class Rondo:
             for seen, whole, w, group in zip(known, is_whole, every, named, strict=True)
         ]
         return list(zip(map(Windowed, recordings, signals, every), read, strict=True))
-
-    def plan(self, channels: UsedChannels, surveys: Sequence[Survey], read: Callable[[str], Recording]) -> FitPlan:
-        """Plan a fit to recordings that have been surveyed.
-
-        Parameters
-        ----------
-        channels : UsedChannels
-            The channels that the recordings share.
-        surveys : sequence of Survey
-            One survey for each recording.
-        read : callable
-            Gives the recording of an id, for the steps that need its values.
-
-        Returns
-        -------
-        FitPlan
-            Preprocessing, window lengths and the stretches to learn from.
-        """
-        config = self.resolved_config()
-        return plan_fit(channels, surveys, config, read, generators(config.seed, STAGES)["sample"])
-
-    def learn_from(
-        self, plan: FitPlan, sample: Sequence[Signal], groups: Sequence[str], tell: Progress = silent
-    ) -> list[Timeline]:
-        """Run every step of `fit` that follows the survey of the recordings.
-
-        Parameters
-        ----------
-        plan : FitPlan
-            The plan that `plan` returned.
-        sample : sequence of Signal
-            The stretches to learn from.
-        groups : sequence of str
-            The group of each signal in `sample`.
-        tell : callable
-            Called as tell(what, done, total).
-
-        Returns
-        -------
-        list of Timeline
-            The unit of every window, for each signal in `sample`.
-        """
-        config = self.resolved_config()
-        learned = learn(config, plan, sample, groups, tell)
-        self.config_ = config.model_copy(update={"preprocess": plan.preprocessor.config})
-        self.preprocessor_ = plan.preprocessor
-        self.unit_model_, self.motif_model_, self.evidence_ = learned.units, learned.motifs, learned.evidence
-        self.window_length_frames_, self.step_frames_, self.motif_window_frames_ = plan.scales
-        self.rate_, self.provenance_ = plan.rate, learned.provenance
-        self.edits_ = Edits()  # the old ones were about other entries
-        self._forget_stream()
-        return learned.timelines
 
     def adapt(
         self, recordings: Any, *, group_by: GroupBy = None, resample: bool = False, progress: Progress | None = None
@@ -483,40 +424,12 @@ class Rondo:
         """
         if not hasattr(self, "stream_"):
             self.stream_ = self.stream()
-        from rondo.model.parts import warn_of_skipped
+        from rondo.model.parts import rows_of, warn_of_skipped
 
         n_skipped = self.stream_.n_skipped
-        report = self.stream_.feed(*self.rows_of(chunk)).edited(self.edits_)
+        report = self.stream_.feed(*rows_of(self, chunk)).edited(self.edits_)
         warn_of_skipped(n_skipped, self.stream_.n_skipped)
         return report
-
-    def rows_of(self, chunk: Any) -> tuple[NDArray[np.float32], NDArray[np.float64] | None]:
-        """Select the channels of the model in a chunk of rows.
-
-        Parameters
-        ----------
-        chunk : array, table or Recording
-            The rows. An array is returned unchanged.
-
-        Returns
-        -------
-        tuple
-            The rows, and their times in seconds or None.
-
-        Raises
-        ------
-        RecordingError
-            If the rows lack a channel of the model, or have another rate.
-        """
-        if isinstance(chunk, np.ndarray):  # as it is: a chunk may well be missing throughout
-            return chunk, None
-        (recording,) = self._as_read(chunk if are_several(chunk) else [chunk])
-        if self.rate_ is not None and recording.rate is not None:
-            common_rate([recording], self.rate_, "a stream cannot be resampled; fit a model at its rate")
-        channels = self.preprocessor_.channels
-        by_position = recording.is_unnamed and set(recording.channels) != set(channels)
-        values = recording.values if by_position else select(recording, channels)
-        return np.asarray(values), recording.timestamps_s
 
     def _forget_stream(self) -> None:
         """What a stream learned, it learned about the vocabularies before."""
@@ -589,7 +502,7 @@ class Rondo:
         (True, False)
         """
         these = [in_labels(self._known(entry), self.motif_model_.unshown_ids) for entry in entries]
-        return self._with(self.edits_.merged(these, now(), self.own_motifs()))
+        return self._with(self.edits_.merged(these, now(), own_motifs(self)))
 
     def split(self, entry: str) -> Rondo:
         """Take an entry out of the group that `merge` put it in.
@@ -613,50 +526,11 @@ class Rondo:
         NotFittedError
             If the model is not fitted.
         """
-        return self._with(self.edits_.split(self._known(entry), now(), self.own_motifs()))
-
-    def entry_ids(self) -> dict[Level, tuple[int, ...]]:
-        """List the ids of units and motifs, including those that the stream of `partial_fit` has added.
-
-        Returns
-        -------
-        dict
-            A tuple of ids for "unit" and one for "motif".
-        """
-        self._check_fitted()
-        fitted, reader = self.fitted_ids(), self.stream_.reader if hasattr(self, "stream_") else None
-        if reader is None:
-            return fitted
-        units, motifs = {*fitted["unit"], *reader.unit_ids}, {*fitted["motif"], *reader.motif_ids}
-        return {"unit": tuple(sorted(units)), "motif": tuple(sorted(motifs))}
-
-    def fitted_ids(self) -> dict[Level, tuple[int, ...]]:
-        """List the ids of units and motifs as they were fitted, including motifs that labels do not show.
-
-        Returns
-        -------
-        dict
-            A tuple of ids for "unit" and one for "motif".
-        """
-        motifs = self.motif_model_
-        return {"unit": tuple(self.unit_model_.ids), "motif": (*motifs.ids, *motifs.unshown_ids)}
-
-    def own_motifs(self) -> dict[int, int]:
-        """Map each unit to its motif, if every unit is its own motif.
-
-        Returns
-        -------
-        dict
-            Motif ids by unit id; empty if motifs are composed of several units.
-        """
-        self._check_fitted()
-        if self.motif_model_.composed:
-            return {}
-        grown = self.stream_.reader.own_motifs if hasattr(self, "stream_") else {}
-        return {unit: unit for unit in self.unit_model_.ids} | dict(grown)
+        return self._with(self.edits_.split(self._known(entry), now(), own_motifs(self)))
 
     def _known(self, entry: str) -> EntryId:
-        return known_entry(entry, self.entry_ids())
+        self._check_fitted()
+        return known_entry(entry, entry_ids(self))
 
     def _with(self, edits: Edits) -> Rondo:
         self.edits_ = edits
@@ -666,7 +540,7 @@ class Rondo:
 
     def _as_read(self, recordings: Any, rate: float | None = None) -> list[Recording]:
         """Recordings and arrays as they are; files and tables as `rondo label` and `rondo stream` read them."""
-        return as_recordings(recordings, rate=rate, label_columns=self.preprocessor_.known_columns)
+        return as_recordings(recordings, Reading(rate, known=self.preprocessor_.known_channels))
 
     def predict(
         self,
@@ -717,96 +591,9 @@ class Rondo:
         given = self._as_read(recordings, rate)
         groups = None if group_by is None else groups_of_recordings(given, group_by)
         named: Sequence[str | None] = groups if groups is not None else [None] * len(given)
-        labellings = [self.label_one(own, resample, group) for own, group in zip(given, named, strict=True)]
-        fitted = self.fit_profile()
-        return result_of([self], given, labellings, kind="label", fitted=fitted, is_foreign=True, groups=groups)
-
-    def relabel(self, recordings: Any, *, rate: float | None = None, resample: bool = False) -> Result:
-        """Label recordings with the vocabularies as the stream of `partial_fit` has extended them.
-
-        Labels that the stream has issued do not change, and the stream continues unaffected. Values are scaled by the
-        statistics of the model, as in the stream; each frame takes the label of the window with the nearest centre. The
-        Result does not report whether the model fits, because distances to exemplars are not distances to centres.
-
-        Parameters
-        ----------
-        recordings : path, folder, array, table, Recording, or a list of them
-            The recordings to label.
-        rate : float or None
-            Frames per second, for input without a clock.
-        resample : bool
-            Read recordings of another rate at the rate of the model. Without it they are refused.
-
-        Returns
-        -------
-        Result
-            The labels.
-
-        Raises
-        ------
-        NotFittedError
-            If the model is not fitted, or follows no stream.
-        RecordingError
-            If a recording lacks a channel of the model, or has another rate.
-        """
-        self._check_fitted()
-        if not hasattr(self, "stream_"):
-            raise NotFittedError("this Rondo follows no stream yet; call partial_fit(chunk) first, or use predict")
-        given = self._as_read(recordings, rate)
-        labellings = [relabelled(self, windowed(self, own, resample, by_model=True)) for own in given]
-        new = [unit for unit in self.stream_.reader.unit_ids if unit not in self.units_]
-        return result_of([self], given, labellings, kind="label", is_foreign=True, more=[grown_sentence(new)])
-
-    def label_one(self, recording: Recording, resample: bool = False, group: str | None = None) -> Labelling:
-        """Label one recording, without a Result around the labels.
-
-        Parameters
-        ----------
-        recording : Recording
-            The recording to label.
-        resample : bool
-            Read a recording of another rate at the rate of the model. Without it it is refused.
-        group : str or None
-            The group of the recording. Without a group that the model knows, the positions of the units are estimated
-            from the recording.
-
-        Returns
-        -------
-        Labelling
-            Units, motifs and scores of every frame.
-
-        Raises
-        ------
-        NotFittedError
-            If the model is not fitted.
-        RecordingError
-            If the recording lacks a channel of the model, or has another rate.
-        """
-        self._check_fitted()
-        one = windowed(self, recording, resample)
-        return labelled(self, one, self.unit_model_.timeline(one.windows, group))
-
-    def fit_profile(self) -> FitProfile:
-        """Summarise how near the windows of the fitted recordings lie to their units.
-
-        Returns
-        -------
-        FitProfile
-            The share of windows inside the radius of their unit, and quantiles of the distance.
-        """
-        self._check_fitted()
-        return FitProfile.from_json(self.provenance_.get("fit_profile"), "the model")
-
-    def words(self) -> Words:
-        """Describe every entry: its composition, what it is confused with, its name and its evidence.
-
-        Returns
-        -------
-        Words
-            What a Result and its report show about the entries.
-        """
-        self._check_fitted()
-        return words_of(self)
+        labellings = [label_one(self, own, resample, group) for own, group in zip(given, named, strict=True)]
+        fitted = fit_profile(self)
+        return result_of(self, given, labellings, kind="label", fitted=fitted, is_foreign=True, groups=groups)
 
     def _windows_of(
         self, recording: Recording, resample: bool = False, *, by_model: bool = False
@@ -880,55 +667,6 @@ class Rondo:
 
     # ------------------------------------------------------------ settings, with scikit-learn's manners
 
-    @classmethod
-    def from_config(cls, config: RondoConfig) -> Rondo:
-        """Make a model with exactly this configuration.
-
-        Parameters
-        ----------
-        config : RondoConfig
-            Every setting.
-
-        Returns
-        -------
-        Rondo
-            A model that is not fitted.
-        """
-        settings = changes_from(PRESETS["default"], config)
-        settings = {name: value for name, value in settings.items() if name not in ("seed", "device")}
-        model = cls(settings=settings or None, seed=config.seed, device=config.device)
-        model._resolved = repr(model.get_params()), config
-        return model
-
-    def resolved_config(self) -> RondoConfig:
-        """Resolve every setting: those of the preset, changed by the arguments of this model.
-
-        Returns
-        -------
-        RondoConfig
-            Every setting.
-
-        Raises
-        ------
-        SettingError
-            If a setting is unknown, out of range, or contradicts another one.
-
-        Examples
-        --------
-        >>> Rondo(window="2s", seed=3).resolved_config().seed
-        3
-        """
-        asked = repr(self.get_params())
-        if self._resolved is not None and self._resolved[0] == asked:
-            return self._resolved[1]
-        overrides: dict[str, Any] = dict(self.settings or {})
-        given = {"encoder.name": self.encoder, "windows.length": self.window, "windows.step": self.step}
-        given["motifs.window"] = self.motif_window
-        overrides |= {name: value for name, value in given.items() if value is not None}
-        config = resolve(self.preset, overrides=overrides | {"seed": self.seed, "device": self.device})
-        self._resolved = asked, config
-        return config
-
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the arguments of the constructor.
 
@@ -987,7 +725,7 @@ class Rondo:
             return made
         where = f" in {counted(len(self.provenance_['recordings']), 'recording')}"
         is_flat = not self.motif_model_.composed
-        found = counted(self.n_units_, "unit") + ("" if is_flat else f" and {counted(self.n_motifs_, 'motif')}")
+        found = counted(len(self.units_), "unit") + ("" if is_flat else f" and {counted(len(self.motifs_), 'motif')}")
         return f"{made} <fitted: {found}{where}>"
 
     def _repr_html_(self) -> str:
@@ -1006,16 +744,6 @@ class Rondo:
         """The ids of the motifs that were fitted."""
         self._check_fitted()
         return tuple(self.motif_model_.ids)
-
-    @property
-    def n_units_(self) -> int:
-        """The number of units that were fitted."""
-        return len(self.units_)
-
-    @property
-    def n_motifs_(self) -> int:
-        """The number of motifs that were fitted."""
-        return len(self.motifs_)
 
     @property
     def n_features_in_(self) -> int:

@@ -15,10 +15,10 @@ from rondo.data.windows import Windows
 from rondo.errors import RecordingError
 from rondo.evidence.tests import find_evidence, shown_after_test
 from rondo.evidence.verdicts import Evidence
-from rondo.model.describe import result_of
+from rondo.model.describe import fit_profile, result_of
 from rondo.model.fit import STAGES, device_of
-from rondo.model.folder import provenance_of
-from rondo.model.label import windowed
+from rondo.model.folder import config_of, provenance_of
+from rondo.model.label import label_one, windowed
 from rondo.motifs.base import Motifs
 from rondo.motifs.discover import fit_motifs
 from rondo.result import Result
@@ -92,7 +92,7 @@ def refit_motifs(model: Rondo, recordings: Sequence[Recording], resample: bool, 
     windows, _ = _to_learn_from(model, recordings, resample)
     timelines = [model.unit_model_.timeline(w) for w in windows]
     tell("motifs", 1, 3)
-    chosen = model.resolved_config()  # of which seed and device may differ from those of the fit
+    chosen = config_of(model)  # of which seed and device may differ from those of the fit
     rngs, device = generators(chosen.seed, STAGES), device_of(chosen)
     settings = model.config_.motifs.in_windows(model.step_frames_, model.rate_)
     long = model.motif_window_frames_
@@ -119,7 +119,7 @@ def _to_learn_from(
 
 def _evidence(model: Rondo, windows: list[Windows], timelines: list[Timeline], motifs: Motifs) -> Evidence:
     """Whether vocabularies that were changed for these windows recur in them."""
-    rng = generators(model.resolved_config().seed, STAGES)["evidence"]
+    rng = generators(config_of(model).seed, STAGES)["evidence"]
     return find_evidence(windows, timelines, model.unit_model_.ids, motifs, model.config_, rng)
 
 
@@ -138,16 +138,16 @@ def transferred(
     Whether the model fits is a question to its units before they were moved.
     """
     given = list(recordings)
-    as_fitted = [model.label_one(recording, resample) for recording in given] if adapt else []
+    as_fitted = [label_one(model, recording, resample) for recording in given] if adapt else []
     if adapt:
         model.adapt(given, group_by=group_by, resample=resample, progress=progress)
     if refit_motifs:
         model.fit_motifs(given, resample=resample, progress=progress)
     groups = None if group_by is None else groups_of_recordings(given, group_by)
     named: Sequence[str | None] = groups if groups is not None else [None] * len(given)
-    labellings = [model.label_one(own, resample, group) for own, group in zip(given, named, strict=True)]
+    labellings = [label_one(model, own, resample, group) for own, group in zip(given, named, strict=True)]
     for i, was in enumerate(as_fitted):
         labellings[i] = replace(labellings[i], share_accepted=was.share_accepted, distance_profile=was.distance_profile)
     more = [moved_sentence(model.provenance_)] if adapt else []
-    fitted = model.fit_profile()
-    return result_of([model], given, labellings, kind="label", fitted=fitted, more=more, groups=groups)
+    fitted = fit_profile(model)
+    return result_of(model, given, labellings, kind="label", fitted=fitted, more=more, groups=groups)

@@ -56,9 +56,8 @@ def _table(level: Level, entries: Sequence[EntrySummary]) -> str:
 def _row(level: Level, entry: EntrySummary) -> str:
     about, evidence = about_entry(level, entry), entry.evidence
     verdict = "" if evidence is None else "yes" if evidence.verdict == "recurs" else evidence.verdict
-    name = about["name"] if not entry.recording else f"{about['name']} ({entry.recording})"
     cells = [
-        name,
+        about["name"],
         f"{about['n']:,}",
         about["share"],
         about["lasts"],

@@ -30,7 +30,7 @@ from rondo.run.clock import knots_through
 from rondo.run.labelling import Labelling
 from rondo.run.overview import FrameScores, Overview
 from rondo.run.rows import RowFrames
-from rondo.run.segments import LEVELS, edited, labels_in, spans_in, unit_sequences, whole_columns
+from rondo.run.segments import LEVELS, edited, labels_in, spans_in, unit_sequences, whole_columns, with_kinds
 from rondo.run.summary import ClockKnots, RecordingSummary, RunSummary
 from rondo.run.tally import Words, counted
 from rondo.store.reading import read_regular
@@ -213,7 +213,7 @@ def stream_result(
     about = _about(base.recordings[0], base, decisions)
     found = decided_segments(decisions, about.id)
     shown = edited(found, words.edits, about.breaks)
-    summary = counted(base.model_copy(update={"recordings": (about,)}), {about.id: shown}, {}, {"": words})
+    summary = counted(base.model_copy(update={"recordings": (about,)}), {about.id: shown}, {}, words)
     about = summary.recordings[0]
     if len(summary.units) < 2:  # of the first unit nobody knows yet whether its motif goes on
         summary = summary.model_copy(update={"motifs_are_units": False})
@@ -227,8 +227,8 @@ def stream_result(
         Lazy([about.id], labelling),
         Lazy([about.id], lambda id: overview_of(about)),
         Lazy([about.id], lambda id: decided_scores(decisions, about.n_frames)),
-        tables={"segments": shown},
-        journal=lambda: events_on_rows(journal(), rows),
+        {"segments": shown, "unshown_segments": with_kinds(shown.clear(), summary)},
+        _read_events=lambda: events_on_rows(journal(), rows),
     )
 
 

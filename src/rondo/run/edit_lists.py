@@ -4,29 +4,29 @@
     own      edits.json beside the model, or beside the checkpoint of a stream: names, merges, splits
     of_run   edits.json in the folder of the run: spans, and what is about entries that "divide" has made
 
-Every vocabulary is shown under given, own and of_run, in this order. `rondo label` reads with the first two, so an edit
-goes to `own` wherever that shows the same as adding it at the end.
+A run is shown under given, own and of_run, in this order. `rondo label` reads with the first two, so an edit goes to
+`own` wherever that shows the same as adding it at the end.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from rondo.editing.edits import OF_SPANS, Edit, Edits, read_edits, write_edits
 from rondo.errors import OutputError, SettingError
-from rondo.run.summary import RunSummary
+from rondo.run.summary import RunSummary, model_place
 from rondo.store.folder import make_folder, write_json
 from rondo.store.reading import read_regular
 
 ListName = Literal["given", "own", "of_run"]
 _NONE = Edits()
 _MODEL, _CHECKPOINT, _PENDING = "model", "checkpoint", ".edits_to_write.json"
-_OF_RUN = "/"  # no recording is called so
+_OWN, _OF_RUN = "", "/"  # their names in the file of pending lists
 _BEFORE_ALL = datetime.min.replace(tzinfo=UTC)
 
 
@@ -36,7 +36,6 @@ class NumberedEdit(NamedTuple):
     number: int
     edit: Edit
     list: ListName
-    vocabulary: str  # the recording that has it, "" where all share one
     place: int  # in its list
     is_undone: bool
     undoes: int = 0  # the number of what it takes back
@@ -46,74 +45,63 @@ class NumberedEdit(NamedTuple):
         what = f"edit {self.undoes} undone" if self.undoes else str(self.edit)
         fields = self.edit.as_json() | {"number": self.number, "what": what, "undone": self.is_undone}
         known: dict[str, Any] = {"undoes": self.undoes} if self.undoes else {}
-        known |= {"recording": self.vocabulary} if self.vocabulary else {}
         return fields | known | {"can_undo": self.list != "given" and not self.is_undone}
 
 
 @dataclass(frozen=True)
 class EditLists:
-    """All lists of a run; `given` and `own` by vocabulary."""
+    """All lists of a run."""
 
     of_run: Edits = _NONE
-    own: Mapping[str, Edits] = field(default_factory=dict)
-    given: Mapping[str, Edits] = field(default_factory=dict)
+    own: Edits = _NONE
+    given: Edits = _NONE
 
-    def whole(self, vocabulary: str = "") -> Edits:
-        """What one vocabulary is shown under."""
-        return self._of_vocabulary(vocabulary).then(self.of_run.about(vocabulary))
-
-    def _of_vocabulary(self, vocabulary: str) -> Edits:
-        return self.given.get(vocabulary, _NONE).then(self.own.get(vocabulary, _NONE))
+    @property
+    def whole(self) -> Edits:
+        """What the run is shown under."""
+        return self.given.then(self.own).then(self.of_run)
 
     @property
     def keys(self) -> frozenset[str]:
         """Those of all edits that were sent with one."""
-        lists = (*self.own.values(), self.of_run)
-        return frozenset(edit.key for edits in lists for edit in edits.history if edit.key)
+        return frozenset(edit.key for edits in (self.own, self.of_run) for edit in edits.history if edit.key)
 
-    def grown(self, vocabulary: str, whole: Edits) -> EditLists:
-        """With what was added to the whole of a vocabulary, in the list that it belongs to."""
-        n_before = len(self.whole(vocabulary).history)
+    def grown(self, whole: Edits) -> EditLists:
+        """With what was added to the whole, in the list that it belongs to."""
+        n_before = len(self.whole.history)
         lists, added = self, whole.history[n_before:]
         for place, edit in enumerate(added):
             if not edit.follows:
                 together = [n_before + place, *whole.made_with(n_before + place)[1:]]
-                lists = lists._with_added(vocabulary, tuple(whole.history[each] for each in together))
+                lists = lists._with_added(tuple(whole.history[each] for each in together))
         return lists
 
-    def _with_added(self, vocabulary: str, added: tuple[Edit, ...]) -> EditLists:
+    def _with_added(self, added: tuple[Edit, ...]) -> EditLists:
         """With edits that were made together, at the end of the list that they belong to."""
-        at_the_end = Edits(self.whole(vocabulary).history + added)
-        own = self.own.get(vocabulary, _NONE)
-        kept = replace(self, own={**self.own, vocabulary: Edits(own.history + added)})
-        if self._is_of_vocabulary(vocabulary, added) and kept.whole(vocabulary).shows_as(at_the_end):
+        at_the_end = Edits(self.whole.history + added)
+        kept = replace(self, own=Edits(self.own.history + added))
+        if self._is_of_vocabulary(added) and kept.whole.shows_as(at_the_end):
             return kept
-        of_run = tuple(replace(edit, recording=vocabulary) for edit in added)
-        return replace(self, of_run=Edits(self.of_run.history + of_run))
+        return replace(self, of_run=Edits(self.of_run.history + added))
 
-    def _is_of_vocabulary(self, vocabulary: str, added: tuple[Edit, ...]) -> bool:
-        divided = {level: self.of_run.about(vocabulary).divided(level) for level in ("unit", "motif")}
+    def _is_of_vocabulary(self, added: tuple[Edit, ...]) -> bool:
+        divided = {level: self.of_run.divided(level) for level in ("unit", "motif")}
         return not any(edit.kind in OF_SPANS or divided[edit.level].keys() & {*edit.ids} for edit in added)
 
     def history(self) -> list[NumberedEdit]:
         """Every edit, by its time; of edits of one time, in the order of their lists."""
-        lists: list[tuple[ListName, str, Edits]] = []
-        lists += [("given", vocabulary, edits) for vocabulary, edits in self.given.items()]
-        lists += [("own", vocabulary, edits) for vocabulary, edits in self.own.items()]
+        lists: dict[ListName, Edits] = {"given": self.given, "own": self.own, "of_run": self.of_run}
         rows = [
-            (edit, name, vocabulary, place, edits.is_undone[place])
-            for name, vocabulary, edits in [*lists, ("of_run", "", self.of_run)]
+            (edit, name, place, edits.is_undone[place])
+            for name, edits in lists.items()
             for place, edit in enumerate(edits.history)
         ]
         rows.sort(key=lambda row: _moment(row[0].at))  # stable: of one time, as listed
-        numbers = {(row[1], row[2], row[3]): number for number, row in enumerate(rows, start=1)}
+        numbers = {(row[1], row[2]): number for number, row in enumerate(rows, start=1)}
         return [
-            NumberedEdit(
-                number, edit, name, edit.recording or vocabulary, place, is_undone,
-                numbers[name, vocabulary, edit.of] if edit.kind == "undo" else 0,
-            )
-            for number, (edit, name, vocabulary, place, is_undone) in enumerate(rows, start=1)
-        ]  # fmt: skip
+            NumberedEdit(number, edit, name, place, is_undone, numbers[name, edit.of] if edit.kind == "undo" else 0)
+            for number, (edit, name, place, is_undone) in enumerate(rows, start=1)
+        ]
 
     def undone(self, number: int | None = None, key: str = "") -> EditLists:
         """Without an edit, and those made with it; without a number, the last one that is in force."""
@@ -129,17 +117,11 @@ class EditLists:
             row = history[number - 1]
         if row.list == "given":
             raise SettingError(f"edit {row.number} ({row.edit}) came with the model of this stream; undo it there")
-        edits = self.of_run if row.list == "of_run" else self.own[row.vocabulary]
+        edits = self.of_run if row.list == "of_run" else self.own
         undone = edits.undone(row.place, self.now()).with_key(len(edits.history), key)
-        changed = self._with(row, undone)
-        changed.whole(row.vocabulary).refuse_twins()
+        changed = replace(self, of_run=undone) if row.list == "of_run" else replace(self, own=undone)
+        changed.whole.refuse_twins()
         return changed
-
-    def _with(self, row: NumberedEdit, edits: Edits) -> EditLists:
-        if row.list == "of_run":
-            new = (replace(edit, recording=row.edit.recording) for edit in edits.history[len(self.of_run.history) :])
-            return replace(self, of_run=Edits((*self.of_run.history, *new)))
-        return replace(self, own={**self.own, row.vocabulary: edits})
 
     def now(self) -> str:
         """The time on the wall, to the second, and always later than the last edit: numbers stay."""
@@ -150,16 +132,15 @@ class EditLists:
 
 def read_lists(run: Path, summary: RunSummary) -> EditLists:
     """All lists of a run; no model is read, so what came with the model of a stream is all that lies beside it."""
-    own = {key: read_edits(_own_folder(run, summary, key)) for key in summary.vocabularies()}
-    own = {key: edits for key, edits in own.items() if edits.history}
-    is_apart = summary.kind == "stream" and _own_folder(run, summary, "") != run / _MODEL
-    return EditLists(read_edits(run), own, {"": read_edits(run / _MODEL)} if is_apart else {})
+    folder = _own_folder(run, summary)
+    is_apart = summary.kind == "stream" and folder == run / _CHECKPOINT
+    return EditLists(read_edits(run), read_edits(folder), read_edits(run / _MODEL) if is_apart else _NONE)
 
 
 def write_lists(run: Path, summary: RunSummary, before: EditLists, after: EditLists) -> None:
     """Write the lists that have grown, all or none: a process that is killed has written what the next one finishes."""
-    grown = {key: edits for key, edits in after.own.items() if edits != before.own.get(key, _NONE)}
-    changed = {**grown, **({_OF_RUN: after.of_run} if after.of_run != before.of_run else {})}
+    pairs = {_OWN: (before.own, after.own), _OF_RUN: (before.of_run, after.of_run)}
+    changed = {name: new for name, (old, new) in pairs.items() if new != old}
     if len(changed) > 1:
         write_json(run / _PENDING, {key: edits.as_json() for key, edits in changed.items()}, ensure_ascii=False)
     _write(run, summary, changed)
@@ -170,7 +151,7 @@ def finish_lists(run: Path, summary: RunSummary) -> None:
     path = run / _PENDING
     try:
         found = json.loads(read_regular(path))
-        wanted = {key: Edits.from_json(found[key], path) for key in (*summary.vocabularies(), _OF_RUN) if key in found}
+        wanted = {key: Edits.from_json(found[key], path) for key in (_OWN, _OF_RUN) if key in found}
     except FileNotFoundError:
         return
     except (OSError, ValueError, TypeError, RecursionError) as error:
@@ -180,17 +161,17 @@ def finish_lists(run: Path, summary: RunSummary) -> None:
 
 def _write(run: Path, summary: RunSummary, lists: Mapping[str, Edits]) -> None:
     for key, edits in lists.items():
-        folder = run if key == _OF_RUN else _own_folder(run, summary, key)
+        folder = run if key == _OF_RUN else _own_folder(run, summary)
         for each in (folder.parent, folder) if folder.parent != run.parent else ():
             make_folder(each)
         write_edits(folder, edits)
     (run / _PENDING).unlink(missing_ok=True)
 
 
-def _own_folder(run: Path, summary: RunSummary, vocabulary: str) -> Path:
-    """Where the edits of a vocabulary lie: beside the checkpoint of a stream, or beside the model."""
+def _own_folder(run: Path, summary: RunSummary) -> Path:
+    """Where names and merges lie: beside the checkpoint of a stream, or beside the model."""
     is_stream = summary.kind == "stream" and (run / _CHECKPOINT).is_dir()
-    return run / _CHECKPOINT if is_stream else run / _MODEL / vocabulary
+    return run / _CHECKPOINT if is_stream else model_place(run)
 
 
 def _can_go(row: NumberedEdit) -> bool:

@@ -14,7 +14,7 @@ from rondo.run.summary import FitSummary, Profile, RunSummary
 from rondo.units.vocabulary import Level
 from rondo.wording import counted, found_in_words
 
-OWN_VOCABULARIES = "Every recording has a vocabulary of its own: the same id in two recordings means nothing."
+NOTHING_SHARED = "Each recording was learned separately: no two recordings share a unit."
 _FLAT = "No composition of units into longer motifs recurs here"
 _FEW_PHRASES = "Some orders of units recur, but not so clearly that labels show them"
 _NOT_ASKED = "Motifs were not looked for (motifs.method = 'none')"
@@ -28,8 +28,7 @@ NOT_TESTED = "Recurrence was not tested"
 
 def found_sentence(summary: RunSummary) -> str:
     """How many entries of each level occur in how many recordings: '3 units and 1 motif in 1 recording'."""
-    own = " (recording by recording)" if summary.own_vocabularies else ""
-    where = f" in {counted(len(summary.recordings), 'recording')}{own}"
+    where = f" in {counted(len(summary.recordings), 'recording')}"
     return found_in_words(
         len(summary.units), len(summary.shown_motifs), motifs_are_units=summary.motifs_are_units, where=where
     )
@@ -112,16 +111,7 @@ def phrase_sentence(begins: str, n_phrases: int, commonest: str, n_occurrences: 
     return f"{begins}{several} come back in their order; the commonest, {commonest}, occurs {n_occurrences} times."
 
 
-def vocabulary_sentences(window_lengths_frames: Sequence[int]) -> list[str]:
-    """What there is to say where every recording has a vocabulary of its own, and perhaps a window of its own."""
-    if len(window_lengths_frames) < 2:
-        return []
-    lengths = sorted(set(window_lengths_frames))
-    several = f"Windows are {lengths[0]} to {lengths[-1]} frames long, as suits each recording."
-    return [OWN_VOCABULARIES, *([several] if len(lengths) > 1 else [])]
-
-
-def edited_findings(findings: Sequence[str], edits: Sequence[Edits], motifs_are_units: bool) -> tuple[str, ...]:
+def edited_findings(findings: Sequence[str], edits: Edits, motifs_are_units: bool) -> tuple[str, ...]:
     """The same sentences after people have merged or split entries: what they say of merges is said again."""
     kept: list[str] = []
     for sentence in findings:
@@ -130,7 +120,7 @@ def edited_findings(findings: Sequence[str], edits: Sequence[Edits], motifs_are_
                 sentence = composition_sentence(head != _NOT_ASKED, motifs_are_units, head == _FEW_PHRASES)
         if not sentence.startswith((_MERGED, _CHANGED)):
             kept.append(sentence)
-    told = (sentence(own, motifs_are_units) for sentence in (merged_sentence, changed_sentence) for own in edits)
+    told = (sentence(edits, motifs_are_units) for sentence in (merged_sentence, changed_sentence))
     return (*kept, *(sentence for sentence in told if sentence))
 
 
@@ -174,18 +164,13 @@ def sample_sentence(n_frames: int, of: int) -> str:
     return f"The vocabulary was learned from a fair sample, {share}; all of them are labelled."
 
 
-def recurrence_sentence(each: Sequence[Evidence], is_foreign: bool = False, is_flat: bool = False) -> str:
+def recurrence_sentence(evidence: Evidence, is_foreign: bool = False, is_flat: bool = False) -> str:
     """How many entries recur; `is_foreign`: in other recordings than these.
 
     `is_flat`: motifs are the units under other ids, and not counted once more.
     """
-    tested = [evidence for evidence in each if not math.isnan(evidence.p)]
-    if not tested:
+    if math.isnan(evidence.p):
         return f"{NOT_TESTED}."
-    if len(each) > 1:
-        n_recurring = sum(evidence.recurs for evidence in tested)
-        return f"Recurrence shown in {n_recurring} of {len(tested)} recordings (p <= 0.05 in each)."
-    evidence = tested[0]
     where = "Where the model was fitted: " if is_foreign else ""
     if not evidence.recurs:
         return f"{where}Recurrence not shown (p = {evidence.p:.2g}): the units may describe slow change only."

@@ -9,7 +9,7 @@
     edits.json                        what people have changed on frames of the recordings; only where they have
     truth.parquet, training.csv       ground truth, curves of training; where there are any
     failed.csv                        files that could not be read, where recordings were read one by one
-    model/ or model/<id>/             the model of all recordings, or of each; edits.json beside it
+    model/                            the model, where the method can label others; edits.json beside it
     summary.json                      what was found (`rondo.run.summary`)
     report.html                       the page
 
@@ -32,10 +32,8 @@ import numpy as np
 from rondo.data.labels import OTHER, Labels
 from rondo.editing.edits import Edits, read_edits, write_edits
 from rondo.errors import OutputError
-from rondo.files.locations import Location
 from rondo.lazy import Lazy, Passing
-from rondo.methods import find_method, load_model
-from rondo.report.contents import MAX_RECORDINGS_INSIDE, Overviews
+from rondo.methods import find_method, load_model, method_names, method_of
 from rondo.result import Result
 from rondo.run.clock import run_clock
 from rondo.run.decisions import DECISIONS, decided_segments, events_of, events_on_rows, read_decisions, stored_stream
@@ -44,6 +42,7 @@ from rondo.run.overview import (
     FrameScores,
     GrowingOverview,
     Overview,
+    Overviews,
     cut_to,
     overview_path,
     read_overview,
@@ -53,22 +52,30 @@ from rondo.run.overview import (
     write_scores,
 )
 from rondo.run.rows import RowFrames
-from rondo.run.segments import LEVELS, SegmentFile, labels_in, read_segments, reading_table, spans_in, unit_sequences
-from rondo.run.summary import SUMMARY, RecordingSummary, RunSummary, read_summary
+from rondo.run.segments import (
+    LEVELS,
+    SEGMENTS,
+    labels_in,
+    read_segments,
+    reading_table,
+    spans_in,
+    unit_sequences,
+    with_kinds,
+)
+from rondo.run.summary import SUMMARY, RecordingSummary, RunSummary, model_place, read_summary
 from rondo.run.tally import Words
 from rondo.store.cloud_folder import whole_cloud_folder
 from rondo.store.csv_text import csv_of_table, text_table
 from rondo.store.folder import check_free, make_folder, whole_file, whole_folder, write_json
+from rondo.store.locations import Location
 from rondo.store.reading import UNREADABLE, map_array, read_regular
 from rondo.units.vocabulary import Level
 
 if TYPE_CHECKING:
     import polars as pl
 
-SEGMENTS, FOUND, TRUTH, TRAINING = "segments.parquet", "found.parquet", "truth.parquet", "training.csv"
+FOUND, TRUTH, TRAINING = "found.parquet", "truth.parquet", "training.csv"
 UNSHOWN = "unshown_segments.parquet"
-MOST_DRAWN = MAX_RECORDINGS_INSIDE
-_MANY_RECORDINGS = 200  # whose segments are read only as they are needed
 _MODEL, _MANIFEST = "model", "manifest.json"
 _TRACKS = {"labels": "motif", "units": "unit"}
 
@@ -91,8 +98,7 @@ def write_run(result: Result, out: Location) -> None:
             if table is not None:
                 with whole_file(draft / name) as file:
                     table.write_parquet(file) if name == TRUTH else file.write(csv_of_table(table).encode())
-        for key in result.summary.vocabularies():
-            _write_model(result, key, draft / _MODEL / key)
+        _write_model(result, draft / _MODEL)
         if result.run_edits.history:
             write_edits(draft, result.run_edits)
         write_tables(draft, result)
@@ -101,9 +107,7 @@ def write_run(result: Result, out: Location) -> None:
 
 
 def update_run(run_dir: Path, result: Result) -> None:
-    """Bring the folder of a run up to date with what people have edited since it was written."""
-    from rondo.report.contents import draw_again
-
+    """Bring labels, segments and summary of a run up to date with its edits; the page is left to the caller."""
     if not (run_dir / FOUND).exists():
         _write_found(run_dir, result)
     for one in result.recordings:
@@ -111,7 +115,6 @@ def update_run(run_dir: Path, result: Result) -> None:
             write_labels(run_dir, result[one.id])
     _write_shown(run_dir, result)
     write_summary(run_dir, result.summary)
-    draw_again(run_dir)
 
 
 def write_labels(folder: Path, labelling: Labelling) -> None:
@@ -138,9 +141,9 @@ def write_tables(folder: Path, result: Result) -> None:
 
 
 def _write_shown(folder: Path, result: Result) -> None:
-    write_segments(folder, result.table)
+    write_segments(folder, result.tables["segments"])
     if result.summary.unshown_motifs:
-        write_segments(folder, result.unshown_table, UNSHOWN)
+        write_segments(folder, result.tables["unshown_segments"], UNSHOWN)
 
 
 def _write_found(folder: Path, result: Result) -> None:
@@ -167,12 +170,12 @@ def write_summary(folder: Path, summary: RunSummary) -> None:
     write_json(folder / SUMMARY, summary.as_json())
 
 
-def _write_model(result: Result, key: str, folder: Path) -> None:
-    """The model of a vocabulary; of one without, what people have said about its entries."""
-    if key in result.models:
-        result.models[key].save(folder)
+def _write_model(result: Result, folder: Path) -> None:
+    """The model; without one, the edits of the entries."""
+    if result.model is not None:
+        result.model.save(folder)
         return
-    edits = result[key or 0].edits
+    edits = result[0].edits
     if edits.history:
         folder.mkdir(parents=True)
         write_edits(folder, edits)
@@ -196,23 +199,27 @@ def run_of(run_dir: Path, summary: RunSummary) -> Result:
     run_edits, rows = read_edits(run_dir), _RowsByRecording(tables)
 
     @cache
-    def edits_of(key: str) -> Edits:
-        return read_edits(edits_folder(run_dir, key)).then(run_edits.about(key))
+    def edits() -> Edits:
+        return read_edits(model_place(run_dir)).then(run_edits)
 
     def labelling(id: str) -> Labelling:
-        return _labelling(run_dir, about[id], rows, edits_of(id if summary.own_vocabularies else ""))
+        return _labelling(run_dir, about[id], rows, edits())
+
+    def table(name: str) -> pl.DataFrame:
+        if name != "unshown_segments":
+            return tables[name]
+        return with_kinds(tables[name] if name in tables else tables["segments"].clear(), summary)
 
     return Result(
         summary,
         Lazy(ids, labelling),
         Overviews(ids, lambda id: _overview(run_dir, about[id])),
         Passing(ids, lambda id: read_scores(scores_path(run_dir, id), about[id].n_frames)),
-        _models(run_dir, summary),
-        tables=tables,
-        journal=lambda: events_on_rows(events_of(run_dir), RowFrames.read(run_dir)),
+        Lazy([*tables, "unshown_segments"], table),
         folder=run_dir,
-        part_reader=SegmentFile(run_dir / SEGMENTS, summary) if len(ids) > _MANY_RECORDINGS else None,
         run_edits=run_edits,
+        _read_model=_model_reader(run_dir),
+        _read_events=lambda: events_on_rows(events_of(run_dir), RowFrames.read(run_dir)),
     )
 
 
@@ -226,8 +233,8 @@ def _running_stream(run_dir: Path, summary: RunSummary) -> Result:
             return cut_to(read_overview(path), about.n_frames)
         return GrowingOverview(about.channels).overview(about.n_frames)
 
-    words = find_method(summary.method).words(folder) if (folder / _MANIFEST).is_file() else Words()
-    return replace(stored_stream(run_dir, summary, words, overview), models=_models(run_dir, summary))
+    words = find_method(summary.method).words_in(folder) if (folder / _MANIFEST).is_file() else Words()
+    return replace(stored_stream(run_dir, summary, words, overview), _read_model=_model_reader(run_dir))
 
 
 def _tables(run_dir: Path, summary: RunSummary) -> Lazy[pl.DataFrame]:
@@ -250,28 +257,31 @@ def _read_training(path: Path) -> pl.DataFrame:
     import polars as pl
 
     with reading_table(path, "curves of training"):
-        return text_table(pl.read_csv(io.BytesIO(read_regular(path)), schema_overrides={"recording": pl.String}))
+        return text_table(pl.read_csv(io.BytesIO(read_regular(path)), schema_overrides={"curve": pl.String}))
 
 
-def _models(run_dir: Path, summary: RunSummary) -> Mapping[str, Any]:
-    folder = run_dir / _MODEL
-    keys = [key for key in summary.vocabularies() if (folder / key / _MANIFEST).is_file()]
-    return Lazy(keys, lambda key: load_model(folder / key))
+def _model_reader(run_dir: Path) -> Callable[[], Any]:
+    """Reads the model once: edits made in it are there for every result that shares the reader."""
+
+    @cache
+    def model() -> Any:
+        folder = model_place(run_dir)
+        if not (folder / _MANIFEST).is_file():
+            return None
+        method = method_of(folder)  # version 0.2.0 kept models of baselines, one of which is gone
+        keeps_models = method in method_names() and not find_method(method).why_no_model()
+        return load_model(folder) if keeps_models else None
+
+    return model
 
 
-def found_ids(run_dir: Path, summary: RunSummary, key: str) -> dict[Level, set[int]]:
-    """The ids of one vocabulary in found.parquet; none where nobody has changed what was found."""
+def found_ids(run_dir: Path, summary: RunSummary) -> dict[Level, set[int]]:
+    """The ids in found.parquet; none where nobody has changed what was found."""
     tables = _tables(run_dir, summary)
     if "found" not in tables:
         return {level: set() for level in LEVELS}
     found = tables["found"]
-    own = found.filter(found["recording"] == key) if key else found
-    return {level: set(own.filter(own["level"] == level)["id"].to_list()) for level in LEVELS}
-
-
-def edits_folder(run_dir: Path, key: str) -> Path:
-    """Where the edits of a vocabulary lie: beside its model, whether there is one or not."""
-    return run_dir / _MODEL / key
+    return {level: set(found.filter(found["level"] == level)["id"].to_list()) for level in LEVELS}
 
 
 def _overview(run_dir: Path, about: RecordingSummary) -> Overview:

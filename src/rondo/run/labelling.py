@@ -101,6 +101,20 @@ class FitProfile(NamedTuple):
         return self.distances[QUANTILES.index(quantile)] if self.distances else math.inf
 
 
+def nothing_shared(labellings: Sequence[Labelling]) -> list[Labelling]:
+    """Labels that were learned separately in each recording, with ids shifted so that no two recordings share one.
+
+    Units that are their own motifs stay so: both levels are shifted by the same number.
+    """
+    shifted, first = list[Labelling](), 0
+    for labelling in labellings:
+        tracks = labelling.units, labelling.motifs
+        units, motifs = (np.where(track == OTHER, track, track + np.int32(first)) for track in tracks)
+        shifted.append(replace(labelling, units=units, motifs=motifs))
+        first += 1 + max(int(track.max(initial=OTHER)) for track in tracks)
+    return shifted
+
+
 def fit_of(own: FitProfile, fitted: FitProfile) -> Fit:
     """Whether the model whose fitted windows have the profile `fitted` fits a recording with the profile `own` (RULE).
 
@@ -398,19 +412,14 @@ def tables_of(labellings: Mapping[str, Labelling]) -> tuple[dict[str, pl.DataFra
     return {id: table for id, table, _ in each}, {id: table for id, _, table in each}
 
 
-def curve_table(words: Mapping[str, Words]) -> pl.DataFrame | None:
-    """What training reached: one row per curve and step, with the recording that has the vocabulary to itself."""
-    if not any(said.curves for said in words.values()):
+def curve_table(words: Words) -> pl.DataFrame | None:
+    """What training reached: one row per curve and step."""
+    if not words.curves:
         return None
     import polars as pl
 
-    rows = [
-        (key, curve, step, value)
-        for key, said in words.items()
-        for curve, values in said.curves.items()
-        for step, value in enumerate(values)
-    ]
-    columns = {"recording": pl.String, "curve": pl.String, "step": pl.Int64, "value": pl.Float64}
+    rows = [(curve, step, value) for curve, values in words.curves.items() for step, value in enumerate(values)]
+    columns = {"curve": pl.String, "step": pl.Int64, "value": pl.Float64}
     return pl.DataFrame(rows, schema=columns, orient="row")
 
 

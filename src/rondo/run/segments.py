@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -34,6 +33,9 @@ from rondo.wording import EARLIEST_DATE_S, LATEST_DATE_S
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
+
+    from rondo.result import Result
+    from rondo.run.summary import RunSummary
 
 
 LEVELS: tuple[Level, ...] = ("unit", "motif")
@@ -207,6 +209,14 @@ def labels_between_ends(table: pl.DataFrame) -> tuple[Labels, Labels]:
     return tracks[0], tracks[1]
 
 
+def with_kinds(unshown: pl.DataFrame, summary: RunSummary) -> pl.DataFrame:
+    """Segments of motifs that labels do not show, with the kind of each motif."""
+    import polars as pl
+
+    kinds = {one.id: one.kind for one in summary.unshown_motifs}
+    return unshown.with_columns(pl.Series("kind", [kinds[id] for id in unshown["id"]], dtype=pl.String))
+
+
 def unit_sequences(occurrences: Runs, units: Runs) -> list[str]:
     """The units of the unit runs inside each occurrence, in order; both sets of runs are in order and apart.
 
@@ -238,30 +248,40 @@ def to_pandas(table: pl.DataFrame) -> pd.DataFrame:
 # ----------------------------------------------------------------
 # Tables of segments that lie in a run folder: read whole or in parts, and checked against its summary.json.
 
+SEGMENTS = "segments.parquet"
+_MANY_RECORDINGS = 200  # of more, segments are read only as they are needed
 
-@dataclass(frozen=True)
-class SegmentFile:
-    """segments.parquet of a run over many recordings, read in parts."""
 
-    path: Path
-    run: RunSummary
+def segment_counts(result: Result) -> dict[str, int]:
+    """How many segments each recording of a result has."""
+    import polars as pl
 
-    def counts(self) -> dict[str, int]:
-        """How many segments each recording has."""
-        import polars as pl
+    path = _large_file(result)
+    if path is None:
+        return counts_in(result.tables["segments"])
+    with reading_table(path):
+        rows = pl.scan_parquet(regular(path), glob=False, hive_partitioning=False)
+        return dict(rows.group_by("recording").len().collect(engine="streaming").iter_rows())
 
-        with reading_table(self.path):
-            found = (
-                pl.scan_parquet(regular(self.path), glob=False, hive_partitioning=False)
-                .group_by("recording")
-                .len()
-                .collect(engine="streaming")
-            )
-        return dict(found.iter_rows())
 
-    def rows(self, recordings: Sequence[str]) -> pl.DataFrame:
-        """The segments of some recordings."""
-        return read_segments(self.path, self.run, recordings)
+def counts_in(table: pl.DataFrame) -> dict[str, int]:
+    """How many segments a table has of each recording."""
+    return dict(table["recording"].value_counts().iter_rows())
+
+
+def segments_of(result: Result, recordings: Sequence[str]) -> pl.DataFrame:
+    """The segments of some recordings of a result; from a run over many recordings, only these rows are read."""
+    path = _large_file(result)
+    if path is not None:
+        return read_segments(path, result.summary, recordings)
+    table = result.tables["segments"]
+    return table if len(recordings) == len(result) else table.filter(table["recording"].is_in(recordings))
+
+
+def _large_file(result: Result) -> Path | None:
+    """The table of a run over many recordings."""
+    is_large = result.folder is not None and len(result) > _MANY_RECORDINGS
+    return result.folder / SEGMENTS if is_large and result.folder is not None else None
 
 
 @contextmanager

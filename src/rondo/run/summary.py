@@ -17,7 +17,7 @@ import json
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, computed_field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, computed_field, model_validator
 
 from rondo.errors import OutputError
 from rondo.store.reading import checked_id, read_regular
@@ -87,7 +87,6 @@ class RecordingSummary(_Stored):
     share_accepted: Share = 1.0
     breaks: tuple[Count, ...] = ()  # frames at which a new contiguous stretch begins
     fit: FitSummary | None = None
-    evidence: VocabularyEvidence | None = None  # where every recording has a vocabulary of its own
     clock: ClockKnots | None = None
     group: str = ""  # whose it is (person, machine), where the run was made with groups
 
@@ -109,11 +108,10 @@ class Exemplar(_Stored):
 
 
 class EntrySummary(_Stored):
-    """One unit (`taken_for`) or motif (`kind`, `composition`); `recording` where each has its own vocabulary."""
+    """One unit (`taken_for`) or motif (`kind`, `composition`)."""
 
     id: Count
     name: str = ""  # what people call it
-    recording: RecordingId | Literal[""] = ""
     absorbed: tuple[Count, ...] = ()  # entries that people have merged into it
     n_occurrences: Count
     share: Share
@@ -136,7 +134,6 @@ class EntrySummary(_Stored):
 class UnitMerge(_Stored):
     """A step of `rondo.units.vocabulary.MergeTree`; `advised` where merging would help."""
 
-    recording: RecordingId | Literal[""] = ""
     kept: Count
     absorbed: Count
     confusion: float
@@ -217,11 +214,21 @@ class RunSummary(_Stored):
     unit_merges: tuple[UnitMerge, ...] = ()
     motifs: tuple[EntrySummary, ...]
     motifs_are_units: bool = False  # under other ids
-    own_vocabularies: bool = False  # every recording has one of its own: the same id in two recordings means nothing
     scores: RunScores | None = None
     stream: StreamSummary | None = None
     failed: tuple[FailedFile, ...] = ()  # files without labels
     config: dict[str, Any] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_several_vocabularies(cls, found: Any) -> Any:
+        """Version 0.2.0 could write a vocabulary for each recording, in which the same id means something else."""
+        if isinstance(found, dict) and found.get("own_vocabularies") and len(found.get("recordings", ())) > 1:
+            raise ValueError(
+                "each recording of this run has its own vocabulary, which only version 0.2.0 reads; its labels, units "
+                "and segments can still be read as files"
+            )
+        return found
 
     @property
     def shown_motifs(self) -> tuple[EntrySummary, ...]:
@@ -236,10 +243,6 @@ class RunSummary(_Stored):
     def recording(self, id: str) -> RecordingSummary | None:
         """The recording of this id, if there is one."""
         return next((one for one in self.recordings if one.id == id), None)
-
-    def vocabularies(self) -> tuple[str, ...]:
-        """The recordings that have a vocabulary of their own; "" stands for one that all share."""
-        return tuple(one.id for one in self.recordings) if self.own_vocabularies else ("",)
 
     @property
     def identity(self) -> str:
@@ -282,3 +285,15 @@ def read_summary(run_dir: Path) -> RunSummary:
         raise OutputError(
             f"{path}: {where}: {' '.join(first['msg'].removeprefix('Value error, ').split())}; run {again}"
         ) from None
+
+
+def model_place(run_dir: Path) -> Path:
+    """The folder of the model and of its edits, whether there are any or not.
+
+    Version 0.2.0 wrote model/<recording>/ for methods that learn each recording separately.
+    """
+    folder = run_dir / "model"
+    if (folder / "manifest.json").exists() or not folder.is_dir():
+        return folder
+    inside = [each for each in folder.iterdir() if each.is_dir()]
+    return inside[0] if len(inside) == 1 else folder

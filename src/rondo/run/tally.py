@@ -56,15 +56,15 @@ class Words:
 
 
 def entry_rows(
-    level: Level, segments: pl.DataFrame, n_frames: int, words: Words, recording: str = "", *, in_labels: bool = True
+    level: Level, segments: pl.DataFrame, n_frames: int, words: Words, *, in_labels: bool = True
 ) -> list[EntrySummary]:
-    """One row per entry of a level that occurs in the segments of one vocabulary, by id.
+    """One row per entry of a level that occurs in the segments, by id.
 
     Exemplars are the occurrences with the highest scores; of equal scores the longest, then the first.
     """
     tally = EntryTally(level)
     tally.add(segments)
-    return tally.rows(n_frames, words, recording, in_labels=in_labels)
+    return tally.rows(n_frames, words, in_labels=in_labels)
 
 
 class EntryTally:
@@ -85,7 +85,7 @@ class EntryTally:
         best = own.select(_EXEMPLAR)
         self._best = _exemplars(best if self._best is None else pl.concat([self._best, best]))
 
-    def rows(self, n_frames: int, words: Words, recording: str = "", *, in_labels: bool = True) -> list[EntrySummary]:
+    def rows(self, n_frames: int, words: Words, *, in_labels: bool = True) -> list[EntrySummary]:
         """One row per entry, by id, of recordings that have so many frames in all."""
         import polars as pl
 
@@ -119,7 +119,7 @@ class EntryTally:
                 found = words.evidence.units if level == "unit" else {**words.evidence.motifs, **words.evidence.unshown}
                 # what was merged by hand was tested in its parts only
                 about["evidence"] = _entry_evidence(None if absorbed else found.get(row["id"]), words.rate)
-            rows.append(EntrySummary(**row, **about, recording=recording, share=share, exemplars=exemplars[row["id"]]))
+            rows.append(EntrySummary(**row, **about, share=share, exemplars=exemplars[row["id"]]))
         return rows
 
 
@@ -195,54 +195,45 @@ def profile_summary(profile: FitProfile) -> Profile:
     return Profile(share_accepted=profile.share_accepted, distance_quantiles=quantiles)
 
 
-def counted(base: RunSummary, segments: Tables, unshown: Tables, words: Mapping[str, Words]) -> RunSummary:
+def counted(base: RunSummary, segments: Tables, unshown: Tables, words: Words) -> RunSummary:
     """The summary with what depends on labels: shares, entries, and whether motifs are the units.
 
-    `segments` holds the table of each recording, `unshown` that of motifs that labels do not show, `words` those of
-    each vocabulary: by its recording, or "" for all.
+    `segments` holds the table of each recording, `unshown` that of motifs that labels do not show.
     """
-    own = base.own_vocabularies
     entries = {level: _entries(level, base.recordings, segments, words) for level in LEVELS}
-    motifs = entries["motif"] + _entries("motif", base.recordings, unshown, words, in_labels=False)
-    places = {one.id: place for place, one in enumerate(base.recordings)}
-    every = [merge.model_copy(update={"recording": key}) for key, said in words.items() for merge in said.merges]
     changed: dict[str, Any] = {
-        "recordings": tuple(
-            _with_shares(one, segments[one.id], words[one.id if own else ""], own) for one in base.recordings
-        ),
+        "recordings": tuple(_with_shares(one, segments[one.id], words) for one in base.recordings),
         "units": entries["unit"],
-        "motifs": tuple(sorted(motifs, key=lambda one: places.get(one.recording, 0))),  # within each, shown ones first
-        "unit_merges": tuple(every),
-        "evidence": None if own else evidence_row(words[""].evidence),
-        "motifs_are_units": _motifs_are_units(segments, own),
+        "motifs": entries["motif"] + _entries("motif", base.recordings, unshown, words, in_labels=False),
+        "unit_merges": tuple(words.merges),
+        "evidence": evidence_row(words.evidence),
+        "motifs_are_units": _motifs_are_units(segments),
     }
     return base.model_copy(update=changed)
 
 
-def known_words(summary: RunSummary, key: str) -> Words:
-    """What a summary tells about the entries of a vocabulary whose model is not there."""
-    units = {one.id: one.taken_for for one in summary.units if one.recording == key}
-    motifs = {one.id: one.composition for one in summary.motifs if one.recording == key}
-    kinds = {one.id: one.kind for one in summary.motifs if one.recording == key}
-    return Words(units, motifs, kinds, merges=[one for one in summary.unit_merges if one.recording == key])
+def known_words(summary: RunSummary) -> Words:
+    """What a summary tells about the entries of a run without a model."""
+    units = {one.id: one.taken_for for one in summary.units}
+    motifs = {one.id: one.composition for one in summary.motifs}
+    kinds = {one.id: one.kind for one in summary.motifs}
+    return Words(units, motifs, kinds, merges=summary.unit_merges)
 
 
 def with_known_evidence(summary: RunSummary, before: RunSummary) -> RunSummary:
     """With the evidence of entries that nobody has tested since, unless others count as them now."""
     changed = {}
     for level in ("units", "motifs"):
-        known = {(one.recording, one.id): one.evidence for one in getattr(before, level) if not one.absorbed}
+        known = {one.id: one.evidence for one in getattr(before, level) if not one.absorbed}
         changed[level] = tuple(
-            one.model_copy(update={"evidence": known.get((one.recording, one.id))})
-            if one.evidence is None and not one.absorbed
-            else one
+            one.model_copy(update={"evidence": known.get(one.id)}) if one.evidence is None and not one.absorbed else one
             for one in getattr(summary, level)
         )
     evidence = summary.evidence or before.evidence
     return summary.model_copy(update=changed | {"evidence": evidence})
 
 
-def _with_shares(about: RecordingSummary, segments: pl.DataFrame, words: Words, own: bool) -> RecordingSummary:
+def _with_shares(about: RecordingSummary, segments: pl.DataFrame, words: Words) -> RecordingSummary:
     motifs = segments.filter((segments["level"] == "motif") & (segments["id"] != OTHER))
     n_labelled = int((motifs["end_frame"] - motifs["start_frame"]).sum())
     changed: dict[str, Any] = {"share_other": 1.0 - n_labelled / max(1, about.n_frames)}
@@ -250,8 +241,6 @@ def _with_shares(about: RecordingSummary, segments: pl.DataFrame, words: Words, 
         units = segments.filter((segments["level"] == "unit") & (segments["id"] != OTHER))["id"]
         counts = {"n_units": units.n_unique(), "n_units_of_model": len(words.units)}
         changed["fit"] = about.fit.model_copy(update=counts)
-    if own and words.evidence is not None:
-        changed["evidence"] = evidence_row(words.evidence)
     return about.model_copy(update=changed)
 
 
@@ -259,28 +248,20 @@ def _entries(
     level: Level,
     recordings: Sequence[RecordingSummary],
     segments: Tables,
-    words: Mapping[str, Words],
+    words: Words,
     *,
     in_labels: bool = True,
 ) -> tuple[EntrySummary, ...]:
-    """One row per entry of each vocabulary."""
+    """One row per entry of a level."""
     import polars as pl
 
     if not segments:
         return ()
-    if "" in words:
-        joined, n_frames = pl.concat([segments[one.id] for one in recordings]), sum(one.n_frames for one in recordings)
-        return tuple(entry_rows(level, joined, n_frames, words[""], in_labels=in_labels))
-    return tuple(
-        row
-        for one in recordings
-        for row in entry_rows(level, segments[one.id], one.n_frames, words[one.id], one.id, in_labels=in_labels)
-    )
+    joined, n_frames = pl.concat([segments[one.id] for one in recordings]), sum(one.n_frames for one in recordings)
+    return tuple(entry_rows(level, joined, n_frames, words, in_labels=in_labels))
 
 
-def _motifs_are_units(segments: Tables, own_vocabularies: bool) -> bool:
-    """Whether motifs are the units under other ids, in the vocabulary of all recordings or in that of each."""
+def _motifs_are_units(segments: Tables) -> bool:
+    """Whether motifs are the units under other ids."""
     pairs = [labels_between_ends(table) for table in segments.values()]
-    if own_vocabularies:
-        return all(are_one_to_one(units, motifs) for units, motifs in pairs)
     return are_one_to_one(*(np.concatenate(tracks) for tracks in zip(*pairs, strict=True)))

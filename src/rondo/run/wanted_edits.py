@@ -9,9 +9,8 @@
     {"kind": "divide", "level": "unit", "ids": [3], "spans": [["day", 10, 20]], "name": "limp"}   name: if wanted
     {"kind": "undo", "number": 2}
 
-All may have "key", a word of their own, by which an edit that is sent twice is made once; names, merges and splits have
-"recording" where every recording has a vocabulary of its own. A file for `rondo apply` holds such a list under "edits",
-and under "run" which run it is about.
+All may have "key", a word of their own, by which an edit that is sent twice is made once. A file for `rondo apply`
+holds such a list under "edits", and under "run" which run it is about.
 """
 
 from __future__ import annotations
@@ -48,7 +47,6 @@ class WantedEdit:
     ids: tuple[int, ...] = ()
     name: str = ""
     spans: tuple[FrameSpan, ...] = ()
-    recording: str = ""
     number: int | None = None
     key: str = ""
 
@@ -63,8 +61,8 @@ class WantedEdit:
             ids, spans = tuple(fields.get("ids", ())), spans_from_json(fields.get("spans", ()))
         except (TypeError, ValueError) as error:
             raise SettingError(f"{kind}: expected lists of ids and spans, got something else ({error})") from None
-        name, recording, key = (_text(fields, of) for of in ("name", "recording", "key"))
-        wanted = cls(kind, fields.get("level", "unit"), ids, name, spans, recording, fields.get("number"), key)
+        name, key = (_text(fields, of) for of in ("name", "key"))
+        wanted = cls(kind, fields.get("level", "unit"), ids, name, spans, fields.get("number"), key)
         wanted._check()
         return wanted
 

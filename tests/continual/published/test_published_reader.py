@@ -21,6 +21,7 @@ from rondo.continual.updater import Updater
 from rondo.data.labels import OTHER
 from rondo.data.recording import Recording
 from rondo.errors import ModelError, SettingError
+from rondo.model.method import relabel
 from rondo.model.rondo import Rondo
 from rondo.paper.continual import PublishedReader
 from rondo.synthetic.plan import Novelty, StreamPlan
@@ -249,7 +250,7 @@ def test_relabelled_with_what_was_learned(paper: Rondo, values: Values) -> None:
     follower = copy.copy(paper)
     follower.partial_fit(values[12_000:16_000])
     before = json.dumps(follower.stream_.state()[1])
-    result = follower.relabel(Recording(values[12_000:16_000], rate=50))
+    result = relabel(follower, Recording(values[12_000:16_000], rate=50))
     assert set(np.unique(result.units)) <= {OTHER, *follower.stream_.reader.unit_ids}
     assert json.dumps(follower.stream_.state()[1]) == before
 

@@ -34,7 +34,7 @@ class Made:
         return ["(none)" if id == OTHER else f"{level[0]}{id}" for id in track]
 
 
-def write_made_run(folder: Path, recordings: dict[str, Made], *, per_recording: bool = False) -> Path:
+def write_made_run(folder: Path, recordings: dict[str, Made]) -> Path:
     """A run folder with the files that an export reads, the segment table made by `Labelling` itself."""
     folder.mkdir(parents=True)
     for name in ("labels", "units"):
@@ -66,10 +66,6 @@ def write_made_run(folder: Path, recordings: dict[str, Made], *, per_recording: 
         "schema": 2, "rondo_version": "0.1.0", "method": "rondo", "seed": 0, "window_length_frames": 4,
         "step_frames": 2, "recordings": about, "units": [], "motifs": [],
     }  # fmt: skip
-    if per_recording:
-        figures = {f"{n}_duration_{u}": 1.0 for n in ("mean", "p10", "median", "p90") for u in ("frames", "s")}
-        entry = {"id": 0, "n_occurrences": 1, "share": 0.5, "exemplars": [], **figures}
-        summary |= {"own_vocabularies": True, "units": [{"recording": id, **entry} for id in recordings]}
     (folder / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
     return folder
 

@@ -140,14 +140,6 @@ def test_what_cannot_be_written_is_refused_and_leaves_nothing(tmp_path: Path) ->
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_vocabularies_of_single_recordings_are_told_apart(tmp_path: Path) -> None:
-    run = write_made_run(tmp_path / "run", {"day1": PLAIN, "day2": PLAIN}, per_recording=True)
-    (path,) = export_run(run, "csv", tmp_path / "all.csv", "unit")
-    assert set(read_back(run, path, "unit", "day2", 10)) == {"(none)", "day2/u0", "day2/u1", "day2/u2"}
-    (path,) = export_run(run, "csv", tmp_path / "one.csv", "unit", "day2")
-    assert read_back(run, path, "unit", "day2", 10) == PLAIN.names("unit")
-
-
 @pytest.mark.parametrize("format", export_formats())
 def test_names_that_people_gave(tmp_path: Path, format: str) -> None:
     """Two entries may have one name, and a name may hold what parts cells or tags: no two labels are the same."""

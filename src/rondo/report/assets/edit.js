@@ -53,7 +53,7 @@ class Editor {
     if (this.page.panel.contains(document.activeElement)) document.activeElement.blur() // else the panel stays as it is
     await rondoPlugins.find((it) => it.live)?.live.takeIn().catch(() => {}) // the server has ended: the page says so itself
     const divided = this.store.history.slice(before).find((it) => it.kind === "divide")
-    const key = this.keyOf(divided ? {level: divided.level, recording: divided.recording ?? "", id: divided.ids[1]} : chosen)
+    const key = this.keyOf(divided ? {level: divided.level, id: divided.ids[1]} : chosen)
     if (key !== this.page.chosen) this.page.choose(key)
     else this.show()
   }
@@ -65,15 +65,15 @@ class Editor {
 
   chosenEntry() {
     const entry = this.page.chosen === null ? null : this.page.entries[this.page.chosen]
-    return entry ? {level: entry.level, recording: entry.recording, id: idOf(entry.name)} : null
+    return entry ? {level: entry.level, id: idOf(entry.name)} : null
   }
 
   // An entry that was renamed has another key; one that was merged away has none.
   keyOf(wanted) {
     if (!wanted) return null
     return Object.keys(this.page.entries).find((key) => {
-      const {level, recording, name, absorbed} = this.page.entries[key], ids = [idOf(name), ...absorbed ?? []]
-      return level === wanted.level && recording === wanted.recording && ids.includes(wanted.id)
+      const {level, name, absorbed} = this.page.entries[key], ids = [idOf(name), ...absorbed ?? []]
+      return level === wanted.level && ids.includes(wanted.id)
     }) ?? null
   }
 
@@ -153,7 +153,7 @@ class Editor {
     if (!found || !event.shiftKey || !isFound(found.lane) || !this.store.hasFrames) return false
     const {lane, place} = found
     if (isOther(lane, lane.entry[place])) return false
-    const key = this.page.keyOf(timeline, lane, lane.entry[place])
+    const key = this.page.keyOf(lane, lane.entry[place])
     if (key !== this.page.chosen) this.page.choose(key)
     this.tick(lane.kind, [timeline.data.id, lane.starts[place], lane.ends[place]])
     this.page.choose(key)
@@ -199,12 +199,12 @@ class Editor {
     const place = firstEndingAfter(lane, frame), box = timeline.canvas.getBoundingClientRect()
     const span = [timeline.data.id, lane.starts[place], lane.ends[place]], level = lane.kind
     const at = Math.round(timeline.frameAt(this.pointer.x - box.left))
-    const options = entriesOf(this.page, level, span[0]).filter(([id]) => id !== idOf(chosen.name))
+    const options = entriesOf(this.page, level).filter(([id]) => id !== idOf(chosen.name))
     const other = entrySelect("relabel this occurrence as", [...options, [-1, "OTHER"]])
     const relabel = pressable("relabel", "this occurrence only", () =>
-      this.make({kind: "relabel", level, recording: chosen.recording, ids: [Number(other.value)], spans: [span]}))
+      this.make({kind: "relabel", level, ids: [Number(other.value)], spans: [span]}))
     const cut = pressable(`cut at ${timeline.timeOf(at)}`, "two occurrences, before and from here on", () =>
-      this.make({kind: "cut", level, recording: chosen.recording, spans: [[span[0], at, at]]}))
+      this.make({kind: "cut", level, spans: [[span[0], at, at]]}))
     const tick = pressable(this.isTicked(level, span) ? "untick" : "tick", "choose it for a new entry (Shift and press)", () => {
       this.menu.hidden = true
       this.tick(level, span)

@@ -4,9 +4,9 @@
 const idOf = (name) => name === "OTHER" ? -1 : Number(name.split(" ")[0].slice(1))
 const calledOf = (name) => name.split(" ").slice(1).join(" ")
 
-// The entries of a level that frames can belong to, in one vocabulary, as [id, name].
-function entriesOf(page, level, recording) {
-  const own = Object.values(page.entries).filter((it) => it.level === level && (!it.recording || it.recording === recording))
+// The entries of a level that frames can belong to, as [id, name].
+function entriesOf(page, level) {
+  const own = Object.values(page.entries).filter((it) => it.level === level)
   return own.map((it) => [idOf(it.name), it.name]).sort(([one], [other]) => one - other)
 }
 
@@ -20,7 +20,7 @@ function editRow(...children) { return htmlOf("div", {className: "edit-row"}, ..
 
 // Name, merges and division of the chosen entry.
 function entryEdits(editor, entry) {
-  const {level, recording} = entry, id = idOf(entry.name), about = {level, recording}
+  const {level} = entry, id = idOf(entry.name), about = {level}
   const name = htmlOf("input", {type: "text", value: calledOf(entry.name), placeholder: "no name", maxLength: 80})
   name.setAttribute("aria-label", `name of ${entry.name.split(" ")[0]}`)
   const rename = () => editor.make({kind: "name", ...about, ids: [id], name: name.value.trim()})
@@ -30,7 +30,7 @@ function entryEdits(editor, entry) {
     if (event.key === "Escape") name.blur()
   })
   const rows = [editRow(name, pressable("rename", "call it so from now on; empty: no name", rename))]
-  const others = entriesOf(editor.page, level, recording).filter(([other]) => other !== id)
+  const others = entriesOf(editor.page, level).filter(([other]) => other !== id)
   if (others.length) {
     const other = entrySelect("entry to merge with", others)
     rows.push(editRow("merge with ", other, pressable("merge", "let both count as one", () =>

@@ -78,7 +78,7 @@ function press(timeline, x, y) {
   const band = timeline.bandAt(y), found = timeline.segmentAt(x, y)
   if (band?.kind === "fewer" || (band?.kind === "more" && !found)) return unfold(timeline)
   if (band?.kind === "row" && x < timeline.left) { // its name
-    return timeline.page.choose(timeline.page.keyOf(timeline, band.lane, band.entry))
+    return timeline.page.choose(timeline.page.keyOf(band.lane, band.entry))
   }
   if (!found) return timeline.page.choose(null)
   choosePlace(timeline, found)
@@ -87,7 +87,7 @@ function press(timeline, x, y) {
 function choosePlace(timeline, {lane, place}) {
   timeline.cursor = {lane, place}
   timeline.marked = null
-  timeline.page.choose(timeline.page.keyOf(timeline, lane, lane.entry[place]), {timeline, frame: lane.starts[place]})
+  timeline.page.choose(timeline.page.keyOf(lane, lane.entry[place]), {timeline, frame: lane.starts[place]})
 }
 
 // All rows, or those with most time.
@@ -149,7 +149,7 @@ function zoomByKey(timeline, factor) {
 // Once shows all occurrences, once more goes to them.
 function enter(timeline) {
   const {page, cursor} = timeline
-  const key = cursor && page.keyOf(timeline, cursor.lane, cursor.lane.entry[cursor.place])
+  const key = cursor && page.keyOf(cursor.lane, cursor.lane.entry[cursor.place])
   if (key && key === page.chosen && page.entries[key]) page.enterPanel(timeline.canvas)
   else if (cursor) choosePlace(timeline, cursor)
   else page.choose(null)

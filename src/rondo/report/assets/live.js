@@ -131,7 +131,7 @@ class Live {
     const kinds = new Set(this.page.drawn.flatMap((it) => it.lanes.map((lane) => lane.kind))) // of those that are drawn
     const fresh = Object.keys(entries).filter((key) => !(key in this.page.entries) && kinds.has(key.split("|")[0]))
     for (const key of fresh) this.fresh.add(key)
-    if (fresh.length) this.news.textContent = `First seen: ${fresh.map((key) => key.split("|").slice(2).join("|")).join(", ")}`
+    if (fresh.length) this.news.textContent = `First seen: ${fresh.map((key) => key.split("|").slice(1).join("|")).join(", ")}`
     for (const key of fresh) setTimeout(() => this.unmark(key), FRESH_MS)
   }
 
@@ -161,7 +161,7 @@ class Live {
       textBaseline: "top"})
     for (let entry = 0; entry < lane.entries.length; entry++) {
       const first = lane.entry.indexOf(entry), frame = lane.starts[first], x = timeline.xOf(frame)
-      if (first < 0 || frame < start || frame > end || !this.fresh.has(this.page.keyOf(timeline, lane, entry))) continue
+      if (first < 0 || frame < start || frame > end || !this.fresh.has(this.page.keyOf(lane, entry))) continue
       const words = `new: ${lane.entries[entry].name}`
       pen.fillRect(x - 1, 0, 2, timeline.scoresTop)
       if (x < written) continue // the words would stand on others

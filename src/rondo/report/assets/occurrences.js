@@ -94,7 +94,7 @@ function neighbour(page, key, direction) {
 function spansIn(page, key, place) {
   const data = page.dataOf(place), found = []
   for (const lane of page.lanesOf(data)) {
-    const entry = lane.entries.findIndex((_, it) => page.keyOf({data}, lane, it) === key)
+    const entry = lane.entries.findIndex((_, it) => page.keyOf(lane, it) === key)
     for (let i = 0; entry >= 0 && i < lane.starts.length; i++) {
       if (lane.entry[i] === entry) found.push([lane.starts[i], lane.ends[i]])
     }

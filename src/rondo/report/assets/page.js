@@ -149,15 +149,13 @@ class Page {
   }
 
   // The name under which the entries of a lane are known: nothing is known about those of the truth.
-  keyOf(timeline, lane, entry) {
-    const shared = `${lane.kind}||${lane.entries[entry].name}`
-    const own = `${lane.kind}|${timeline.data.id}|${lane.entries[entry].name}`
-    return lane.run ? `${lane.run}${shared}` : this.entries[own] ? own : shared
+  keyOf(lane, entry) {
+    return `${lane.run ?? ""}${lane.kind}|${lane.entries[entry].name}`
   }
 
   chosenIn(timeline, lane) {
     if (this.chosen === null) return null
-    const place = lane.entries.findIndex((_, entry) => this.keyOf(timeline, lane, entry) === this.chosen)
+    const place = lane.entries.findIndex((_, entry) => this.keyOf(lane, entry) === this.chosen)
     if (place >= 0) return place
     const [run, level] = this.chosen.split("|")[0].match(/^(.*?)((?:true )?(?:unit|motif)|annotation)$/).slice(1)
     return lane.run === run && lane.kind === level ? -1 : null // of its level, but another: drawn pale

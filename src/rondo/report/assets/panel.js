@@ -26,7 +26,6 @@ function legendOf(page, level, heading) {
 
 function legendRow(page, key, entry) {
   const name = htmlOf("td", {}, swatchOf(entry), entryButton(page, key, entry.name))
-  if (entry.recording) name.append(htmlOf("span", {className: "quiet", textContent: ` ${entry.recording}`}))
   const figures = [entry.share, entry.n, entry.lasts].map((it) => htmlOf("td", {textContent: it}))
   const row = htmlOf("tr", {}, name, ...figures)
   if (entry.unproven) Object.assign(row, {className: "unproven", title: `Recurrence: ${entry.unproven}`})
