@@ -11,8 +11,9 @@ from numpy.testing import assert_array_equal
 
 from rondo.arrays import Floats
 from rondo.evidence import composition as module
-from rondo.evidence.composition import PhraseBook, accepted_evidence, composition_evidence, phrase_book
+from rondo.evidence.composition import accepted_evidence, composition_evidence
 from rondo.evidence.verdicts import Entries, EntryEvidence
+from rondo.motifs.base import PhraseBook
 from rondo.motifs.discover import flat_motifs
 from rondo.motifs.mining import Sequences
 from rondo.motifs.model import MotifModel, PhraseUse, UnitRuns
@@ -126,7 +127,7 @@ def test_seeds_repeat() -> None:
 
 def test_the_book_of_flat_motifs_is_their_units() -> None:
     motifs = flat_motifs(runs_of_spans([3, 4, 3]), [3, 4, 5])
-    assert phrase_book(motifs) == {3: Counter({(3,): 2}), 4: Counter({(4,): 1}), 5: Counter({(5,): 0})}
+    assert motifs.phrase_book() == {3: Counter({(3,): 2}), 4: Counter({(4,): 1}), 5: Counter({(5,): 0})}
 
 
 def test_the_book_of_motif_former_holds_its_occurrences() -> None:
@@ -134,7 +135,7 @@ def test_the_book_of_motif_former_holds_its_occurrences() -> None:
 
     phrases = ((1, (3, 4), 5), (1, (3,), 2), (2, (4,), 1))
     motifs = FormerMotifs((3, 4), None, (), (np.array([0, 1]), np.array([2])), phrases)  # type: ignore[arg-type]
-    assert phrase_book(motifs) == {0: Counter(), 1: Counter({(3, 4): 5, (3,): 2}), 2: Counter({(4,): 1})}
+    assert motifs.phrase_book() == {0: Counter(), 1: Counter({(3, 4): 5, (3,): 2}), 2: Counter({(4,): 1})}
 
 
 def test_phrases_that_were_accepted_have_the_p_of_that_test_or_of_the_whole() -> None:
