@@ -15,7 +15,7 @@ import rondo
 from rondo.files.inputs import RecordingFile
 from rondo.files.read import find_recordings
 from rondo.files.text import lines
-from rondo.live.sources.recorded_file import is_recorded
+from rondo.live.files import is_recorded
 from tests.formats.reading import VALUES, read_in_blocks, read_one, refusal, write
 
 Pack = Callable[[bytes], bytes]

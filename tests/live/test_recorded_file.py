@@ -11,7 +11,7 @@ import pytest
 
 from rondo.errors import ModelError, RecordingError, RondoWarning
 from rondo.files.read import read_recording
-from rondo.live.base import Request, open_source, source_kind
+from rondo.live.source import Request, open_source, source_kind
 from tests.formats.reading import save_h5
 from tests.live.feeding import assert_same, read_to_end, read_with_restarts
 
@@ -82,29 +82,6 @@ def test_a_file_that_changed_is_refused(tmp_path: Path) -> None:
     np.savez(path, X=VALUES + 1, time=TIMES, channels=np.array(CHANNELS))
     with pytest.raises(ModelError, match=r"walk\.npz: changed since it was read"):
         open_source(str(path), Request(CHANNELS, bookmark=bookmark))
-
-
-def test_another_rate_without_times_is_refused(tmp_path: Path) -> None:
-    np.savez(tmp_path / "slow.npz", X=VALUES, rate=30.0, channels=np.array(CHANNELS))
-    with pytest.raises(RecordingError, match=r"slow\.npz: it has 30 Hz, the model has 50 Hz; resample it"):
-        open_source(str(tmp_path / "slow.npz"), Request(CHANNELS, rate=50.0))
-    assert read_to_end(open_source(str(tmp_path / "slow.npz"), Request(CHANNELS, rate=30.0))).times_s is None
-
-
-def test_what_cannot_be_replayed_is_one_line(tmp_path: Path) -> None:
-    path = stored(tmp_path, ".npz")
-    with pytest.raises(RecordingError, match=r"walk\.npz: a source of the kind 'recorded file' cannot be followed"):
-        open_source(str(path), Request(CHANNELS, follow=True))
-    with pytest.raises(
-        RecordingError, match=r"wlk\.npz: there is no such file or folder; did you mean '.*walk\.npz'\?"
-    ):
-        open_source(str(tmp_path / "wlk.npz"), Request(CHANNELS))
-    (tmp_path / "walk.npy.gz").write_bytes(b"\x1f\x8b\x08\x00" + bytes(99))
-    with pytest.raises(RecordingError, match=r"walk\.npy\.gz: it is packed \(\.gz\); unpack it first"):
-        open_source(str(tmp_path / "walk.npy.gz"), Request(CHANNELS))
-    (tmp_path / "walk.bin").write_bytes(bytes(range(256)))
-    with pytest.raises(RecordingError, match=r"walk\.bin: unknown suffix '\.bin'; expected one of"):
-        open_source(str(tmp_path / "walk.bin"), Request(CHANNELS))
 
 
 def test_a_table_below_statistics_is_read_whole(tmp_path: Path) -> None:

@@ -19,9 +19,8 @@ from rondo.errors import RecordingError, RondoWarning
 from rondo.files.missing import MissingCells
 from rondo.files.read import read_recording
 from rondo.files.reading import Reading
-from rondo.live.base import Request, Source, open_source
-from rondo.live.devices.device import DeviceRows, MessageRules
-from rondo.live.devices.messages import Message
+from rondo.live.device import DeviceRows, MessageRules
+from rondo.live.source import Message, Request, Source, open_source
 
 N = 200
 V = np.round(np.random.default_rng(0).normal(size=(N, 2)), 3)

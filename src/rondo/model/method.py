@@ -191,8 +191,8 @@ FROZEN, LEARNING = "frozen", "learning"  # the modes of a stream, as checkpoints
 def grown_model(folder: Path, stream: Path | None = None) -> Rondo:
     """The model of a folder, with what a stream has learned since and people have edited in it.
 
-    `stream` is the --out of a stream that began with this model, or its --checkpoint; it may be running. Without, a
-    model that lies in the folder of a stream is the one of that stream.
+    `stream` is the --out of a stream that began with this model, or its checkpoint folder; it may be running. Without,
+    a model that lies in the folder of a stream is the one of that stream.
     """
     model = Rondo.load(folder)
     where = stream or (folder.parent if has_checkpoint(folder.parent / CHECKPOINT) else None)
@@ -207,7 +207,7 @@ def grown_stream(model: Rondo, model_sha256: str, where: Path) -> Stream:
     folder = checkpoint_folder(where)
     found = load_checkpoint(folder, {"model_sha256": model_sha256}) if has_checkpoint(folder) else None
     if found is None:
-        raise ModelError(f"{where}: it holds no checkpoint; give the --out, or the --checkpoint, of `rondo stream`")
+        raise ModelError(f"{where}: it holds no checkpoint; give the --out of `rondo stream`")
     return restored_stream(model, found, folder)
 
 
@@ -245,7 +245,7 @@ def relabel(model: Rondo, recordings: Any, *, resample: bool = False) -> Result:
 
 
 def checkpoint_folder(where: Path) -> Path:
-    """Of the --out of a session, or of its --checkpoint."""
+    """Of the --out of a session, or of its checkpoint folder."""
     return where / CHECKPOINT if (where / CHECKPOINT).is_dir() else where
 
 
