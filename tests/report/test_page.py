@@ -115,7 +115,7 @@ def plain(value: Any) -> Any:
 def test_what_a_page_says(
     make: Callable[[Path], dict[str, Any]], tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    """After a change of words: pytest --update-golden, and look at the difference."""
+    """After a change of words: RONDO_UPDATE_GOLDEN=1 (or pytest --update-golden), and look at the difference."""
     summary = make(tmp_path)
     assert json.loads(json.dumps(summary, allow_nan=False)) == json.loads(json.dumps(summary))
     lines = [" ".join(line.split()) for line in Tags(render(summary)).text.splitlines()]
