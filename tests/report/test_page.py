@@ -115,14 +115,14 @@ def plain(value: Any) -> Any:
 def test_what_a_page_says(
     make: Callable[[Path], dict[str, Any]], tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    """After a change of words: RONDO_UPDATE_GOLDEN=1 (or pytest --update-golden), and look at the difference."""
+    """After a change of words: pytest --update-golden, and look at the difference."""
     summary = make(tmp_path)
     assert json.loads(json.dumps(summary, allow_nan=False)) == json.loads(json.dumps(summary))
     lines = [" ".join(line.split()) for line in Tags(render(summary)).text.splitlines()]
     page = {"text": [line for line in lines if line]} | ({"summary": plain(summary)} if make is scored else {})
     page = json.loads(json.dumps(page))
     golden = json.loads(GOLDEN.read_text(encoding="utf-8")) if GOLDEN.exists() else {}
-    if request.config.getoption("--update-golden", default="RONDO_UPDATE_GOLDEN" in os.environ):
+    if request.config.getoption("--update-golden"):
         golden[make.__name__] = page
         GOLDEN.parent.mkdir(exist_ok=True)
         text = json.dumps(golden, indent=1, ensure_ascii=False, sort_keys=True)
