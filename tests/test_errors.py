@@ -43,7 +43,7 @@ def test_every_class_says_what_it_is_for() -> None:
 def test_a_missing_extra_says_how_to_install_it() -> None:
     with pytest.raises(InputError) as caught:
         raise MissingExtraError("reading .h5 files", "h5py", "io")
-    assert str(caught.value) == "reading .h5 files needs the package 'h5py': pip install 'rondo-ts[io]'"
+    assert "'h5py': pip install 'rondo-ts[io]'" in str(caught.value)
 
 
 def test_asking_an_unfitted_model_looks_like_a_missing_attribute() -> None:

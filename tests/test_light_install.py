@@ -104,7 +104,8 @@ def test_a_network_without_torch_is_one_line(
 ) -> None:
     walk = write_csv(tmp_path / "walk.csv", waves(400))
     done = command(capfd)("--quiet", "discover", walk, "--out", tmp_path / "run", "--window", "40", *options.split())
-    assert (done.code, done.err) == (2, f"error: {what} needs the package 'torch': pip install 'rondo-ts[nets]'\n")
+    assert done.code == 2 and done.err.startswith(f"error: {what} ") and done.err.count("\n") == 1
+    assert "'rondo-ts[nets]'" in done.err
     assert not (tmp_path / "run").exists()
 
 
@@ -124,7 +125,7 @@ def test_a_model_with_a_network_is_not_called_damaged_without_torch(
     Rondo(window=40, encoder="ts2vec", settings=tiny).fit(read_recording(walk)).save(tmp_path / "network")
     monkeypatch.setitem(sys.modules, "torch", None)
     done = command(capfd)("--quiet", "label", tmp_path / "network", walk, "--out", tmp_path / "again")
-    assert done.code == 2 and done.err.endswith("needs the package 'torch': pip install 'rondo-ts[nets]'\n")
+    assert done.code == 2 and "'torch': pip install 'rondo-ts[nets]'" in done.err
     assert "do not fit together" not in done.err
 
 

@@ -114,7 +114,7 @@ def test_settings_that_are_no_more_are_dropped_where_they_hold_their_defaults(mo
         model_file.save(tmp_path / f"old{place}", replace(stored, config=config))
     assert Rondo.load(tmp_path / "old0").config_ == model.config_
     for place, name in ((1, "preprocess.missing"), (2, "units.window_weight")):
-        with pytest.raises(ModelError, match=f"{name}, a setting that Rondo no longer has"):
+        with pytest.raises(ModelError, match=f"{name}, .*no longer"):
             Rondo.load(tmp_path / f"old{place}")
 
 
@@ -201,7 +201,7 @@ def test_the_order_of_recordings_and_of_channels_changes_names_only(stream: Plan
 def test_one_list_of_recordings_is_what_is_expected(stream: PlantedStream, tmp_path: Path) -> None:
     for path in ("day1.csv", tmp_path / "day1.csv"):
         for given in (path, [path]):
-            with pytest.raises(RecordingError, match=r"day1\.csv: there is no such file or folder"):
+            with pytest.raises(RecordingError, match=r"day1\.csv"):
                 Rondo().fit(given)
     for nested in ([[stream.recording, stream.recording]], [[0.0, 1.0], [1.0, 2.0]]):
         with pytest.raises(RecordingError, match="list within the list"):

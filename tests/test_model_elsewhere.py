@@ -103,10 +103,10 @@ def test_channels_without_names_go_by_position_and_must_be_as_many(stream: Plant
     named = Rondo(window=75, settings=quick).fit(Recording(values, channels=("x", "y", "z")))
     labelling = named.predict(values)[0]
     assert_same(labelling, named.predict(Recording(values, channels=("x", "y", "z"))))
-    assert any("taken by position as 'x', 'y', 'z'" in note for note in labelling.notes)
+    assert any("'x', 'y', 'z'" in note for note in labelling.notes)
     unnamed = Rondo(window=75, settings=quick).fit(values)
     for model, n_channels in ((named, 2), (named, 4), (unnamed, 4)):
-        with pytest.raises(RecordingError, match=f"has {n_channels} channels without names, expected 3"):
+        with pytest.raises(RecordingError, match=f"{n_channels} channels without names, expected 3"):
             model.predict(stream.recording.values[:3_000, :n_channels])
     with pytest.raises(RecordingError, match=r"lacks the channel 'ch2'"):
         unnamed.predict(values[:, :2])
@@ -178,7 +178,7 @@ def test_transfer_depends_on_the_units_the_target_and_the_seed_alone(
         npt.assert_array_equal(tensor, units[name], err_msg=name)
     assert set(model.predict(target).motifs.tolist()) - {OTHER} <= set(model.motif_model_.ids)
     assert model.provenance_["motifs_refit_seed"] == 0
-    with pytest.raises(RecordingError, match="long enough for one window"):
+    with pytest.raises(RecordingError, match="long enough"):
         model.fit_motifs(target[:20])
     with pytest.raises(SettingError, match="seed"):
         model.set_params(seed=-1).fit_motifs(target)

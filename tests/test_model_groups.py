@@ -146,7 +146,7 @@ def test_one_recording_at_a_time_reads_as_all_together(model: Rondo, result: Res
 
 
 def test_the_groups_of_a_recording_must_be_named(model: Rondo, parts: list[Recording]) -> None:
-    with pytest.raises(SettingError, match="finds nothing in the recording"):
+    with pytest.raises(SettingError, match="finds nothing"):
         model.predict(parts[0].renamed("someone"), group_by=WHO)
 
 

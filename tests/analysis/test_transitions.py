@@ -137,5 +137,5 @@ def test_as_a_table_by_recording_and_by_group() -> None:
     assert set(result.transitions(per="group")["group"]) == {"all"}
     nothing = result_of({"a": ([0, 0, OTHER, 1], [])}).transitions()
     assert nothing.empty and list(nothing.columns) == list(each.columns)
-    with pytest.raises(SettingError, match="per is recording or group"):
+    with pytest.raises(SettingError, match="recording or group"):
         result.transitions(per="person")  # type: ignore[arg-type]

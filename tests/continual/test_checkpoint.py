@@ -131,7 +131,7 @@ def test_a_full_disk_at_any_step_keeps_a_whole_checkpoint(
     try:
         save_checkpoint(tmp_path, some(2))
     except OutputError as error:
-        assert "No space left on device" in str(error)
+        assert "No space left" in str(error)
         assert "\n" not in str(error)
     monkeypatch.undo()
     assert loaded(tmp_path).plain["n"] in (1, 2)
@@ -222,17 +222,15 @@ def test_read_while_a_stream_goes_on_writing(tmp_path: Path, monkeypatch: pytest
 
 def test_a_model_is_no_checkpoint(tmp_path: Path) -> None:
     model_file.save(tmp_path / "000001", model_file.Artifact({}, {}, {}))
-    with pytest.raises(
-        ModelError, match=r"not a Rondo checkpoint \(it is a model\); give the --checkpoint of a stream"
-    ):
+    with pytest.raises(ModelError, match=r"\(it is a model\)"):
         load_checkpoint(tmp_path, IDENTITY)
 
 
 def test_a_checkpoint_is_no_model(tmp_path: Path) -> None:
     save_checkpoint(tmp_path, some())
-    with pytest.raises(ModelError, match=r"not a Rondo model \(it is a checkpoint\); give the model/ folder of a run"):
+    with pytest.raises(ModelError, match=r"\(it is a checkpoint\)"):
         Rondo.load(tmp_path / "000001")
-    with pytest.raises(OutputError, match="exists and is not a model folder"):
+    with pytest.raises(OutputError, match="not a model folder"):
         model_file.save(tmp_path / "000001", model_file.Artifact({}, {}, {}))
 
 
@@ -241,7 +239,7 @@ def test_a_checkpoint_whose_parts_do_not_fit_is_refused(tmp_path: Path) -> None:
     for tensors in ({}, {"x": np.zeros(2, np.uint32)}):
         stored = model_file.Artifact(dict(IDENTITY), about, tensors)
         model_file.save(tmp_path / "000001", stored, model_file.CHECKPOINT)
-        with pytest.raises(ModelError, match="its parts do not fit together"):
+        with pytest.raises(ModelError, match="not fit together"):
             load_checkpoint(tmp_path, IDENTITY)
 
 
@@ -253,7 +251,7 @@ def test_a_folder_with_files_of_others_is_refused(tmp_path: Path) -> None:
 
 def test_a_place_that_cannot_be_a_folder(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(OutputError, match="the checkpoint cannot be written"):
+    with pytest.raises(OutputError, match="checkpoint cannot be written"):
         save_checkpoint(tmp_path / "file" / "c", some())
     with pytest.raises(ModelError, match="cannot be read"):
         load_checkpoint(tmp_path / "file", IDENTITY)

@@ -91,15 +91,15 @@ def test_window_and_step(length: int | str, step: int | str, expected: tuple[int
 
 def test_a_window_that_fits_nowhere_is_refused_by_name() -> None:
     one = signal_of(waves(100, 20), spans=((0, 40), (60, 100)))
-    with pytest.raises(SettingError, match=r"windows\.length is 50 frames.*recording 'day1' has 40.*--window"):
+    with pytest.raises(SettingError, match=r"windows\.length is 50 .*'day1' has 40.*--window"):
         window_and_step([one], WindowsConfig(length=50))
-    with pytest.raises(SettingError, match="stretch of the 2 recordings has 40"):
+    with pytest.raises(SettingError, match="2 recordings has 40"):
         window_and_step([one, one], WindowsConfig(length=50))
     assert window_and_step([one], WindowsConfig(length=40)) == (40, 10)
 
 
 def test_seconds_need_a_rate() -> None:
-    with pytest.raises(SettingError, match=r"windows\.length = '2s' is a time but the sampling rate is unknown"):
+    with pytest.raises(SettingError, match=r"windows\.length = '2s'"):
         window_and_step([signal_of(waves(1000, 20))], WindowsConfig(length="2s"))
 
 

@@ -156,7 +156,7 @@ def test_events_of_the_input_stand_between_the_same_windows_in_any_chunks(stream
 
 
 def test_what_no_grid_can_be_is_refused() -> None:
-    with pytest.raises(SettingError, match="frames between windows would never be seen"):
+    with pytest.raises(SettingError, match="frames between windows"):
         Windower(4, 5, 2)
     with pytest.raises(ModelError, match="fewer than 4 frames"):
         Windower.restore({"kept": np.zeros((4, 2), np.float32)}, Windower(4, 2, 2).state()[1])

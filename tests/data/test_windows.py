@@ -82,7 +82,7 @@ def test_a_grid_that_would_skip_frames_is_refused(length: int, step: int, says: 
 
 @pytest.mark.parametrize("spans", [((0, 101),), ((-1, 5),), ((5, 3),), ((0, 6), (5, 9)), ((5, 9), (0, 3))])
 def test_spans_that_overlap_or_leave_the_recording_are_refused(spans: tuple[tuple[int, int], ...]) -> None:
-    with pytest.raises(ValueError, match="spans must be in order"):
+    with pytest.raises(ValueError, match="in order"):
         WindowGrid(4, 2, 100, spans)
 
 
@@ -180,12 +180,12 @@ def test_spread_is_that_of_the_twin(data: st.DataObject, grid: WindowGrid) -> No
 def test_labels_that_are_not_one_per_window_are_refused(labels: Any) -> None:
     grid = WindowGrid(4, 2, 8, ((0, 8),))
     for method in (grid.project, grid.spread):
-        with pytest.raises(ValueError, match="one number for each of 3 windows"):
+        with pytest.raises(ValueError, match="each of 3 windows"):
             method(labels)
 
 
 def test_an_unknown_rule_is_refused() -> None:
-    with pytest.raises(ValueError, match="expected one of the rules"):
+    with pytest.raises(ValueError, match="one of the rules"):
         WindowGrid(4, 2, 8, ((0, 8),)).project([1, 2, 3], "median")  # type: ignore[arg-type]
 
 

@@ -97,5 +97,5 @@ def test_half_an_entry_is_not_mostly_anything() -> None:
 def test_tracks_that_do_not_fit() -> None:
     with pytest.raises(AnnotationError, match="nothing to compare"):
         compare({})
-    with pytest.raises(AnnotationError, match="'a': the annotation has 1 frames, the labels 2"):
+    with pytest.raises(AnnotationError, match=r"'a': .*1 frames, .*2"):
         compare({"a": (Annotation([1]), np.array([1, 2]))})

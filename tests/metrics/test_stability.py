@@ -84,7 +84,7 @@ def test_verdicts(value: float, verdict: str) -> None:
 
 
 def test_other_frames_are_refused() -> None:
-    with pytest.raises(AnnotationError, match="labels of 2 and of 3 frames"):
+    with pytest.raises(AnnotationError, match="2 and of 3 frames"):
         stability_of(track(0, 0), [track(0, 0, 0)])
 
 

@@ -374,24 +374,24 @@ def test_truth_and_units_cannot_be_written() -> None:
     ],
 )
 def test_bad_plans_are_refused_in_one_line(setting: str, value: Any) -> None:
-    with pytest.raises(SettingError, match=r"^planted stream: .* must be .*; got ") as caught:
+    with pytest.raises(SettingError, match=r"^planted stream: .* must be") as caught:
         StreamPlan(**{setting: value})
     assert "\n" not in str(caught.value)
 
 
 def test_plans_that_cannot_be_drawn_are_refused() -> None:
-    with pytest.raises(SettingError, match="40 units that can be told apart on 1 channels"):
+    with pytest.raises(SettingError, match="told apart on 1 channels"):
         plant(StreamPlan(n_units=40, n_motifs=12, n_channels=1), n_frames=1_000)
     with pytest.raises(SettingError, match="3 units do not give"):
         plant(StreamPlan(n_units=3, n_motifs=9), n_frames=1_000)
-    with pytest.raises(SettingError, match="n_one_offs must be at most"):
+    with pytest.raises(SettingError, match="n_one_offs"):
         plant(StreamPlan(n_one_offs=5), n_frames=1_000)
-    with pytest.raises(SettingError, match="gaps must be fewer or shorter"):
+    with pytest.raises(SettingError, match="gaps must be fewer"):
         plant(StreamPlan(gaps=Gaps(n_silent=20)), n_frames=1_000)
     for bad in ({"n_frames": 0}, {"seed": -1}, {"n_subjects": 0}):
         with pytest.raises(SettingError, match="at least"):
             plant_subjects(**bad)  # type: ignore[arg-type]
-    with pytest.raises(SettingError, match="rate must be a positive number"):
+    with pytest.raises(SettingError, match="rate must be"):
         structureless(100, rate=0.0)
 
 
@@ -476,9 +476,9 @@ def test_both_truths_of_every_structure_are_its_occurrences(plan: StreamPlan) ->
 
 
 def test_structures_that_cannot_be_planted_are_refused() -> None:
-    with pytest.raises(SettingError, match="motifs must be one of"):
+    with pytest.raises(SettingError, match="motifs must be"):
         StreamPlan(motifs="words")  # type: ignore[arg-type]
-    with pytest.raises(SettingError, match="n_units must be 3 to 4 for each motif"):
+    with pytest.raises(SettingError, match="n_units must be"):
         StreamPlan(motifs="own")
     with pytest.raises(SettingError, match="context_s"):
         StreamPlan(motifs="contexts", context_s=(1.0, 2.0))

@@ -220,12 +220,12 @@ def test_bad_input_is_refused_in_one_line() -> None:
     broken[7, 1] = np.nan
     with pytest.raises(RecordingError, match="non-finite embedding in window 7"):
         merge_tree(broken, labels, spans, 1)
-    with pytest.raises(SettingError, match=r"a label for each window, got \(20, 3\) and \(19,\)"):
+    with pytest.raises(SettingError, match=r"window, got \(20, 3\) and \(19,\)"):
         merge_tree(x, labels[:-1], spans, 1)
-    with pytest.raises(SettingError, match="exclude must be at least 0"):
+    with pytest.raises(SettingError, match="exclude must be"):
         merge_tree(x, labels, spans, -1)
     for gap in ([], [(0, 19)], [(1, 20)], [(0, 5), (6, 20)], [(0, 12), (9, 20)]):
-        with pytest.raises(SettingError, match="spans that cover 0 to 20 without gaps"):
+        with pytest.raises(SettingError, match="cover 0 to 20 without gaps"):
             merge_tree(x, labels, gap, 1)
     with pytest.raises(SettingError, match="has 0 merges, got n_merges = 1"):
         MergeTree((0, 1), ()).kept_at(1)

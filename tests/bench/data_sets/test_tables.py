@@ -54,7 +54,8 @@ def test_times_that_do_not_increase_are_left_out_with_a_note() -> None:
     for times in ([0.0, 0.02, 0.02, 0.04], [0.0, np.nan, 0.04, 0.06]):
         recording = timed_recording(path, values, np.array(times), 30, ["a"])
         assert (recording.rate, recording.timestamps_s) == (30, None)
-        assert recording.notes == ("its times do not always increase: rows counted at 30 Hz",)
+        (note,) = recording.notes
+    assert "times" in note and "30 Hz" in note
 
 
 SPANS = st.lists(st.tuples(st.integers(-3, 15), st.integers(-3, 15), st.integers(1, 4)), max_size=5)
@@ -73,5 +74,5 @@ def test_painting_is_the_loop_over_frames(
 def test_published_numbers_are_kept_and_others_refused() -> None:
     annotation = numbered(np.array([2.0, 0.0]), {0: "none", 2: "walk"}, "day1", Path("file"), "it")
     assert (annotation.classes.tolist(), annotation.names) == ([2, 0], ("none", "class 1", "walk"))
-    with pytest.raises(AnnotationError, match="file: row 2 has class nan"):
+    with pytest.raises(AnnotationError, match="row 2 has class nan"):
         numbered(np.array([0.0, np.nan]), {0: "none"}, "day1", Path("file"), "it")

@@ -100,4 +100,4 @@ def test_a_recording_without_classes_is_named() -> None:
     found = counts()
     without = {id: one for id, one in found.annotations.items() if id != "r3"}
     told = differences(MOCAP, replace(found, annotations=without))
-    assert "r3: no annotation, expected a class for each frame" in told
+    assert any(line.startswith("r3: no annotation") for line in told)

@@ -167,7 +167,7 @@ def test_a_state_that_does_not_fit_is_refused_in_one_line(
     for name in [name for name in tensors if name.startswith(f"stream.reader.{damage}")]:
         del tensors[name]
     artifact.save(tmp_path / "model", artifact.Artifact(stored.config, stored.provenance, tensors))
-    with pytest.raises(ModelError, match="its parts do not fit together") as refused:
+    with pytest.raises(ModelError, match="not fit together") as refused:
         Rondo.load(tmp_path / "model")
     assert "\n" not in str(refused.value)
 
@@ -181,7 +181,7 @@ def test_the_rule_comes_from_the_model_unless_the_stream_has_its_own(slow: Rondo
     assert rule_of(slow.stream(rule="published").state()[1]) == "published"
     assert rule_of(slow.stream(rule="exemplars").state()[1]) == "exemplars"
     assert "rule" not in slow.stream(rule="exemplars").state()[1]
-    with pytest.raises(SettingError, match="rule = 'best': expected 'exemplars' or 'published'"):
+    with pytest.raises(SettingError, match=r"'best': .*'exemplars' or 'published'"):
         slow.stream(rule="best")  # type: ignore[call-overload]
 
 
