@@ -5,17 +5,19 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from rondo.config.settings import resolve
 from rondo.data.groups import GroupBy
+from rondo.data.known_channels import KnownChannel
 from rondo.data.recording import Recording
 from rondo.data.window_lengths import refuse_too_short
 from rondo.edit import model_folder
 from rondo.errors import RondoWarning
-from rondo.files.inputs import Reading, as_recordings
-from rondo.files.reading import KnownColumn, with_kept
+from rondo.files.inputs import as_recordings
+from rondo.files.reading import Reading, reading_at
 from rondo.many.driver import ManyFiles, discover_files, label_many
 from rondo.many.way import Asked, files_to_read, warn_of_failed
 from rondo.methods import DEFAULT, Model, Options, find_method, load_model, refuse_idle
@@ -42,11 +44,7 @@ def discover(
     device: str | None = None,
     seed: int | None = None,
     rate: float | None = None,
-    key: str | None = None,
-    label_columns: Sequence[str] = (),
-    keep_columns: Sequence[str] = (),
-    split_by: str | None = None,
-    session: bool = False,
+    reading: Reading | None = None,
     config: str | Path | None = None,
     settings: Mapping[str, Any] | None = None,
     out: str | Path | None = None,
@@ -82,17 +80,9 @@ def discover(
         Seed of all random draws: the same input, seed and settings give the same output. None takes the seed of
         `config`, else 0.
     rate : float or None
-        Frames per second, for input without a clock.
-    key : str or None
-        The array, stream or sheet, in files that hold several.
-    label_columns : sequence of str
-        Columns that are not channels.
-    keep_columns : sequence of str
-        Columns that are channels, although their names or values look like labels, ids or counters.
-    split_by : str or None
-        A column of files or tables that separates recordings, as in `rondo.read`.
-    session : bool
-        Read each folder as one session, as in `rondo.read`.
+        Frames per second, for input without a clock: short for Reading(rate=...).
+    reading : Reading or None
+        How files and tables become recordings, as in `rondo.read`.
     config : path or None
         A TOML file of settings.
     settings : mapping or None
@@ -143,15 +133,14 @@ def discover(
     chosen_seed = checked_seed(seed)
     where = Asked(engine, workers, ray_address, group_by)
     why_not = why_in_memory(method)
-    label_columns = with_kept(label_columns, keep_columns)
-    reading = Reading(rate, key, label_columns, split_by, session)
+    reading = reading_at(reading, rate)
     many = files_to_read(data, out, where, why_not, reading)
     if many is not None and out is not None:
         warn_of_failed(discover_file_by_file(many, configured, chosen_seed, out, progress or silent))
         return Result.load(out)
     if out is not None:
         check_free(out)
-    recordings = as_recordings(data, **reading._asdict())
+    recordings = as_recordings(data, reading)
     refuse_too_short(recordings)
     for note in chosen.notes(recordings, configured):
         warnings.warn(note, RondoWarning, stacklevel=2)
@@ -190,11 +179,7 @@ def label(
     refit_motifs: bool = False,
     resample: bool = False,
     rate: float | None = None,
-    key: str | None = None,
-    label_columns: Sequence[str] = (),
-    keep_columns: Sequence[str] = (),
-    split_by: str | None = None,
-    session: bool = False,
+    reading: Reading | None = None,
     out: str | Path | None = None,
     group_by: GroupBy = None,
     engine: str | None = None,
@@ -219,17 +204,9 @@ def label(
     resample : bool
         Read recordings of another rate at the rate of the model. Without it they are refused.
     rate : float or None
-        Frames per second, for input without a clock.
-    key : str or None
-        The array, stream or sheet, in files that hold several.
-    label_columns : sequence of str
-        Columns that are not channels.
-    keep_columns : sequence of str
-        Columns that are channels, although their names or values look like labels, ids or counters.
-    split_by : str or None
-        A column of files or tables that separates recordings, as in `rondo.read`.
-    session : bool
-        Read each folder as one session, as in `rondo.read`.
+        Frames per second, for input without a clock: short for Reading(rate=...).
+    reading : Reading or None
+        How files and tables become recordings, as in `rondo.read`.
     out : path or None
         Folder to write the run to, as in `rondo.discover`.
     group_by : str, mapping or None
@@ -275,9 +252,8 @@ def label(
         idle = {"adapt": adapt, "refit_motifs": refit_motifs, "group_by": group_by}
         refuse_idle(idle, type(fitted).__name__)
     where = Asked(engine, workers, ray_address, group_by)
-    label_columns = with_kept(label_columns, keep_columns, channels_of(fitted))
     why_not = why_labelled_at_once(fitted, adapt=adapt, refit_motifs=refit_motifs, with_stream=with_stream)
-    reading = Reading(rate, key, label_columns, split_by, session)
+    reading = replace(reading_at(reading, rate), known=channels_of(fitted))
     many = files_to_read(data, out, where, why_not, reading)
     if many is not None and out is not None and isinstance(fitted, Rondo):
         warn_of_failed(label_many(many, fitted, out, resample=resample, progress=progress or silent))
@@ -286,7 +262,7 @@ def label(
         check_free(out)
     result = labelled(
         fitted,
-        as_recordings(data, **reading._asdict()),
+        as_recordings(data, reading),
         adapt=adapt,
         refit_motifs=refit_motifs,
         resample=resample,
@@ -299,9 +275,9 @@ def label(
     return result
 
 
-def channels_of(model: Model) -> tuple[KnownColumn, ...]:
+def channels_of(model: Model) -> tuple[KnownChannel, ...]:
     """The channels that a model knows by name; () where it has none."""
-    return model.preprocessor_.known_columns if isinstance(model, Rondo) else ()
+    return model.preprocessor_.known_channels if isinstance(model, Rondo) else ()
 
 
 def _model_of(given: Model | str | Path) -> tuple[Model, bool]:

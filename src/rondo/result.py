@@ -17,13 +17,12 @@ from rondo.data.labels import Labels
 from rondo.data.recording import Recording
 from rondo.editing.edits import Edits
 from rondo.errors import RecordingError
-from rondo.files.locations import Location, as_location
 from rondo.lazy import Lazy
 from rondo.methods import find_method
-from rondo.report.contents import Overviews, TruthFile, Wish
+from rondo.report.contents import TruthFile, Wish
 from rondo.run.findings import edited_findings, found_and_fit_sentence
 from rondo.run.labelling import FitProfile, Labelling, curve_table, frame_table, tables_of
-from rondo.run.overview import FrameScores, Overview, signal_overview, told_scores
+from rondo.run.overview import FrameScores, Overview, Overviews, signal_overview, told_scores
 from rondo.run.segments import to_pandas, whole_columns, with_kinds
 from rondo.run.summary import (
     EntrySummary,
@@ -35,6 +34,7 @@ from rondo.run.summary import (
     VocabularyEvidence,
 )
 from rondo.run.tally import Words, counted, known_words, profile_summary, recording_summary, with_known_evidence
+from rondo.store.locations import Location, as_location
 from rondo.units.vocabulary import Level
 from rondo.version import __version__
 

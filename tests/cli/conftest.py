@@ -62,7 +62,7 @@ def halfway(here: Path, run: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(session, "CHUNK_ROWS", 100)
     write_csv(here / "x.csv", waves(1800, seed=6))
     folder = run / "model"
-    place = SessionPaths("x.csv", here / "live", here / "live" / "checkpoint")
+    place = SessionPaths("x.csv", here / "live")
     with closing(Session(Rondo.load(folder), folder, place)) as stopped:
         for _ in range(9):
             stopped.step()

@@ -117,7 +117,7 @@ def test_a_stream_that_has_ended_is_edited_like_any_run(rondo: Command, here: Pa
     for _ in range(3):
         assert rondo("undo", "live").code == 0
     assert np.array_equal(np.load(halfway / "units/x.npy"), before)
-    assert rondo("label", "run", "x.csv", "--rate", 50, "--out", "again", "--stream", "live").code == 0
+    assert rondo("label", "live", "x.csv", "--rate", 50, "--out", "again").code == 0
     assert 1000 not in np.load(here / "again/units/x.npy")
 
 

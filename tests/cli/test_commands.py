@@ -90,9 +90,9 @@ def test_adapting_moves_the_units_and_tells_how_well_they_fitted_before(
 
 
 def _recording(fitted: Path) -> Any:
-    from rondo.data.recording import Recording
+    from rondo.files.read import read_recording
 
-    return Recording.from_file(fitted / "two.npz")
+    return read_recording(fitted / "two.npz")
 
 
 @pytest.mark.parametrize(

@@ -142,9 +142,9 @@ def test_the_model_in_the_folder_gives_the_labels_in_the_folder(
     finished: tuple[Path, Outcome], stream: PlantedStream
 ) -> None:
     run, _ = finished
-    from rondo.data.recording import Recording
+    from rondo.files.read import read_recording
 
-    again = Rondo.load(run / "model").predict(Recording.from_file(run.parent / "whole.npz"))
+    again = Rondo.load(run / "model").predict(read_recording(run.parent / "whole.npz"))
     npt.assert_array_equal(again.motifs, labels_in(run, "whole"))
 
 

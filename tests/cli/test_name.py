@@ -191,7 +191,7 @@ def test_a_stream_goes_on_with_names_and_merges(rondo: Command, here: Path, half
     assert rondo("name", "run", "unit:1", "reach").code == 0  # beside the model
     assert rondo("merge", "run", "unit:0", "unit:2", "--stream", "live").code == 0  # beside the stream
     assert edits_in(halfway / "checkpoint") == [("merge", [0, 2], ""), ("merge", [0, 2], "")]  # of both levels
-    done = rondo("stream", "run", "--source", "x.csv", "--out", "live", "--json")
+    done = rondo("stream", "run", "--source", "x.csv", "--out", "live", "--sink", "-")
     assert done.code == 0 and "going on after 900 rows" in done.err
     expected = pl.read_csv(here / "plain" / "labels.csv")
     found = pl.read_csv(halfway / "labels.csv")
@@ -209,7 +209,7 @@ def test_a_stream_goes_on_with_names_and_merges(rondo: Command, here: Path, half
     about = [(unit["id"], unit["name"], unit["absorbed"]) for unit in summary["units"]]
     assert about == [(0, "", [2]), (1, "reach", [])]  # what was issued as u2 counts as u0 too
     assert 2 not in np.load(halfway / "units/x.npy") and 2 in found["unit"]
-    again = rondo("label", "run", "x.csv", "--rate", 50, "--out", "again", "--stream", "live")
+    again = rondo("label", "live", "x.csv", "--rate", 50, "--out", "again")
     assert "Merged by hand, and not tested as one: u2 as u0." in again.out
     assert 2 not in np.load(here / "again/units/x.npy")
 

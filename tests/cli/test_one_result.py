@@ -109,7 +109,7 @@ def test_a_stopped_stream_goes_on_with_the_same_bytes(
 ) -> None:
     streamed(rondo, run, day, "whole")
     monkeypatch.setattr(session, "CHUNK_ROWS", 90)
-    place = SessionPaths(str(day), here / "cut", here / "cut" / "checkpoint")
+    place = SessionPaths(str(day), here / "cut")
     with closing(Session(Rondo.load(run / "model"), run / "model", place, frozen=True)) as stopped:
         for _ in range(8):
             stopped.step()

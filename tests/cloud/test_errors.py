@@ -12,9 +12,9 @@ import pytest
 
 from rondo.errors import InputError, OutputError
 from rondo.files import locations
-from rondo.files.locations import size_of
 from rondo.result import Result
 from rondo.store.cloud_folder import CloudFolder
+from rondo.store.locations import size_of
 from tests.cli.running import Command, waves, write_csv
 from tests.cloud.conftest import s3_server, use_endpoint
 

@@ -11,6 +11,7 @@ import pytest
 import rondo
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
+from rondo.files.reading import Reading
 from tests.corpus import tables
 from tests.corpus.case import Case, Table
 from tests.corpus.documented import FAMILIES
@@ -36,7 +37,7 @@ def test_it_is_read(case: Case, tmp_path: Path) -> None:
     made = case.write(path, N_ROWS)
     if case.refused:
         path = _refused_and_mended(case, path)
-    read = rondo.read(path, **case.options)
+    read = rondo.read(path, Reading(**case.options))
     found, expected = _listed(read), [made] if isinstance(made, np.ndarray) else list(made)
     assert len(found) == len(expected)
     for recording, values in zip(found, expected, strict=True):

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from rondo.config.ways import ENCODERS, EncoderSettings
 from rondo.encoders.base import build_encoder
+from rondo.registry import ENCODERS, EncoderSettings
 from tests.contracts import ENCODER_CONTRACTS, Contract
 
 

@@ -9,7 +9,7 @@ import numpy.testing as npt
 import pytest
 
 from rondo.data.recording import Recording
-from tests.formats.reading import refusal, write
+from tests.formats.reading import read_one, refusal, write
 
 N = 40
 X = np.round(np.random.default_rng(0).normal(size=(N, 3)), 3).astype(np.float32)
@@ -27,7 +27,7 @@ Current Battery Voltage: 4.22     Mode = 12
 
 
 def read(folder: Path, *lines: str, name: str = "a.csv", end: str = "\n") -> Recording:
-    return Recording.from_file(write(folder, name, "\n".join(lines) + end))
+    return read_one(write(folder, name, "\n".join(lines) + end))
 
 
 def test_empatica_e4(tmp_path: Path) -> None:
@@ -38,7 +38,7 @@ def test_empatica_e4(tmp_path: Path) -> None:
     assert recording.notes[0].startswith("lines 1 and 2 read as an Empatica E4 writes them")
     alone = read(tmp_path, "1544027337.000000", "4.000000", *[str(x) for x in X[:, 0]])
     assert (alone.n_frames, alone.rate) == (N, 4.0)
-    given = Recording.from_file(tmp_path / "a.csv", rate=8)
+    given = read_one(tmp_path / "a.csv", rate=8)
     assert (given.rate, given.timestamps_s) == (8.0, None)
 
 
@@ -56,11 +56,11 @@ def test_other_numbers_are_no_e4(tmp_path: Path, begin: tuple[str, str]) -> None
 
 @pytest.mark.parametrize("header", ["", "Accelerometer X,Accelerometer Y,Accelerometer Z\n"])
 def test_actigraph(tmp_path: Path, header: str) -> None:
-    recording = Recording.from_file(write(tmp_path, "a.csv", ACTIGRAPH + header + "\n".join(ROWS)))
+    recording = read_one(write(tmp_path, "a.csv", ACTIGRAPH + header + "\n".join(ROWS)))
     npt.assert_array_equal(recording.values, X)
     assert recording.rate == 30.0
     assert "rate of 30 Hz taken from the lines above the table; give --rate if it is another" in recording.notes
-    assert Recording.from_file(tmp_path / "a.csv", rate=100).rate == 100.0
+    assert read_one(tmp_path / "a.csv", rate=100).rate == 100.0
 
 
 def test_a_clock_is_better_than_words(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_deeplabcut(tmp_path: Path) -> None:
 def test_almost_deeplabcut_is_a_table_as_any_other(tmp_path: Path) -> None:
     assert read(tmp_path, "scorer", "coords", "1", "2").channels == ("scorer",)  # and units
     path = write(tmp_path, "a.csv", "scorer,net\ncoords\n1,2\n3,4")
-    assert "line 2: expected 2 cells, got 1" in refusal(lambda: Recording.from_file(path), naming=path)
+    assert "line 2: expected 2 cells, got 1" in refusal(lambda: read_one(path), naming=path)
 
 
 def test_a_phone_that_stamps_twice(tmp_path: Path) -> None:
@@ -138,14 +138,14 @@ def test_headers_of_files_put_together(tmp_path: Path) -> None:
     npt.assert_array_equal(recording.values, X)
     assert "2 lines skipped: the header again" in recording.notes
     write(tmp_path, "b.csv", "\n".join(["time,x,y,z", *TIMED[:15], "time,x,y,z", *TIMED[:15]]))
-    said = refusal(lambda: Recording.from_file(tmp_path / "b.csv"), naming=tmp_path / "b.csv")
+    said = refusal(lambda: read_one(tmp_path / "b.csv"), naming=tmp_path / "b.csv")
     assert "or cut the file there, if two recordings stand one after the other" in said
 
 
 def test_the_end_of_summer_time(tmp_path: Path) -> None:
     stamps = [f"2024-10-27T02:{59 - (i >= 20) * 59:02d}:{40 + i if i < 20 else i - 20:02d}" for i in range(N)]
     write(tmp_path, "a.csv", "\n".join(["time,x,y,z", *map(",".join, zip(stamps, ROWS, strict=True))]))
-    said = refusal(lambda: Recording.from_file(tmp_path / "a.csv"), naming=tmp_path / "a.csv")
+    said = refusal(lambda: read_one(tmp_path / "a.csv"), naming=tmp_path / "a.csv")
     assert "or write the zone (+02:00), if it is the end of summer time" in said
 
 
@@ -158,13 +158,13 @@ def test_what_a_stopped_writer_leaves(tmp_path: Path) -> None:
     both = read(tmp_path, "time,x,y,z", *TIMED, "0.80,1", end="\0\0")
     assert both.n_frames == N
     path = write(tmp_path, "b.csv", "\n".join(["time,x,y,z", *TIMED, "0.80,1"]) + "\n")
-    assert "line 42: expected 4 cells, got 2" in refusal(lambda: Recording.from_file(path), naming=path)
+    assert "line 42: expected 4 cells, got 2" in refusal(lambda: read_one(path), naming=path)
     path = write(tmp_path, "c.csv", 300 * "\0")
-    assert "binary data?" in refusal(lambda: Recording.from_file(path), naming=path)
+    assert "binary data?" in refusal(lambda: read_one(path), naming=path)
 
 
 def test_blank_rows_that_a_spreadsheet_leaves(tmp_path: Path) -> None:
     recording = read(tmp_path, "time,x,y,z", *TIMED, ",,,", ",,,")
     assert (recording.n_frames, recording.notes) == (N, ("2 rows without a value at its end left out",))
     path = write(tmp_path, "b.csv", "\n".join(["time,x,y,z", *TIMED[:9], ",,,", *TIMED[9:]]))
-    assert "the timestamp of frame 9 is missing" in refusal(lambda: Recording.from_file(path), naming=path)
+    assert "the timestamp of frame 9 is missing" in refusal(lambda: read_one(path), naming=path)

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from rondo.data.recording import Recording
-from rondo.files.missing import without_likelihoods
+from rondo.files.missing import with_doubtful_points_missing
 from rondo.files.read import read_recording
+from rondo.files.reading import Reading
 from tests.formats.reading import write
 
 N = 400
@@ -31,7 +32,7 @@ def track(word: str = "likelihood") -> tuple[list[str], np.ndarray]:
 @pytest.mark.parametrize("word", ["likelihood", "score"])
 def test_doubtful_points_are_missing_and_corners_left_out(word: str) -> None:
     names, values = track(word)
-    found = without_likelihoods(Recording(values, rate=30, channels=names))
+    found = with_doubtful_points_missing(Recording(values, rate=30, channels=names), Reading())
     assert found.channels == ("nose.x", "nose.y", "tail.x", "tail.y")
     silent = np.isnan(found.values)
     assert silent[50:60, :2].all()
@@ -46,11 +47,13 @@ def test_a_file_as_deeplabcut_writes_it(tmp_path: Path) -> None:
     head = ["scorer" + ",net" * 9, "bodyparts," + ",".join(points), "coords," + ",".join(axes)]
     rows = [f"{i}," + ",".join(f"{value:.4f}" for value in row) for i, row in enumerate(values)]
     path = write(tmp_path, "mouse.csv", "\n".join([*head, *rows]) + "\n")
-    assert read_recording(path, rate=30).channels == ("nose.x", "nose.y", "tail.x", "tail.y")
+    assert read_recording(path, Reading(rate=30)).channels == ("nose.x", "nose.y", "tail.x", "tail.y")
 
 
 def test_other_columns_of_that_name_stay() -> None:
     values = np.stack([PATH[:, 0], PATH[:, 1], PATH[:, 0] * 3], axis=1)
-    assert without_likelihoods(Recording(values, channels=["a.x", "a.y", "a.score"])).n_channels == 3
+    assert (
+        with_doubtful_points_missing(Recording(values, channels=["a.x", "a.y", "a.score"]), Reading()).n_channels == 3
+    )
     alone = Recording(np.stack([PATH[:, 0], RNG.random(N)], axis=1), channels=["x", "likelihood"])
-    assert without_likelihoods(alone) is alone
+    assert with_doubtful_points_missing(alone, Reading()) is alone

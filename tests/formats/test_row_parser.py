@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from rondo.errors import RecordingError
 from rondo.files.columns import choose_columns
+from rondo.files.reading import Reading
 from rondo.files.text.cells import ParsedRows, RowParser, parser_of
 from rondo.files.text.formats import layout_of_lines
 from rondo.files.text.lines import Lines, TextBlock
@@ -20,7 +21,7 @@ def parser(text: bytes, *, is_strict: bool = False) -> RowParser:
     head = Lines(lambda n: left.pop() if left else b"").head(at_end=True)
     assert head
     layout = layout_of_lines(head)
-    columns = choose_columns(layout.names, rate=None, kinds=layout.kinds())
+    columns = choose_columns(layout.names, Reading(), kinds=layout.kinds())
     return parser_of(layout, columns, is_strict=is_strict)[0]
 
 

@@ -8,9 +8,8 @@ import numpy as np
 import numpy.testing as npt
 import pytest
 
-from rondo.data.recording import Recording
 from rondo.files.text.layout import WHITESPACE, cells_of
-from tests.formats.reading import write
+from tests.formats.reading import read_one, write
 
 VALUES = np.array([[1.5, -2.0], [0.5, 0.25], [3.0, 1e3], [2.5, 4.0]], dtype=np.float32)
 
@@ -73,7 +72,7 @@ FILES: dict[str, tuple[bytes, float | None, str]] = {
 @pytest.mark.parametrize("case", FILES)
 def test_files_as_people_have_them(tmp_path: Path, case: str) -> None:
     content, rate, note = FILES[case]
-    recording = Recording.from_file(write(tmp_path, "a.csv", content))
+    recording = read_one(write(tmp_path, "a.csv", content))
     npt.assert_array_equal(recording.values, VALUES)
     assert recording.channels == ("x", "y")
     assert recording.rate == (None if rate is None else pytest.approx(rate))
@@ -83,7 +82,7 @@ def test_files_as_people_have_them(tmp_path: Path, case: str) -> None:
 
 
 def test_the_degree_sign_of_a_spreadsheet(tmp_path: Path) -> None:
-    recording = Recording.from_file(write(tmp_path, "a.csv", "T [°C];a [m/s²]\n20,5;1\n21,5;2\n".encode("cp1252")))
+    recording = read_one(write(tmp_path, "a.csv", "T [°C];a [m/s²]\n20,5;1\n21,5;2\n".encode("cp1252")))
     assert recording.channels == ("T [°C]", "a [m/s²]")
     assert recording.notes == ("its text is not UTF-8: read as Windows-1252",)
     npt.assert_array_equal(recording.values, [[20.5, 1], [21.5, 2]])
@@ -92,32 +91,32 @@ def test_the_degree_sign_of_a_spreadsheet(tmp_path: Path) -> None:
 def test_without_a_header_a_first_column_that_rises_throughout_is_the_clock(tmp_path: Path) -> None:
     wave = np.sin(np.arange(200) / 7)
     lines = [f"{i / 50:.2f},{value:.4f}\n" for i, value in enumerate(wave)]
-    recording = Recording.from_file(write(tmp_path, "a.csv", "".join(lines)))
+    recording = read_one(write(tmp_path, "a.csv", "".join(lines)))
     assert (recording.channels, recording.rate) == (("ch1",), pytest.approx(50))
     assert any("is the clock, because it has no name and rises" in note for note in recording.notes)
     lines[150:] = [f"{(300 - i) / 50:.2f},{wave[i]:.4f}\n" for i in range(150, 200)]  # a joint that turns back
-    turning = Recording.from_file(write(tmp_path, "b.csv", "".join(lines)))
+    turning = read_one(write(tmp_path, "b.csv", "".join(lines)))
     assert (turning.channels, turning.rate) == (("ch0", "ch1"), None)
     assert not any("is the clock" in note for note in turning.notes)
 
 
 def test_a_date_in_the_first_line_is_no_header(tmp_path: Path) -> None:
     text = "".join(f"2026-11-15 20:31:0{i},{i * i}\n" for i in range(5))
-    recording = Recording.from_file(write(tmp_path, "a.csv", text))
+    recording = read_one(write(tmp_path, "a.csv", text))
     assert (recording.n_frames, recording.channels, recording.rate) == (5, ("ch1",), 1.0)
 
 
 def test_a_clock_of_whole_seconds_does_not_cost_the_rows(tmp_path: Path) -> None:
     text = "timestamp,x\n" + "".join(f"2026-11-15 09:00:{i // 4:02d},{i % 7}\n" for i in range(80))
-    recording = Recording.from_file(write(tmp_path, "a.csv", text))
+    recording = read_one(write(tmp_path, "a.csv", text))
     assert recording.rate == pytest.approx(4)
     assert any("60 rows repeat the time of the row before" in note for note in recording.notes)
 
 
 def test_a_table_that_only_looks_ragged_above_is_not_cut(tmp_path: Path) -> None:
-    recording = Recording.from_file(write(tmp_path, "a.csv", "x\n1\n2\n3\n"))
+    recording = read_one(write(tmp_path, "a.csv", "x\n1\n2\n3\n"))
     assert recording.notes == ()
-    positions = Recording.from_file(write(tmp_path, "b.csv", ",0,1\n" + rows(before=("0,", "1,", "2,", "3,"))))
+    positions = read_one(write(tmp_path, "b.csv", ",0,1\n" + rows(before=("0,", "1,", "2,", "3,"))))
     assert positions.channels == ("0", "1")
     npt.assert_array_equal(positions.values, VALUES)
 

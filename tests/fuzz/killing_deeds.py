@@ -65,7 +65,7 @@ DEEDS = (
     Deed("stream", ("stream", "run", "--source", "walk.csv", "--out", "o"), ("run", "walk.csv"), share=3),
     Deed(
         "stream, often",
-        ("stream", "run", "--source", "walk.csv", "--out", "o", "--every", "20"),
+        ("stream", "run", "--source", "walk.csv", "--out", "o"),
         ("run", "walk.csv"),
         share=3,
     ),

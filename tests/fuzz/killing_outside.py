@@ -24,7 +24,7 @@ from tests.fuzz.warm_process import Outcome, Warm, stop
 
 MOMENT = re.compile(rb"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?")
 # lines are only added to these; a torn one is cut back when the command goes on
-APPENDED = ("labels.csv", "events.jsonl", "rows.csv", "alarms.jsonl", "rows.jsonl")
+APPENDED = ("labels.csv", "events.jsonl", "rows.csv", "rows.jsonl")
 PRIVATE = ("checkpoint/", "health.json", "parts/", "unfinished.json", "sinks/")
 
 

@@ -211,18 +211,18 @@ def bare(rng: np.random.Generator, work: Path, base: Base, n: int) -> Case:
         ("discover", "walk.csv", "--out", "o", "--device", "cuda"),
         ("discover", "walk.csv", "--out", "o", "--engine", "nope"),
         ("label", "run", "walk.csv", "--out", "o", "--adapt", "--refit-motifs"),
-        ("label", "run", "walk.csv", "--out", "o", "--stream", "run"), ("name", "run"), ("name", "run", "--history"),
+        ("label", "run", "walk.csv", "--out", "run"), ("name", "run"), ("name", "run", "--history"),
         ("name", "run", "unit:0", "x", "--remove"), ("undo", "run"), ("apply", "run", "walk.csv"),
-        ("apply", "run", "run"), ("stream", "run", "--source", "walk.csv", "--out", "o", "--alarm", "x=1"),
-        ("stream", "run", "--source", "walk.csv", "--out", "o", "--every", "0"),
+        ("apply", "run", "run"), ("stream", "run", "--source", "walk.csv", "--out", "o", "--silent", "x=1"),
+        ("stream", "run", "--source", "walk.csv", "--out", "o", "--silent", "0"),
         ("stream", "run", "--source", "run", "--out", "o"),
         ("stream", "run", "--source", "mqtt://user:secret@x/y", "--out", "o"),
         ("stream", "run", "--source", "walk.csv", "--out", "o", "--sink", "nope://x"),
-        ("stream", "run", "--source", "lsl:", "--out", "o", "--alarm", "none"),
+        ("stream", "run", "--source", "lsl:", "--out", "o"),
     )  # fmt: skip
     args = lines[n % len(lines)]
     if args[:3] == ("stream", "run", "--source") and args[3] == "lsl:":
-        args = ("stream", "run", "--source", "walk.csv", "--out", "o", "--fail-on", "nope")
+        args = ("stream", "run", "--source", "walk.csv", "--out", "o", "--silent", "nope")
     environment = [
         {},
         {"LC_ALL": "C", "PYTHONUTF8": "0"},

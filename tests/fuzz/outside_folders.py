@@ -209,7 +209,7 @@ def harmed_stream(rng: np.random.Generator, work: Path, base: Base, n: int) -> C
     commands: tuple[tuple[str, ...], ...] = (
         ("stream", "model", "--source", "walk.csv", "--out", "run"), ("health", "run", "--json"),
         ("usage", "run", "--json"), ("report", "run"), ("export", "run", "--format", "csv", "--out", "x.csv"),
-        ("label", "model", "walk.csv", "--stream", "run", "--out", "o"),
+        ("label", "run", "walk.csv", "--out", "o"),
         ("name", "model", "unit:0", "x", "--stream", "run"),
     )  # fmt: skip
     args = commands[int(rng.integers(len(commands)))]

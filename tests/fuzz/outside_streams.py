@@ -117,7 +117,7 @@ def piped(rng: np.random.Generator, work: Path, base: Base, n: int) -> Case:
         data, rows_expected = [b"\xef\xbb\xbf" + text.encode()], 400
     else:
         data, rows_expected = [text.replace(",", ";").encode()], 400
-    extra = [(), ("--json",), ("--frozen",), ("--every", "1")][int(rng.integers(4))]
+    extra = [(), ("--sink", "-"), ("--frozen",), ("--silent", "1s")][int(rng.integers(4))]
     extra = () if kind == "empty" else extra
     return Case(
         f"piped:{kind}",

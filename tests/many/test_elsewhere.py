@@ -8,6 +8,7 @@ import pytest
 
 from rondo.errors import OutputError
 from rondo.files.inputs import recording_files
+from rondo.files.reading import Reading
 from rondo.many import tasks, unfinished
 from rondo.many.driver import ManyFiles, Where, discover_files, label_many
 from rondo.model.rondo import Rondo
@@ -28,7 +29,7 @@ def bucket(monkeypatch: pytest.MonkeyPatch) -> Bucket:
 @pytest.fixture(scope="module")
 def many(tmp_path_factory: pytest.TempPathFactory) -> ManyFiles:
     folder = write_set(tmp_path_factory.mktemp("set"), n_files=3)
-    return ManyFiles.of(recording_files([folder], rate=50.0), Where("serial"))
+    return ManyFiles.of(recording_files([folder], Reading(rate=50.0)), Where("serial"))
 
 
 def model() -> Rondo:

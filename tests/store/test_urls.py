@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from rondo.errors import OutputError, SettingError
-from rondo.files.locations import as_location, connected, joined, refuse_url
 from rondo.store.cloud_folder import CloudFolder
+from rondo.store.locations import as_location, connected, joined, refuse_url
 from tests.cli.running import call
 
 

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from rondo.config.settings import DirectUnitsConfig, MixtureConfig, SlowUnitsConfig, UnitAlignConfig, resolve
+from rondo.config.settings import MixtureConfig, SlowUnitsConfig, resolve
 from rondo.config.settings import UnitsConfig as AnyUnits
 from rondo.encoders.base import build_encoder
 from rondo.encoders.summary_stats import SummaryStatsConfig
 from rondo.errors import SettingError
+from rondo.paper.settings import DirectUnitsConfig, UnitAlignConfig
 from rondo.units.fit import fit_units
 from rondo.units.model import UnitModel
 from tests.contracts import planted, windows_of

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from rondo.arrays import Tensors
-from rondo.config.settings import DirectUnitsConfig, MixtureConfig, SlowUnitsConfig, UnitAlignConfig, UnitsConfig
+from rondo.config.settings import MixtureConfig, SlowUnitsConfig, UnitsConfig
 from rondo.data.windows import Windows
 from rondo.encoders.base import Curves, FittedEncoder, build_encoder
 from rondo.encoders.summary_stats import SummaryStatsConfig
 from rondo.errors import ModelError, RecordingError
+from rondo.paper.settings import DirectUnitsConfig, UnitAlignConfig
 from rondo.units import fit as unit_fit
 from rondo.units import model as exemplars
 from rondo.units.discover import UnitRules

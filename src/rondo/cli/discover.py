@@ -12,13 +12,13 @@ import typer
 from rondo.cli import options
 from rondo.cli.progress import detail, is_quiet, is_verbose, progress
 from rondo.cli.terminal import print
-from rondo.files.locations import as_location, joined
 from rondo.methods import DEFAULT, Method, Options, find_method, method_names
+from rondo.store.locations import as_location, joined
 from rondo.wording import notes_by_recording
 
 if TYPE_CHECKING:
     from rondo.data.recording import Recording
-    from rondo.files.inputs import Reading
+    from rondo.files.reading import Reading
     from rondo.run.summary import RunSummary
 
 
@@ -78,8 +78,6 @@ def discover(
     given = Options(window, step, states, encoder, preset, device, own, config, motif_window, group_by)
     settings = chosen.configure(given)
     from rondo.discovery import checked_seed, why_in_memory
-    from rondo.files.inputs import Reading
-    from rondo.files.reading import with_kept
     from rondo.many.unfinished import check_place
     from rondo.many.way import Asked, goes_file_by_file, many_files, why_not_split
     from rondo.store.folder import check_free
@@ -87,7 +85,7 @@ def discover(
     chosen_seed = checked_seed(seed)
     check_place(out)
     asked = Asked(engine, workers, ray_address, group_by)
-    reading = Reading(rate, key, with_kept(label_column, keep_column), split_by, session)
+    reading = options.reading(rate, key, label_column, keep_column, split_by, session)
     many = many_files(paths, asked, reading)
     why_not = why_in_memory(method) or why_not_split(split_by)
     file_by_file = goes_file_by_file(many, asked, why_not)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +11,6 @@ import typer
 from rondo.cli import options
 from rondo.cli.discover import announce, read_all
 from rondo.cli.progress import progress
-from rondo.errors import SettingError
 
 if TYPE_CHECKING:
     from rondo.data.recording import Recording
@@ -23,10 +23,6 @@ Adapt = Annotated[
 ]
 RefitMotifs = Annotated[
     bool, typer.Option("--refit-motifs", metavar="", help="Transfer: keep the units, learn the motifs again.")
-]
-GrownStream = Annotated[
-    Path | None,
-    typer.Option("--stream", metavar="DIR", help="Units and motifs as they have grown in this --out of `stream`."),
 ]
 Resample = Annotated[
     bool, typer.Option("--resample", metavar="", help="Read recordings of another rate at the rate of the model.")
@@ -42,7 +38,6 @@ def label(
     out: options.RunPlace,
     adapt: Adapt = False,
     refit_motifs: RefitMotifs = False,
-    stream: GrownStream = None,
     resample: Resample = False,
     rate: options.Rate = None,
     key: options.Key = None,
@@ -63,8 +58,7 @@ def label(
     With --adapt, for another person, machine or day, the ids stay and the units move to where these recordings have
     them. The model in --out is the moved one.
 
-    With --stream, recordings are read again with what a stream that began with this model has learned since. The labels
-    that it has issued stay issued. The folder of a stream, given as MODEL, is read so too.
+    If MODEL is the folder of a stream, recordings are read with what the stream has learned so far, even while it runs.
 
     Many recordings, or more than fit into memory, are read file by file, and a run that was stopped goes on when the
     same command is given again.
@@ -73,28 +67,23 @@ def label(
     """
     from rondo.discovery import channels_of, follows_stream, why_labelled_at_once
     from rondo.edit import model_folder
-    from rondo.files.inputs import Reading
-    from rondo.files.reading import with_kept
     from rondo.many.unfinished import check_place
     from rondo.many.way import Asked, goes_file_by_file, many_files, why_not_split
     from rondo.methods import load_model, method_of, refuse_idle
     from rondo.store.folder import check_free
 
-    if stream is not None and (refit_motifs or adapt):
-        given = "--refit-motifs" if refit_motifs else "--adapt"
-        raise SettingError(f"--stream reads with what a stream has learned, {given} learns from what is read; give one")
     check_place(out)
     folder = model_folder(model)
     if (name := method_of(folder)) == "rondo":
-        fitted: Any = _loaded(folder, stream, {"seed": seed, "device": device})
-        with_stream = stream is not None or follows_stream(folder)
+        fitted: Any = _loaded(folder, {"seed": seed, "device": device})
+        with_stream = follows_stream(folder)
     else:
-        learning = {"--adapt": adapt, "--refit-motifs": refit_motifs, "--stream": stream, "--seed": seed}
+        learning = {"--adapt": adapt, "--refit-motifs": refit_motifs, "--seed": seed}
         refuse_idle(learning | {"--device": device, "--group-by": group_by}, f"a model of {name}")
         fitted, with_stream = load_model(folder), False
     asked = Asked(engine, workers, ray_address, group_by)
-    columns = with_kept(label_column, keep_column, channels_of(fitted))
-    reading = Reading(rate, key, columns, split_by, session)
+    reading = options.reading(rate, key, label_column, keep_column, split_by, session)
+    reading = replace(reading, known=channels_of(fitted))
     many = many_files(paths, asked, reading)
     why = why_labelled_at_once(fitted, adapt=adapt, refit_motifs=refit_motifs, with_stream=with_stream)
     file_by_file = goes_file_by_file(many, asked, why or why_not_split(split_by))
@@ -122,11 +111,11 @@ def _labelled_at_once(
     return result.summary
 
 
-def _loaded(folder: Path, stream: Path | None, chosen: dict[str, Any]) -> Rondo:
-    """The model, with what a stream has learned since if one is named, and the settings that were given."""
+def _loaded(folder: Path, chosen: dict[str, Any]) -> Rondo:
+    """The model, with what its stream has learned since if it has one, and the settings that were given."""
     from rondo.model.folder import config_of
     from rondo.model.method import grown_model
 
-    fitted = grown_model(folder, stream)
+    fitted = grown_model(folder)
     config_of(fitted.set_params(**{name: value for name, value in chosen.items() if value is not None}))  # refuses
     return fitted

@@ -12,6 +12,7 @@ from rondo.cli.terminal import print
 
 if TYPE_CHECKING:
     from rondo.config.settings import RondoConfig
+    from rondo.files.reading import Reading
     from rondo.report.contents import TruthFile
 
 FittedModel = Annotated[Path, typer.Argument(metavar="MODEL", help="A model folder, or the run folder that holds it.")]
@@ -37,7 +38,7 @@ def completing_from(names: Callable[[], Iterable[str]]) -> Callable[[str], list[
 
 
 def _encoders() -> Iterable[str]:
-    from rondo.config.ways import ENCODERS
+    from rondo.registry import ENCODERS
 
     return ENCODERS
 
@@ -183,6 +184,22 @@ KeepColumns = Annotated[
         help="A column that is a channel as it is, though it looks like labels, a counter or codes.",
     ),
 ]
+
+
+def reading(
+    rate: float | None,
+    key: str | None,
+    label_columns: list[str] | None,
+    keep_columns: list[str] | None,
+    split_by: str | None,
+    session: bool,
+) -> Reading:
+    """What the options say about files."""
+    from rondo.files.reading import Reading
+
+    return Reading(rate, key, label_columns or (), keep_columns or (), split_by, session)
+
+
 Preset = Annotated[
     str,
     typer.Option(

@@ -51,15 +51,12 @@ def stability(
     Example: rondo stability walk.csv --rate 100 --seeds 5 --halves
     """
     from rondo.errors import SettingError
-    from rondo.files.inputs import Reading
-    from rondo.files.reading import with_kept
     from rondo.stability import as_json
 
     settings = options.resolve_settings(preset, config, set_, window=window, step=step, seed=seed, device=device)
     if seeds < 2:
         raise SettingError(f"--seeds must be 2 or more, got {seeds}: one fit has nothing to be compared with")
-    columns = with_kept(label_column, keep_column)
-    recordings = read_all(paths, Reading(rate, key, columns, split_by, session))
+    recordings = read_all(paths, options.reading(rate, key, label_column, keep_column, split_by, session))
     from rondo.model.describe import short_window_note
     from rondo.stability import over_halves, over_seeds
 

@@ -41,11 +41,10 @@ def suggest(
     from rondo.cost import cost_of_fit
     from rondo.data.scaling import Preprocessor
     from rondo.data.window_lengths import choose_scales, typical_period, why_windows, window_curve
-    from rondo.files.inputs import Reading, common_rate
-    from rondo.files.reading import with_kept
+    from rondo.files.inputs import common_rate
 
     settings = options.resolve_settings(preset, config, set_)
-    recordings = read_all(paths, Reading(rate, key, with_kept(label_column, keep_column), split_by, session))
+    recordings = read_all(paths, options.reading(rate, key, label_column, keep_column, split_by, session))
     common_rate(recordings)
     preprocessor = Preprocessor.fit(recordings, settings.preprocess)
     signals = [preprocessor.apply(recording) for recording in recordings]

@@ -1,15 +1,16 @@
 """Which columns of a table are channels, which one is the clock, and which are neither.
 
-Every file format and every data frame asks the same questions, so they are answered once, here. The answers
-that a user might not expect are returned as notes, which end up in `Recording.notes`.
+Every format and every data frame uses the same table of rules (`RULES`), twice: when the columns of a table are chosen
+by their names and first cells (`choose_columns`), and when a recording has been read (`signals_of`). A new rule is one
+function and one row of the table. What a user might not expect becomes a note in `Recording.notes`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +18,7 @@ from numpy.typing import NDArray
 from rondo.data.recording import Recording, Values
 from rondo.data.signal import shortened
 from rondo.errors import RecordingError
-from rondo.files.reading import left_out_and_kept
-from rondo.files.reading import listed as listed
+from rondo.files.reading import Reading, listed
 from rondo.files.text.clock import is_clock_name, mentions_time_stamps, plain_name, size_of_epoch
 from rondo.wording import counted
 
@@ -33,7 +33,7 @@ ID_NAMES = frozenset({
     "id", "uid", "uuid", "subject", "subjectid", "participant", "participantid", "person", "personid", "patientid",
     "user", "userid", "device", "deviceid", "sensorid", "session", "sessionid", "trial", "trialid", "recordid",
 })  # fmt: skip
-"""Columns that say whose a row is, and measure nothing."""
+"""Columns that identify a person, device or session, and measure nothing."""
 
 Kind = Literal["text", "dates", "day", "time of day", "epoch", "counter", "rising", "empty", "filler"]
 """What the cells of a column show, where that is more than numbers."""
@@ -84,15 +84,6 @@ def is_label_name(name: str) -> bool:
 def names_no_signal(name: str) -> bool:
     """Whether it is the name of labels or ids."""
     return is_label_name(name) or plain_name(name)[0] in ID_NAMES
-
-
-def _about_suspect(name: str, is_signal: bool) -> str:
-    what = "holds labels" if is_label_name(name) else "says whose a row is"
-    if is_signal:
-        return (
-            f"column '{name}' kept: by its name it {what}, but its values move; --label-column {name!r} leaves it out"
-        )
-    return f"column '{name}' left out: by its name it {what}; --keep-column {name!r} keeps it"
 
 
 def moves_as_a_signal(name: str, numbers: NDArray[np.float64]) -> bool:
@@ -154,11 +145,155 @@ def rises_or_repeats(readings: NDArray[np.float64]) -> bool | None:
     return not (steps == 0).any()
 
 
+# ----------------------------------------------------------------
+# The rules: what a column is, by its name, its first cells, or all of its values. The first rule that applies wins.
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column to be judged, with what is known of it so far."""
+
+    name: str
+    kind: Kind | None = None  # what its first cells show
+    moves: bool = False  # whether its first cells move as a signal does
+    is_known: bool = False  # whether it is a channel of the model, all of which are there
+    values: Values | None = None  # once it is read
+    word: str = "column"  # "channel" in formats that have no columns
+
+
+Role = Literal["channel", "suspect", "code", "counter", "text", "no signal", "left out"]
+"""A counter or a code stays where no other channel is left, "no signal" where nothing else is."""
+
+
+class Verdict(NamedTuple):
+    """What a column is, and the note on it; `if_kept`: the note where it stays because nothing else is left."""
+
+    role: Role = "channel"
+    note: str = ""
+    if_kept: str = ""
+
+
+Rule = Callable[[Column, Reading], Verdict | None]
+
+
+def asked_by_user(column: Column, reading: Reading) -> Verdict | None:
+    """Columns that the user or the model names; text stays out even so."""
+    if column.name in reading.leave_out:
+        return Verdict("left out")
+    is_kept = column.is_known or reading.keeps(column.name)
+    return Verdict() if is_kept and column.kind != "text" else None
+
+
+def empty(column: Column, reading: Reading) -> Verdict | None:
+    """Columns without a name or a value."""
+    return Verdict("left out") if column.kind == "empty" else None
+
+
+def filler(column: Column, reading: Reading) -> Verdict | None:
+    """Columns that share a name and never change."""
+    note = f"the columns named '{column.name}' left out: they share the name, and none changes"
+    return Verdict("left out", note) if column.kind == "filler" else None
+
+
+def label_by_name(column: Column, reading: Reading) -> Verdict | None:
+    """Columns that have the name of labels or ids; in tables, unless their values move."""
+    name, last = column.name, column.name.rpartition(".")[2]
+    is_label = is_label_name(name) or (column.word == "channel" and is_label_name(last))
+    is_id = column.word == "column" and plain_name(name)[0] in ID_NAMES
+    if column.values is not None or not (is_label or is_id) or column.is_known or reading.keeps(name):
+        return None
+    what = "by its name it holds labels" if is_label else "it looks like an id"
+    if column.moves:
+        return Verdict(
+            "channel", f"column '{name}' kept: {what}, but its values move; --label-column {name!r} leaves it out"
+        )
+    return Verdict("no signal", f"{column.word} '{name}' left out: {what}; --keep-column {name!r} keeps it")
+
+
+def text(column: Column, reading: Reading) -> Verdict | None:
+    """Columns of text."""
+    return Verdict("text", f"column '{column.name}' left out: it holds text") if column.kind == "text" else None
+
+
+def counter(column: Column, reading: Reading) -> Verdict | None:
+    """Columns that count the rows."""
+    return Verdict("counter") if column.kind == "counter" else None
+
+
+def no_signal_by_values(column: Column, reading: Reading) -> Verdict | None:
+    """Columns that are labels, ids, counters or flags by their name and by what they hold."""
+    reason = "" if column.values is None else _reason(column.name, column.values)
+    why = f"by its name and its values it {reason}; --keep-column {column.name!r} keeps it"
+    return Verdict("no signal", f"column '{column.name}' left out: {why}") if reason else None
+
+
+def class_codes(column: Column, reading: Reading) -> Verdict | None:
+    """Columns of few whole numbers in long runs: left out where they have no name and jump as codes do."""
+    runs = None if column.values is None else _runs(column.values)
+    if runs is None:
+        return None
+    suspected = _suspected(column.name, runs)
+    if _jumps(runs) and _is_unnamed(column.name):
+        return Verdict("code", _left_out_as_codes(column.name, runs), suspected)
+    return Verdict("suspect", suspected)
+
+
+RULES: tuple[Rule, ...] = (
+    asked_by_user,
+    empty,
+    filler,
+    label_by_name,
+    text,
+    counter,
+    no_signal_by_values,
+    class_codes,
+)
+
+
+def settled(columns: Sequence[Column], reading: Reading, rules: Sequence[Rule] = RULES) -> list[Verdict]:
+    """What each column is; what would leave no channel is taken back.
+
+    >>> [verdict.role for verdict in settled([Column("x"), Column("label"), Column("note", "text")], Reading())]
+    ['channel', 'no signal', 'text']
+    """
+    verdicts = [next(filter(None, (rule(column, reading) for rule in rules)), Verdict()) for column in columns]
+    roles = {verdict.role for verdict in verdicts}
+    if roles == {"no signal"} and all(column.values is not None for column in columns):
+        return [Verdict() for _ in columns]
+    if "channel" not in roles:
+        return [Verdict("suspect", each.if_kept) if each.role == "code" else each for each in verdicts]
+    return verdicts
+
+
+def signals_of(recording: Recording, reading: Reading | None = None, rules: Sequence[Rule] = RULES) -> Recording:
+    """The recording without columns that are no signal by what they hold, and with a note on each that is suspect."""
+    columns = [Column(name, values=recording.values[:, place]) for place, name in enumerate(recording.channels)]
+    verdicts = settled(columns, reading or Reading(), rules)
+    left_out = [place for place, each in enumerate(verdicts) if each.role not in ("channel", "suspect")]
+    order = ("no signal", "code", "suspect")
+    notes = [each.note for role in order for each in verdicts if each.role == role and each.note]
+    found = recording.without(left_out) if left_out else recording
+    return found.noted(*notes) if notes else found
+
+
+def kept_channels(names: Sequence[str], reading: Reading) -> tuple[list[int], tuple[str, ...]]:
+    """Positions of the channels to read in a format that has no columns, and notes on the others.
+
+    >>> kept_channels(["EEG", "label", "T"], Reading(leave_out=["T"]))
+    ([0], ("channel 'label' left out: by its name it holds labels; --keep-column 'label' keeps it",))
+    """
+    reading.refuse_unknown(names, "channel")
+    verdicts = settled([Column(name, word="channel") for name in names], reading)
+    kept = [place for place, verdict in enumerate(verdicts) if verdict.role == "channel"]
+    if not kept:
+        raise RecordingError(f"no channel is left among {listed(names)}; expected at least one")
+    return kept, tuple(verdict.note for verdict in verdicts if verdict.note)
+
+
 def choose_columns(
     names: Sequence[str],
+    reading: Reading,
     *,
-    rate: float | None,
-    label_columns: Sequence[str] = (),
     kinds: Mapping[int, Kind] | None = None,
     wanted: Sequence[str] = (),
     rises: Mapping[int, bool] | None = None,
@@ -166,55 +301,68 @@ def choose_columns(
 ) -> Columns:
     """Split the columns of a table into channels, clock, and those left out.
 
-    `kinds` says what is known of the cells of a column: text and row counters are left out, and where no column has a
-    clock's name, one that holds dates or counts from 1970 is the clock. A given rate wins over any clock. `wanted` are
-    the channels that a model knows: where the table has them all, they and no others are channels, whatever they look
-    like. `rises` says of columns that tell the time whether the first readings rise from row to row (True) or some
-    repeat (False): of two clocks the finer one is taken. `signals` are columns whose values move as a signal does: they
-    are channels even where they have the name of labels. `label_columns` may say which columns to keep
-    (`kept_columns.with_kept`).
+    `kinds` says what is known of the cells of a column; where no column has a clock's name, one that holds dates or
+    counts from 1970 is the clock. A rate that the user gives wins over any clock. `wanted` are the channels that a
+    model knows: where the table has them all, they and no others are channels. `rises` says of columns that tell the
+    time whether the first readings rise from row to row (True) or some repeat (False): of two clocks the finer one is
+    taken. `signals` are columns whose values move as a signal does.
 
-    >>> choose_columns(["time", "x", "y", "activity"], rate=None, label_columns=["activity"])
+    >>> choose_columns(["time", "x", "y", "activity"], Reading(leave_out=["activity"]))
     Columns(channels=('x', 'y'), positions=(1, 2), clock=0, notes=(), day=None, is_finer=False)
     """
-    kinds = kinds or {}
-    known = _known(names, wanted, kinds)
-    kinds = {position: kind for position, kind in kinds.items() if position not in known}
-    left_out, keep = left_out_and_kept(label_columns, names)
-    known_as_such = known | {place for place, name in enumerate(names) if name in keep}
-    kinds = {place: kind for place, kind in kinds.items() if place not in known_as_such or kind == "text"}
-    may_be_kept = [place for place, name in enumerate(names) if name not in left_out and kinds.get(place) != "empty"]
-    kept = [place for place in may_be_kept if kinds.get(place) != "filler"]
-    fillers = dict.fromkeys(names[place] for place in may_be_kept if kinds.get(place) == "filler")
-    suspects = [place for place in kept if place not in known_as_such and names_no_signal(names[place])]
-    notes = [f"the columns named '{name}' left out: they share the name, and none changes" for name in fillers]
-    notes += [_about_suspect(names[place], place in signals) for place in suspects]
-    kept = [place for place in kept if place not in suspects or place in signals]
-    may_be_clocks = [place for place in kept if place not in known_as_such and kinds.get(place) != "text"]
+    reading.refuse_unknown(names)
+    known = _known(names, wanted, kinds or {})
+    kept = known | {place for place, name in enumerate(names) if reading.keeps(name)}
+    kinds = {
+        place: kind
+        for place, kind in (kinds or {}).items()
+        if place not in kept or (kind == "text" and place not in known)
+    }
+    columns = [Column(name, kinds.get(place), place in signals, place in known) for place, name in enumerate(names)]
+    verdicts = settled(columns, reading)
+    left = [place for place, each in enumerate(verdicts) if each.role not in ("left out", "no signal")]
+    notes = list(dict.fromkeys(each.note for each in verdicts if each.note and each.role == "left out"))
+    notes += [each.note for each in verdicts if each.note and each.role in ("channel", "no signal")]
+    candidates = [place for place in left if place not in kept and verdicts[place].role != "text"]
     if rises is not None:
-        may_be_clocks = _without_temperature(may_be_clocks, names, kinds, rises)
-    clocks, day, said = _clocks(may_be_clocks, names, kinds)
+        candidates = _without_temperature(candidates, names, kinds, rises)
+    clocks, day, clock_notes = _clocks(candidates, names, kinds)
     finer = _finer(clocks, day, names, kinds, rises or {})
-    clocks, day, said = (clocks, day, said) if finer is None else finer
-    kept = [position for position in kept if position not in clocks and position != day]
-    if rate is not None:
-        said = [f"column '{names[clock]}' left out: the given rate of {rate:g} Hz is the clock" for clock in clocks]
-    kept, others = _known_only(kept, names, known) if known else _numbers_only(kept, names, kinds)
-    _refuse_bad_names([(position, names[position]) for position in kept])
-    if not kept:
+    clocks, day, clock_notes = (clocks, day, clock_notes) if finer is None else finer
+    left = [place for place in left if place not in clocks and place != day]
+    if reading.rate is not None:
+        rate = f"the given rate of {reading.rate:g} Hz is the clock"
+        clock_notes = [f"column '{names[clock]}' left out: {rate}" for clock in clocks]
+    notes += clock_notes
+    if known:
+        others = [names[place] or f"column {place + 1}" for place in left if place not in known]
+        channels, notes = sorted(known), notes + ([unknown_to_model(others)] if others else [])
+    else:
+        counters = [place for place in left if verdicts[place].role == "counter"]
+        channels = [place for place in left if verdicts[place].role == "channel"]
+        notes += [verdicts[place].note for place in left if verdicts[place].role == "text"]
+        for place in counters if channels else ():
+            name = f"'{names[place]}'" if names[place] else f"{place + 1}, which has no name,"
+            notes.append(f"column {name} left out: it only counts the rows")
+        channels = channels or counters
+    _refuse_bad_names([(place, names[place]) for place in channels])
+    if not channels:
         why = "no column holds numbers" if "text" in kinds.values() else "no channel is left"
+        suspect = next((names[place] for place, each in enumerate(verdicts) if each.role == "no signal"), None)
+        way_back = "" if suspect is None else f" (--keep-column {suspect!r} keeps what was left out by its name)"
         raise RecordingError(
             f"{why} among the columns {listed(names)}; expected at least one column of numbers, "
-            "with no units in its cells" + _way_back(suspects, names)
+            f"with no units in its cells{way_back}"
         )
-    clock = clocks[0] if clocks and rate is None else None
-    channels = tuple(names[position] for position in kept)
-    said_all = (*notes, *said, *others)
-    return Columns(channels, tuple(kept), clock, said_all, None if clock is None else day, finer is not None)
-
-
-def _way_back(suspects: Sequence[int], names: Sequence[str]) -> str:
-    return f" (--keep-column {names[suspects[0]]!r} keeps what was left out by its name)" if suspects else ""
+    clock = clocks[0] if clocks and reading.rate is None else None
+    return Columns(
+        tuple(names[place] for place in channels),
+        tuple(channels),
+        clock,
+        tuple(notes),
+        None if clock is None else day,
+        finer is not None,
+    )
 
 
 def _clocks(
@@ -283,32 +431,12 @@ def _left_out(others: Sequence[int], clock: int, names: Sequence[str]) -> list[s
     ]
 
 
-def _numbers_only(kept: Sequence[int], names: Sequence[str], kinds: Mapping[int, Kind]) -> tuple[list[int], list[str]]:
-    """Without text and row counters; a counter that is all there is stays."""
-    text = [position for position in kept if kinds.get(position) == "text"]
-    counters = [position for position in kept if kinds.get(position) == "counter"]
-    numbers = [position for position in kept if position not in text and position not in counters]
-    if not numbers:
-        return counters, [f"column '{names[position]}' left out: it holds text" for position in text]
-    notes = [f"column '{names[position]}' left out: it holds text" for position in text]
-    for position in counters:
-        name = f"'{names[position]}'" if names[position] else f"{position + 1}, which has no name,"
-        notes.append(f"column {name} left out: it only counts the rows")
-    return numbers, notes
-
-
 def _known(names: Sequence[str], wanted: Sequence[str], kinds: Mapping[int, Kind]) -> set[int]:
     """The columns of the wanted channels, if they are all there; of two with one name, that which is nothing else."""
     if not set(wanted) <= set(names):
         return set()
     found = [place for place, name in enumerate(names) if name in wanted]
     return {place for place in found if names.count(names[place]) == 1 or place not in kinds}
-
-
-def _known_only(kept: Sequence[int], names: Sequence[str], known: Set[int]) -> tuple[list[int], list[str]]:
-    """The channels that a model knows, and a note on the others."""
-    extra = [names[position] or f"column {position + 1}" for position in kept if position not in known]
-    return sorted(known), [unknown_to_model(extra)] if extra else []
 
 
 def unknown_to_model(extra: Sequence[str]) -> str:
@@ -322,7 +450,7 @@ def _refuse_bad_names(columns: Sequence[tuple[int, str]]) -> None:
         if not name:
             raise RecordingError(
                 f"column {position + 1} has no name (an index, or a separator too many?); "
-                "name it, or leave it out with label_columns=[''] (--label-column '')"
+                "name it, or leave it out with --label-column ''"
             )
         if name in seen:
             raise RecordingError(
@@ -346,8 +474,7 @@ def without_empty(
 
 def not_numeric(column: str, dtype: object) -> RecordingError:
     return RecordingError(
-        f"column '{column}' holds {dtype}, not numbers; leave it out with label_columns=['{column}'] "
-        f"(--label-column {column}), or convert it"
+        f"column '{column}' holds {dtype}, not numbers; leave it out with --label-column {column!r}, or convert it"
     )
 
 
@@ -378,25 +505,6 @@ class _Runs:
     @property
     def are_whole(self) -> bool:
         return bool((self.values == np.rint(self.values)).all())
-
-
-def without_codes(recording: Recording, keep: Set[str] = frozenset()) -> Recording:
-    """The recording without columns that have no name and jump as codes do, and with a note on each that is suspect.
-
-    Where nothing else would be left, all are kept; so are those that the user says are channels.
-    """
-    found = {
-        place: runs
-        for place, runs in enumerate(map(_runs, recording.values.T))
-        if runs is not None and recording.channels[place] not in keep
-    }
-    unnamed = [place for place, runs in found.items() if _jumps(runs) and _is_unnamed(recording.channels[place])]
-    left_out = unnamed if len(found) < recording.n_channels else []
-    if not found:
-        return recording
-    notes = [_code_note(recording.channels[place], found[place]) for place in left_out]
-    notes += [_suspected(recording.channels[place], found[place]) for place in found if place not in left_out]
-    return (recording.without(left_out) if left_out else recording).noted(*notes)
 
 
 def _is_unnamed(channel: str) -> bool:
@@ -447,7 +555,7 @@ def _jumps(runs: _Runs) -> bool:
     return bool((steps > 1).mean() >= _LEAST_SKIPPING and steps.mean() >= _LEAST_JUMP * shuffled)
 
 
-def _code_note(name: str, runs: _Runs) -> str:
+def _left_out_as_codes(name: str, runs: _Runs) -> str:
     return (
         f"column '{name}' left out: it has no name, and jumps between {runs.values.size} whole numbers "
         f"({_in_short(runs)}) as labels do; give the columns names if it is a channel"
@@ -500,22 +608,6 @@ _MOST_RUNS_OF_IDS = 0.05
 _LEAST_COUNTING = 0.9  # of rows: those after lost packets and wraps do not rise by one
 
 
-def without_named(recording: Recording, kept: Set[str] = frozenset()) -> Recording:
-    """The recording without columns that are no signal by name and by values; all stay where nothing would be left."""
-    why = {}
-    for place, name in enumerate(recording.channels):
-        if name not in kept and (reason := _reason(name, recording.values[:, place])):
-            why[place] = reason
-    if not why or len(why) == recording.n_channels:
-        return recording
-    notes = tuple(
-        f"column '{recording.channels[place]}' left out: by its name and its values it {reason}; "
-        f"--keep-column {recording.channels[place]!r} keeps it"
-        for place, reason in why.items()
-    )
-    return recording.without(tuple(why)).noted(*notes)
-
-
 def _reason(name: str, column: Values) -> str:
     """What a column is that is no signal, or "".
 
@@ -536,7 +628,7 @@ def _reason(name: str, column: Values) -> str:
     if (steps > 0).all() and given.size > _MOST_VALUES:
         return "counts rows"
     if plain in _IDS:  # each in one piece: a switch comes back to where it was
-        return "says whose a row is" if n_runs == n_values and n_runs <= _MOST_RUNS_OF_IDS * given.size else ""
+        return "is an id" if n_runs == n_values and n_runs <= _MOST_RUNS_OF_IDS * given.size else ""
     if n_values > _MOST_VALUES or n_runs > _MOST_RUNS_OF_LABELS * given.size:
         return ""
     return "holds labels" if plain in _LABELS else "is a flag" if n_values <= 2 else ""

@@ -14,8 +14,9 @@ from rondo.many.tasks import LABELS, TABLES, FileBatch, LabelPart
 from rondo.many.unfinished import close_run
 from rondo.model.describe import findings_of, fit_notes, fit_profile, words_of
 from rondo.model.rondo import Rondo
-from rondo.run.folder import MOST_DRAWN, TRAINING, run_of, write_summary
+from rondo.run.folder import TRAINING, run_of, write_summary
 from rondo.run.labelling import curve_table
+from rondo.run.overview import MOST_DRAWN
 from rondo.run.segments import LEVELS
 from rondo.run.summary import SUMMARY, FailedFile, RecordingSummary, RunKind, RunSummary
 from rondo.run.tally import EntryTally, evidence_row, profile_summary

@@ -14,10 +14,10 @@ from typing import Any
 
 from rondo.errors import OutputError, RecordingError, SettingError
 from rondo.files.inputs import RecordingFile
-from rondo.files.locations import states_of
 from rondo.run.summary import SUMMARY, UNFINISHED
 from rondo.store.cloud_folder import CloudFolder, check_free_in_cloud
 from rondo.store.folder import LocalFolder, PartFolder, check_free, part_folder, remove_under
+from rondo.store.locations import states_of
 from rondo.store.lock import locked
 from rondo.version import __version__
 

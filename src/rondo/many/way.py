@@ -10,12 +10,13 @@ from typing import Any
 
 from rondo.data.groups import GroupBy
 from rondo.errors import RondoWarning, SettingError
-from rondo.files.inputs import Reading, are_several, recording_files
-from rondo.files.locations import is_url
+from rondo.files.inputs import are_several, recording_files
+from rondo.files.reading import Reading
 from rondo.many.driver import ENGINES, ManyFiles, Where, engine_of
 from rondo.memory import is_much, refuse_all_at_once
 from rondo.run.findings import failed_sentence
 from rondo.run.summary import RunSummary
+from rondo.store.locations import is_url
 
 
 @dataclass(frozen=True)
@@ -42,9 +43,8 @@ def many_files(paths: Sequence[str | Path], asked: Asked, reading: Reading) -> M
     """
     asked.refuse_contradictions()
     where = Where(asked.engine or "local", asked.workers, asked.ray_address)
-    rate, key, label_columns, split_by, session = reading
-    files = recording_files(paths, rate=rate, key=key, label_columns=label_columns, session=session)
-    return ManyFiles.of(files, where, asked.group_by if split_by is None else None)
+    group_by = asked.group_by if reading.split_by is None else None
+    return ManyFiles.of(recording_files(paths, reading), where, group_by)
 
 
 def files_to_read(data: Any, out: str | Path | None, asked: Asked, why_not: str, reading: Reading) -> ManyFiles | None:

@@ -18,8 +18,8 @@ from rondo.errors import OutputError
 from rondo.metrics.overlap import Overlap
 from rondo.metrics.recurrence import adjusted_mutual_information, adjusted_rand, one_to_one
 from rondo.report.contents import EVERYTHING, Wish
-from rondo.report.lanes import OTHER_LOOK, Look, look_of, partners
-from rondo.report.tables import entry_name
+from rondo.report.lanes import OTHER_LOOK, Look, entry_look, entry_name, lane_of, look_of, partners
+from rondo.report.summarize import summarize
 from rondo.run.overview import score_rows
 
 if TYPE_CHECKING:
@@ -55,8 +55,6 @@ class Tracks:
 
 def compare(result: Result, beside: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
     """`summarize(result)` with the lanes of another result beside its own, and how far both agree."""
-    from rondo.report.summarize import lane_of, summarize
-
     summary = summarize(result, wish)
     run, other = result.summary, beside.summary
     names = _names(result, beside)
@@ -163,8 +161,7 @@ def _table(level: str, tracks: Tracks, looks: Mapping[int, Look]) -> dict[str, A
         "columns": [{"name": entry_name(level, columns[j]), **looks[columns[j]]._asdict()} for j in order],
         "rows": [
             {
-                "name": entry_name(level, rows[i]),
-                **look_of(level, rows[i])._asdict(),
+                **entry_look(level, rows[i]),
                 "share": float(frames[i].sum() / frames.sum()),
                 "cells": [float(frames[i, j] / frames[i].sum()) for j in order],
             }

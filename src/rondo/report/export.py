@@ -26,8 +26,7 @@ from rondo.annotations.formats import (
 from rondo.data.grid import FrameClock
 from rondo.data.labels import OTHER
 from rondo.errors import OutputError, SettingError
-from rondo.report.lanes import colour_of
-from rondo.report.tables import entry_name
+from rondo.report.lanes import colour_of, entry_name
 from rondo.run.clock import run_clock
 from rondo.run.summary import SUMMARY, RecordingSummary, RunSummary
 from rondo.store.folder import whole_files

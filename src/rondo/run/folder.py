@@ -32,10 +32,8 @@ import numpy as np
 from rondo.data.labels import OTHER, Labels
 from rondo.editing.edits import Edits, read_edits, write_edits
 from rondo.errors import OutputError
-from rondo.files.locations import Location
 from rondo.lazy import Lazy, Passing
 from rondo.methods import find_method, load_model, method_names, method_of
-from rondo.report.contents import MAX_RECORDINGS_INSIDE, Overviews
 from rondo.result import Result
 from rondo.run.clock import run_clock
 from rondo.run.decisions import DECISIONS, decided_segments, events_of, events_on_rows, read_decisions, stored_stream
@@ -44,6 +42,7 @@ from rondo.run.overview import (
     FrameScores,
     GrowingOverview,
     Overview,
+    Overviews,
     cut_to,
     overview_path,
     read_overview,
@@ -68,6 +67,7 @@ from rondo.run.tally import Words
 from rondo.store.cloud_folder import whole_cloud_folder
 from rondo.store.csv_text import csv_of_table, text_table
 from rondo.store.folder import check_free, make_folder, whole_file, whole_folder, write_json
+from rondo.store.locations import Location
 from rondo.store.reading import UNREADABLE, map_array, read_regular
 from rondo.units.vocabulary import Level
 
@@ -76,7 +76,6 @@ if TYPE_CHECKING:
 
 FOUND, TRUTH, TRAINING = "found.parquet", "truth.parquet", "training.csv"
 UNSHOWN = "unshown_segments.parquet"
-MOST_DRAWN = MAX_RECORDINGS_INSIDE
 _MODEL, _MANIFEST = "model", "manifest.json"
 _TRACKS = {"labels": "motif", "units": "unit"}
 
@@ -108,9 +107,7 @@ def write_run(result: Result, out: Location) -> None:
 
 
 def update_run(run_dir: Path, result: Result) -> None:
-    """Bring the folder of a run up to date with what people have edited since it was written."""
-    from rondo.report.contents import draw_again
-
+    """Bring labels, segments and summary of a run up to date with its edits; the page is left to the caller."""
     if not (run_dir / FOUND).exists():
         _write_found(run_dir, result)
     for one in result.recordings:
@@ -118,7 +115,6 @@ def update_run(run_dir: Path, result: Result) -> None:
             write_labels(run_dir, result[one.id])
     _write_shown(run_dir, result)
     write_summary(run_dir, result.summary)
-    draw_again(run_dir)
 
 
 def write_labels(folder: Path, labelling: Labelling) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from rondo.errors import OutputError
-from rondo.files.locations import Location, as_location, connected, reaching
+from rondo.store.locations import Location, as_location, connected, reaching
 
 LAST = "summary.json"
 _AT_ONCE = 16  # objects under way

@@ -32,7 +32,7 @@ from tempfile import TemporaryDirectory
 from typing import IO, Any, Protocol
 
 from rondo.errors import OutputError
-from rondo.files.locations import as_location, refuse_url
+from rondo.store.locations import as_location, refuse_url
 from rondo.store.reading import read_regular
 
 # ----------------------------------------------------------------

@@ -21,8 +21,8 @@ from torch.nn import functional
 
 from rondo.encoders.base import build_encoder
 from rondo.errors import ModelError, SettingError
-from rondo.paper.encoders import MantisConfig
 from rondo.paper.mantis import Architecture, FittedMantis, Mantis, MantisNet, positions, resized, turned
+from rondo.paper.settings import MantisConfig
 from rondo.store import model_file
 from tests import naive_mantis as naive
 from tests.contracts import planted, windows_of

@@ -15,7 +15,7 @@ from rondo.config.settings import resolve
 from rondo.data.windows import Windows
 from rondo.encoders.base import build_encoder
 from rondo.errors import ModelError, SettingError
-from rondo.paper.encoders import TimeMAEConfig
+from rondo.paper.settings import TimeMAEConfig
 from rondo.paper.time_mae import (
     FittedTimeMAE,
     Pretext,

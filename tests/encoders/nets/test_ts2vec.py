@@ -14,7 +14,7 @@ from torch import Tensor
 
 from rondo.data.windows import Windows
 from rondo.errors import ModelError, SettingError
-from rondo.paper.encoders import TS2VecConfig
+from rondo.paper.settings import TS2VecConfig
 from rondo.paper.ts2vec import (
     FittedTS2Vec,
     TrainingStep,

@@ -9,7 +9,7 @@ import numpy.testing as npt
 import pytest
 from numpy.typing import NDArray
 
-from rondo.config.settings import MixtureConfig, MotifFormerConfig
+from rondo.config.settings import MixtureConfig
 from rondo.data.labels import OTHER
 from rondo.errors import InputError, ModelError
 from rondo.metrics.overlap import Overlap
@@ -17,6 +17,7 @@ from rondo.metrics.recurrence import adjusted_mutual_information
 from rondo.model.rondo import Rondo
 from rondo.paper.candidates import match_lengths
 from rondo.paper.motifs import HIGHEST_SCORE, FormerMotifs, fit_former, fuse
+from rondo.paper.settings import MotifFormerConfig
 from rondo.synthetic.streams import plant
 from rondo.units.viterbi import Timeline, joined
 from tests.naive_motifs import speak

@@ -14,10 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rondo.config.settings import AcceptanceConfig, MixtureConfig, MotifFormerConfig
+from rondo.config.settings import AcceptanceConfig, MixtureConfig
 from rondo.paper import motifs as discovery
 from rondo.paper.candidates import Describe, LengthMotifs, match_lengths, subsequences
 from rondo.paper.motifs import Coverage, copies, discover_lengths, fuse, item_weights, link, occurrences
+from rondo.paper.settings import MotifFormerConfig
 from rondo.units.mixture import FittedMixture, fit_mixture
 from tests import naive_coverage
 

@@ -7,9 +7,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rondo.config.settings import MixtureConfig, MotifFormerConfig
+from rondo.config.settings import MixtureConfig
 from rondo.errors import SettingError
 from rondo.paper.motif_former import MotifFormerNet, View, corrupted
+from rondo.paper.settings import MotifFormerConfig
 from rondo.paper.training import settled
 from tests import naive_motif_former as naive
 

@@ -6,7 +6,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rondo.config.settings import UnitAlignConfig
+from rondo.paper.settings import UnitAlignConfig
 from rondo.paper.unit_align import Adaptor
 from tests import naive_align as naive
 

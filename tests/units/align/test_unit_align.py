@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rondo.config.settings import MixtureConfig, UnitAlignConfig
+from rondo.config.settings import MixtureConfig
 from rondo.errors import ModelError, RecordingError, RondoWarning
 from rondo.paper import unit_align as align
+from rondo.paper.settings import UnitAlignConfig
 from rondo.paper.unit_align import UnitAlignment, balanced_batches, fit_unit_align
 from rondo.units.mixture import fit_mixture
 from tests import naive_align as naive
