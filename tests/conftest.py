@@ -12,8 +12,14 @@ import pytest
 from hypothesis import settings
 
 # An example takes as long as the machine lets it: on a busy one a deadline fails tests of correct code. The examples
-# are the same in every run, so that a change is judged by its own faults; RONDO_RANDOM_EXAMPLES=1 draws new ones.
-settings.register_profile("rondo", deadline=None, derandomize="RONDO_RANDOM_EXAMPLES" not in os.environ)
+# are the same in every run, so that a change is judged by its own faults; RONDO_RANDOM_EXAMPLES=1 draws new
+# ones, and RONDO_EXAMPLES=500 more of them.
+settings.register_profile(
+    "rondo",
+    deadline=None,
+    derandomize="RONDO_RANDOM_EXAMPLES" not in os.environ,
+    max_examples=int(os.environ.get("RONDO_EXAMPLES", "30")),
+)
 settings.load_profile("rondo")
 
 

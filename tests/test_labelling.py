@@ -16,7 +16,7 @@ import numpy as np
 import numpy.testing as npt
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rondo.data.labels import OTHER
@@ -49,7 +49,6 @@ def labelling(
     return Labelling("r", track, motifs, scores, scores, times_s, rate, breaks_at, 1.0, (), begins_at)
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(st.integers(-1, 3), min_size=1, max_size=40), st.data())
 def test_segments_are_the_longest_stretches_of_one_label(units: list[int], data: st.DataObject) -> None:
     n = len(units)
@@ -72,7 +71,6 @@ def test_segments_are_the_longest_stretches_of_one_label(units: list[int], data:
         npt.assert_allclose(table["score"].to_numpy(), expected, rtol=1e-5)
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(st.integers(-1, 5), min_size=1, max_size=40), st.data())
 def test_motifs_come_with_the_units_inside_them(units: list[int], data: st.DataObject) -> None:
     n = len(units)
@@ -94,7 +92,6 @@ def test_motifs_come_with_the_units_inside_them(units: list[int], data: st.DataO
         assert sequence == " ".join(naive)
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.lists(st.tuples(st.integers(-1, 1), st.booleans()), min_size=1, max_size=25), st.integers(1, 4), st.data())
 def test_touching_occurrences_of_a_motif_are_told_apart(
     read: list[tuple[int, bool]], step: int, data: st.DataObject
@@ -144,7 +141,6 @@ def test_an_occurrence_that_follows_its_like_is_a_segment_of_its_own() -> None:
     assert table.rows() == [(0, 0, 5, "u0 u1"), (0, 5, 12, "u0 u1")]
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.lists(st.floats(1e-3, 10.0), min_size=2, max_size=30), st.floats(0.1, 1000.0))
 def test_spans_in_seconds_follow_the_clock_and_never_overlap(steps: list[float], rate: float) -> None:
     times = np.cumsum(steps)

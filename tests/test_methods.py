@@ -184,7 +184,7 @@ def test_help_and_completion_know_it(here: Path) -> None:
     assert completing_methods("thr") == ["threshold"]
 
 
-@pytest.mark.parametrize("method", ["clock", "hdbscan"])
+@pytest.mark.parametrize("method", [pytest.param("clock", marks=pytest.mark.slow), "hdbscan"])
 def test_states_without_a_model_can_be_named_and_merged(here: Path, rondo_command: Command, method: str) -> None:
     window = () if method == "clock" else ("--window", "50")
     assert rondo_command("discover", "x.csv", "y.csv", "--method", method, "--out", "run", *window).code == 0
@@ -216,7 +216,7 @@ def as_version_0_2(run: Path) -> None:
         (run / "moved").rename(run / "model" / id)
 
 
-@pytest.mark.parametrize("method", ["clock", "kmeans"])
+@pytest.mark.parametrize("method", [pytest.param("clock", marks=pytest.mark.slow), "kmeans"])
 def test_a_run_of_version_0_2_over_one_recording_is_read_and_edited(
     here: Path, rondo_command: Command, method: str
 ) -> None:

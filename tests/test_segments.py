@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
@@ -28,7 +28,6 @@ def labelling(drawn: list[tuple[int, int]], breaks: list[int], begins: list[int]
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None)
 @given(tracks, st.lists(st.integers(1, 39), max_size=3), st.lists(st.integers(1, 39), max_size=3))
 def test_merged_segments_are_those_of_merged_labels(
     drawn: list[tuple[int, int]], breaks: list[int], begins: list[int]
@@ -51,7 +50,6 @@ def test_merged_segments_are_those_of_merged_labels(
     assert_frame_equal(merged.edited(Edits()).table, found.table)
 
 
-@settings(max_examples=200, deadline=None)
 @given(tracks)
 def test_motifs_are_units_where_they_are_in_every_frame(drawn: list[tuple[int, int]]) -> None:
     one = labelling(drawn, [], [])

@@ -219,7 +219,7 @@ def naive_p(first: list[float], second: list[float]) -> float:
 shares = st.lists(st.floats(0, 1).map(lambda value: round(value, 3)), min_size=1, max_size=3)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(shares, shares)
 def test_p_as_the_slow_twin_has_it(first: list[float], second: list[float]) -> None:
     rows = [usage(f"a{i}", "x", share) for i, share in enumerate(first)]

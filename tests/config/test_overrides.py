@@ -158,7 +158,6 @@ NAMES = sorted(
 
 
 @pytest.mark.slow
-@settings(max_examples=100)
 @given(st.dictionaries(st.sampled_from(NAMES) | st.text(max_size=12), ANYTHING, max_size=3))
 def test_any_override_gives_a_configuration_or_one_line(overrides: dict[str, Any]) -> None:
     try:
@@ -188,7 +187,7 @@ def valid_overrides(draw: st.DrawFn) -> dict[str, Any]:
     return chosen
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(preset=st.sampled_from(sorted(PRESETS)), overrides=valid_overrides())
 def test_toml_out_and_in_again_is_the_same(tmp_path: Path, preset: str, overrides: dict[str, Any]) -> None:
     config = resolve(preset, overrides=overrides)
@@ -198,7 +197,6 @@ def test_toml_out_and_in_again_is_the_same(tmp_path: Path, preset: str, override
         assert resolve(start, file) == config
 
 
-@settings(max_examples=60)
 @given(preset=st.sampled_from(sorted(PRESETS)), overrides=valid_overrides())
 def test_what_was_changed_makes_the_same_again(preset: str, overrides: dict[str, Any]) -> None:
     config = resolve(preset, overrides=overrides)

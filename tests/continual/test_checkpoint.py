@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.testing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -52,7 +52,6 @@ arrays = hnp.arrays(
 )
 
 
-@settings(max_examples=40, deadline=None)
 @given(tensors=st.dictionaries(st.sampled_from(["a", "b.c", "d"]), arrays))
 def test_every_array_comes_back_to_the_bit(tmp_path_factory: pytest.TempPathFactory, tensors: dict[str, Any]) -> None:
     folder = tmp_path_factory.mktemp("checkpoint")

@@ -90,7 +90,7 @@ def test_with_an_endless_look_ahead_it_is_predict(
     npt.assert_allclose(scores, expected.unit_scores, rtol=1e-3)
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 @given(st.lists(st.integers(0, 4_000), max_size=8))
 def test_chunks_do_not_matter(model: Rondo, planted: PlantedStream, cuts: list[int]) -> None:
     values = planted.recording.values[:4_000].copy()

@@ -67,7 +67,7 @@ def stopped(model: Rondo, stream: Stream) -> Stream:
 
 
 @pytest.mark.slow
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(st.data())
 def test_any_chunks_give_the_same_labels_events_and_state(model: Rondo, rest: np.ndarray, data: st.DataObject) -> None:
     values = rest[:9_000].copy()
@@ -123,7 +123,7 @@ def test_a_unit_that_recurs_is_promoted_and_one_that_does_not_is_not(
 
 
 @pytest.mark.slow
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(at=st.integers(0, 6_000), again=st.integers(0, 6_000))
 def test_saved_and_loaded_the_model_follows_its_stream_as_if_never_saved(
     model: Rondo, rest: np.ndarray, tmp_path_factory: pytest.TempPathFactory, at: int, again: int

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.testing as npt
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
@@ -80,7 +80,6 @@ def test_short_runs_are_interpolated_and_long_ones_become_holes(
     assert any(f"{missing} interpolated" in note for note in signal.notes) == (n_filled > 0)
 
 
-@settings(max_examples=50)
 @given(holed_columns(), st.integers(1, 12), st.data())
 def test_interpolation_follows_the_clock_and_not_the_row_number(
     column: NDArray[np.float32], max_gap: int, data: st.DataObject
@@ -151,7 +150,6 @@ def test_a_slow_channel_among_fast_ones_is_repaired_quickly() -> None:
 # ---------------------------------------------------------------- time
 
 
-@settings(max_examples=50)
 @given(st.integers(2, 60), st.floats(0, 0.49), st.integers(0, 2**16), st.sampled_from([0.5, 30.0, 100.0]))
 def test_jitter_below_half_a_period_leaves_rows_as_they_are(n: int, jitter: float, seed: int, rate: float) -> None:
     shifts = np.random.default_rng(seed).uniform(-jitter, jitter, n)

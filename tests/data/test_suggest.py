@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import ArrayLike
 
@@ -103,7 +103,6 @@ def test_seconds_need_a_rate() -> None:
         window_and_step([signal_of(waves(1000, 20))], WindowsConfig(length="2s"))
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(1, 400), st.integers(1, 3), st.sampled_from([None, 0.1, 5.0, 50.0, 2000.0]), st.integers(0, 99))
 def test_a_suggestion_always_makes_a_grid(n_frames: int, n_channels: int, rate: float | None, seed: int) -> None:
     values = np.random.default_rng(seed).normal(size=(n_frames, n_channels))

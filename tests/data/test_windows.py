@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.testing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rondo.data import windows as windows_module
@@ -97,7 +97,6 @@ def test_a_grid_is_a_value() -> None:
 
 
 @pytest.mark.parametrize("rule", RULES)
-@settings(max_examples=200)
 @given(data=st.data(), grid=grids())
 def test_projection_is_that_of_the_twin(rule: Projection, data: st.DataObject, grid: WindowGrid) -> None:
     labels = data.draw(labels_for(grid))
@@ -106,7 +105,6 @@ def test_projection_is_that_of_the_twin(rule: Projection, data: st.DataObject, g
     assert projected.tolist() == frame_track(grid, labels, rule)
 
 
-@settings(max_examples=100)
 @given(data=st.data(), grid=grids(), cells=st.integers(1, 9))
 def test_votes_do_not_depend_on_the_size_of_a_block(data: st.DataObject, grid: WindowGrid, cells: int) -> None:
     labels = data.draw(labels_for(grid))
@@ -165,7 +163,6 @@ def test_ties_go_to_the_nearest_centre_and_else_to_the_smallest_label() -> None:
     assert many.project([8, 8, 4, 2, 2])[4] == 2  # 8 and 2 have two votes each, the nearest window says 4
 
 
-@settings(max_examples=100)
 @given(st.data(), grids())
 def test_spread_is_that_of_the_twin(data: st.DataObject, grid: WindowGrid) -> None:
     number = st.floats(-8, 8, width=32)

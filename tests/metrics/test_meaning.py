@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
@@ -37,13 +37,11 @@ def joined(tracks: Tracks, groups: dict[str, str], group: str | None = None) -> 
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None)
 @given(cases())
 def test_meaning_equals_the_slow_twin(case: Case) -> None:
     assert meaning(*case) == pytest.approx(float(naive.meaning(*case)), abs=1e-9)
 
 
-@settings(max_examples=60, deadline=None)
 @given(cases())
 def test_both_aris_are_those_of_joined_tracks(case: Case) -> None:
     truth, labels, groups = case
@@ -58,7 +56,6 @@ def test_both_aris_are_those_of_joined_tracks(case: Case) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
 @given(cases(), st.permutations(range(5)), st.permutations("abc"))
 def test_names_of_ids_and_people_do_not_matter(case: Case, new: list[int], people: list[str]) -> None:
     truth, labels, groups = case
@@ -68,7 +65,6 @@ def test_names_of_ids_and_people_do_not_matter(case: Case, new: list[int], peopl
     assert shared_scores(truth, other_ids, other_people).as_dict() == pytest.approx(expected)
 
 
-@settings(max_examples=60, deadline=None)
 @given(cases())
 def test_ids_of_one_person_alone_mean_nothing_to_others(case: Case) -> None:
     truth, labels, groups = case
@@ -78,7 +74,6 @@ def test_ids_of_one_person_alone_mean_nothing_to_others(case: Case) -> None:
     assert found.per_person_ari == pytest.approx(shared_scores(truth, labels, groups).per_person_ari)
 
 
-@settings(max_examples=60, deadline=None)
 @given(cases())
 def test_the_truth_as_labels_is_right_wherever_others_have_the_class(case: Case) -> None:
     truth, _, groups = case

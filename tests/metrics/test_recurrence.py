@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 from sklearn.metrics.cluster import contingency_matrix
@@ -22,7 +22,6 @@ from tests import naive_metrics as naive
 from tests.metrics.tracks import Pair, pairs
 
 
-@settings(max_examples=120, deadline=None)
 @given(pairs())
 def test_ari_and_ami_are_scikit_learns(pair: Pair) -> None:
     overlap = Overlap.of(*pair)
@@ -62,7 +61,6 @@ def test_long_tracks_agree_with_scikit_learn(seed: int) -> None:
         )
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.lists(st.integers(1, 4000), min_size=2, max_size=5), st.integers(2, 40))
 def test_expected_information_over_the_likely_range_is_the_full_sum(class_sizes: list[int], n_clusters: int) -> None:
     truth = np.repeat(np.arange(len(class_sizes)), class_sizes)
@@ -79,7 +77,6 @@ def test_ari_does_not_overflow_on_a_long_recording() -> None:
     assert 0.999 < adjusted_rand(overlap) < 1.0
 
 
-@settings(max_examples=100, deadline=None)
 @given(pairs(max_frames=25))
 def test_one_to_one_equals_naive_twin(pair: Pair) -> None:
     assert one_to_one(Overlap.of(*pair)) == pytest.approx(naive.one_to_one(*pair))

@@ -7,7 +7,7 @@ from dataclasses import FrozenInstanceError
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import rondo.metrics
@@ -36,7 +36,6 @@ def test_the_dictionary_has_exactly_the_promised_keys_and_is_json() -> None:
     assert json.loads(json.dumps(found, allow_nan=False)) == found
 
 
-@settings(max_examples=50, deadline=None)
 @given(pairs(), st.permutations(range(4)), st.permutations(range(5)))
 def test_names_of_classes_and_clusters_do_not_matter(pair: Pair, new_class: list[int], new_label: list[int]) -> None:
     truth, labels = pair
@@ -44,7 +43,6 @@ def test_names_of_classes_and_clusters_do_not_matter(pair: Pair, new_class: list
     assert evaluate({"a": pair}).as_dict() == evaluate({"a": renamed}).as_dict()
 
 
-@settings(max_examples=50, deadline=None)
 @given(pairs())
 def test_truth_is_perfect_against_itself(pair: Pair) -> None:
     truth, _ = pair
@@ -53,7 +51,6 @@ def test_truth_is_perfect_against_itself(pair: Pair) -> None:
     assert row.seg_ratio == 1.0 and row.n_clusters == len(set(truth))
 
 
-@settings(max_examples=80, deadline=None)
 @given(pairs())
 def test_scores_stay_in_range_and_in_order(pair: Pair) -> None:
     scores = evaluate({"a": pair})
@@ -105,7 +102,6 @@ def test_public_names_are_sorted_and_exist() -> None:
     assert all(hasattr(rondo.metrics, name) for name in rondo.metrics.__all__)
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.integers(1, 300).flatmap(lambda n: st.tuples(st.just(n), st.integers(1, n))))
 def test_clock_equals_naive_twin(size: tuple[int, int]) -> None:
     n_frames, n_pieces = size

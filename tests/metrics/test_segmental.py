@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from rondo.data.labels import runs_of
 from rondo.metrics.overlap import Overlap, class_of_cluster, mapped_runs
@@ -10,7 +10,6 @@ from tests import naive_metrics as naive
 from tests.metrics.tracks import Pair, pairs
 
 
-@settings(max_examples=80, deadline=None)
 @given(pairs())
 def test_recall_equals_naive_twin(pair: Pair) -> None:
     truth, labels = pair
@@ -21,7 +20,6 @@ def test_recall_equals_naive_twin(pair: Pair) -> None:
     assert recall_of_classes(overlap, mapping).tolist() == pytest.approx(list(by_class.values()))
 
 
-@settings(max_examples=80, deadline=None)
 @given(pairs())
 def test_edit_equals_naive_twin(pair: Pair) -> None:
     overlap = Overlap.of(*pair)
@@ -29,7 +27,6 @@ def test_edit_equals_naive_twin(pair: Pair) -> None:
     assert edit(overlap.truth, predicted) == pytest.approx(naive.edit(*pair))
 
 
-@settings(max_examples=100, deadline=None)
 @given(pairs(max_frames=30))
 def test_f1_equals_naive_twin(pair: Pair) -> None:
     overlap = Overlap.of(*pair)

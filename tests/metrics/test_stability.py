@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rondo.errors import AnnotationError
@@ -19,7 +19,6 @@ def track(*labels: int) -> list[np.ndarray]:
 tracks = st.integers(4, 14).flatmap(lambda n: st.tuples(*[st.lists(st.integers(-1, 2), min_size=n, max_size=n)] * 2))
 
 
-@settings(max_examples=150, deadline=None)
 @given(tracks)
 def test_as_the_slow_twin_has_it(pair: tuple[list[int], list[int]]) -> None:
     one, other = pair
@@ -30,7 +29,6 @@ def test_as_the_slow_twin_has_it(pair: tuple[list[int], list[int]]) -> None:
         assert any(entry.stability == pytest.approx(value) for value in possible[entry.id])
 
 
-@settings(max_examples=50, deadline=None)
 @given(tracks, st.permutations([5, 6, 7]))
 def test_names_do_not_matter(pair: tuple[list[int], list[int]], names: list[int]) -> None:
     one, other = pair

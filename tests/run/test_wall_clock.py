@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.testing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rondo.run.clock import clock_knots, page_clock
@@ -23,7 +23,6 @@ def read(folder: Path) -> dict[str, Any]:
     return json.loads((folder / "summary.json").read_text(encoding="utf-8"))
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.lists(st.sampled_from([0.02, 0.02, 0.02, 0.021, 0.05, 3.0]), min_size=2, max_size=300))
 def test_lines_between_knots_are_near_every_timestamp(steps: list[float]) -> None:
     times = 100 + np.cumsum(steps)

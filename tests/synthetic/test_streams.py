@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.testing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rondo.data.labels import OTHER, runs_of
@@ -64,7 +64,6 @@ def instances_of(stream: PlantedStream) -> list[tuple[int, int, int]]:
     ]
 
 
-@settings(max_examples=MANY, deadline=None)
 @given(plan=plans, n_frames=st.integers(2_000, 12_000), seed=st.integers(0, 2**32))
 def test_truth_at_both_levels_is_what_the_occurrences_say(plan: StreamPlan, n_frames: int, seed: int) -> None:
     stream = plant(plan, n_frames=n_frames, seed=seed)
@@ -82,7 +81,6 @@ def test_truth_at_both_levels_is_what_the_occurrences_say(plan: StreamPlan, n_fr
     assert stream.recording.values.dtype == np.float32
 
 
-@settings(max_examples=MANY, deadline=None)
 @given(plan=plans, seed=st.integers(0, 2**32))
 def test_every_occurrence_follows_its_grammar(plan: StreamPlan, seed: int) -> None:
     stream = plant(plan, n_frames=12_000, seed=seed)
@@ -185,7 +183,6 @@ def test_more_subjects_and_more_units_leave_the_first_ones_as_they_are() -> None
         npt.assert_array_equal(mine.waveform, theirs.waveform)
 
 
-@settings(max_examples=MANY, deadline=None)
 @given(gaps=some_gaps, seed=st.integers(0, 1000))
 def test_gaps_are_where_they_are_declared_and_nowhere_else(gaps: Gaps, seed: int) -> None:
     stream = plant(StreamPlan(gaps=gaps), n_frames=5_000, seed=seed)
@@ -395,7 +392,6 @@ def test_plans_that_cannot_be_drawn_are_refused() -> None:
         structureless(100, rate=0.0)
 
 
-@settings(max_examples=MANY, deadline=None)
 @given(n_frames=st.integers(1, 400), n_missing=st.integers(0, 1), seed=st.integers(0, 100))
 def test_very_short_streams_are_background(n_frames: int, n_missing: int, seed: int) -> None:
     gaps = Gaps(n_missing=n_missing if n_frames > 3 else 0)

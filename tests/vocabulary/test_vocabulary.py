@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.testing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rondo.errors import ModelError
@@ -37,7 +37,6 @@ def assert_same_entries(a: Vocabulary, b: Vocabulary) -> None:
         )
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(st.none() | st.integers(0, 30), max_size=40))
 def test_ids_are_never_used_again(events: list[int | None]) -> None:
     """None adds an entry, a number drops the entry of that rank; now and then all goes through tensors."""

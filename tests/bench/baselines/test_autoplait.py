@@ -157,7 +157,7 @@ def test_costs_are_those_of_the_formulas(k: int) -> None:
 
 @pytest.mark.slow
 @given(st.integers(1, 3), st.integers(1, 3), st.sampled_from([(40,), (1, 39), (13, 2, 25)]), st.integers(0, 99))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_cut_points_are_those_of_the_loops(k0: int, k1: int, lengths: tuple[int, ...], seed: int) -> None:
     values = changing(40, seed=seed)
     joined = Joined.of(values, [(sum(lengths[:i]), sum(lengths[: i + 1])) for i in range(len(lengths))])
@@ -168,7 +168,7 @@ def test_cut_points_are_those_of_the_loops(k0: int, k1: int, lengths: tuple[int,
 
 
 @given(st.sampled_from([(60,), (1, 59), (20, 2, 38)]), st.integers(0, 99))
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=4)
 def test_all_pairs_at_once_find_what_each_finds_alone(lengths: tuple[int, ...], seed: int) -> None:
     values = changing(60, seed=seed)
     joined = Joined.of(values, [(sum(lengths[:i]), sum(lengths[: i + 1])) for i in range(len(lengths))])
@@ -188,7 +188,6 @@ def test_all_pairs_at_once_find_what_each_finds_alone(lengths: tuple[int, ...], 
 
 
 @given(st.lists(st.integers(0, 1), min_size=1, max_size=40), st.integers(0, 40), st.floats(-5, 30), st.integers(0, 99))
-@settings(max_examples=60, deadline=None)
 def test_noise_goes_as_in_the_loops(sides: list[int], cut: int, threshold: float, seed: int) -> None:
     n_frames = len(sides)
     stretches = [(0, cut), (cut, n_frames)] if 0 < cut < n_frames else [(0, n_frames)]

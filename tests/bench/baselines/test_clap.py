@@ -80,7 +80,7 @@ def test_a_long_run_is_said_with_what_would_help() -> None:
 
 @pytest.mark.slow
 @given(st.integers(1, 6), st.integers(0, 999), st.sampled_from([0.2, 0.5, 0.9]))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_merging_is_that_of_relabelling(n_segments: int, seed: int, share: float) -> None:
     rng = np.random.default_rng(seed)
     truth = np.concatenate([np.arange(n_segments), rng.integers(0, n_segments, 40)])

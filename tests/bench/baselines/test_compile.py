@@ -7,7 +7,7 @@ import numpy as np
 import numpy.testing as npt
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -115,7 +115,6 @@ def test_how_many_go_through_at_once_does_not_matter(monkeypatch: pytest.MonkeyP
 
 
 @given(st.lists(st.tuples(st.integers(1, 50), st.integers(1, 9)), min_size=1, max_size=5), st.integers(2, 20))
-@settings(max_examples=50)
 def test_sequences_hold_every_frame_of_stretches_longer_than_one(stretches: list[tuple[int, int]], length: int) -> None:
     spans: list[Span] = []
     for width, gap in stretches:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.testing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import multivariate_normal
@@ -81,7 +81,6 @@ def test_classes_are_those_of_the_loops(n_channels: int, width: int) -> None:
 
 
 @given(st.integers(1, 3), st.integers(1, 4), st.sampled_from([0.02, 0.11, 1.0]), st.integers(2, 30), st.integers(0, 99))
-@settings(max_examples=40, deadline=None)
 def test_lasso_is_at_its_minimum(n_channels: int, width: int, sparsity: float, n_rows: int, seed: int) -> None:
     given_ones = covariances(3, n_channels * width, n_rows, seed)
     solved = toeplitz_lasso(given_ones, sparsity, toeplitz_classes(n_channels, width))
@@ -134,7 +133,6 @@ def test_first_labels_are_the_components_that_scikit_learn_finds(n_frames: int, 
 
 
 @given(st.integers(1, 6), st.integers(1, 3), st.integers(1, 6), st.sampled_from([0.0, 0.5, 2.0]), st.integers(0, 999))
-@settings(max_examples=30, deadline=None)
 def test_path_is_the_cheapest_of_all(n_windows: int, n_states: int, block: int, penalty: float, seed: int) -> None:
     costs = np.random.default_rng(seed).integers(0, 4, size=(n_windows, n_states)).astype(np.float64)
     path = cheapest_path_in_blocks(costs, penalty, block).tolist()
@@ -144,7 +142,6 @@ def test_path_is_the_cheapest_of_all(n_windows: int, n_states: int, block: int, 
 @given(
     st.integers(1, 300), st.integers(2, 9), st.integers(1, 40), st.sampled_from([0.0, 0.3, 3.0, 60.0]), st.booleans()
 )
-@settings(max_examples=30, deadline=None)
 def test_blocks_do_not_matter(n_windows: int, n_states: int, block: int, penalty: float, unknown: bool) -> None:
     costs = np.random.default_rng(n_windows).normal(size=(n_windows, n_states)).cumsum(axis=0) ** 2 % 5
     costs[:, -1] = np.inf if unknown else costs[:, -1]

@@ -24,7 +24,7 @@ def generator(seed: int = 0) -> torch.Generator:
 
 
 @given(st.integers(2, 5), st.integers(2, 4), st.integers(1, 3), st.sampled_from([0.1, 1.0, 30.0]), st.integers(0, 99))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_loss_is_that_of_the_loops(n_groups: int, group_size: int, n_dims: int, size: float, seed: int) -> None:
     embeddings = torch.randn(n_groups, group_size, n_dims, generator=generator(seed), dtype=torch.float64) * size
     npt.assert_allclose(float(lse_loss(embeddings)), naive.lse_loss_by_loops(embeddings.tolist()), rtol=1e-12)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.testing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -38,7 +38,6 @@ def weights_of(fitted: FittedE2USD) -> NDArray[np.float32]:
     st.integers(0, 5),
     st.data(),
 )
-@settings(max_examples=60, deadline=None)
 def test_vote_is_that_of_the_matrix(lengths: tuple[int, int], n_frames: int, hole: int, data: st.DataObject) -> None:
     length, step = lengths
     middle = n_frames // 2

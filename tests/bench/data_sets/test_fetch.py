@@ -52,7 +52,7 @@ def test_a_broken_line_is_gone_on_with(tmp_path: Path) -> None:
     assert left(tmp_path) == ["set.zip"]
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.integers(0, 400_000), max_size=4), st.booleans(), st.booleans())
 def test_wherever_it_breaks_the_file_is_the_same(
     tmp_path: Path, cuts: list[int], takes_ranges: bool, has_tag: bool

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import numpy.testing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rondo.errors import AnnotationError, RecordingError
@@ -22,7 +22,6 @@ def written(path: Path, rows: list[list[str]], blank: str = " ", end: str = "\n"
     return path
 
 
-@settings(max_examples=30, deadline=None)
 @given(rows=st.lists(st.lists(numbers, min_size=3, max_size=3), min_size=1, max_size=5))
 def test_both_readings_say_what_was_written(tmp_path_factory: pytest.TempPathFactory, rows: list[list[float]]) -> None:
     cells = [["NaN" if value != value else repr(value) for value in row] for row in rows]
