@@ -29,13 +29,17 @@ TINY: dict[str, dict[str, Any]] = {
 READERS = ("time2state", "e2usd", "compile", "ticc", "kmeans")
 
 
-@pytest.mark.parametrize("name", baseline_names())
+AKIN = {"time2state": "e2usd", "dbstream": "denstream", "hdbscan": "kmeans"}  # they share most of their code
+EVERY = [pytest.param(name, marks=[pytest.mark.slow] if name in AKIN else []) for name in baseline_names()]
+
+
+@pytest.mark.parametrize("name", EVERY)
 @pytest.mark.parametrize("contract", CONTRACTS, ids=lambda contract: contract.__name__)
 def test_contract(name: str, contract: Contract) -> None:
     contract(build_baseline(name, TINY[name]))  # asserts
 
 
-@pytest.mark.parametrize("name", ["time2state", "clap", "ticc"])
+@pytest.mark.parametrize("name", ["e2usd", "clap", "ticc"])
 @pytest.mark.parametrize("contract", AT_CORNERS, ids=lambda contract: contract.__name__)
 def test_contract_at_corners(name: str, contract: Contract) -> None:
     contract(build_baseline(name, TINY[name]))  # asserts

@@ -15,8 +15,6 @@ from sklearn.mixture import GaussianMixture
 
 from rondo.data.labels import OTHER, Labels
 from rondo.data.recording import Recording
-from rondo.data.signal import Signal
-from rondo.data.windows import Span
 from rondo.metrics.scores import evaluate
 from rondo.units.viterbi import smooth
 from rondo_bench.baselines.baseline import build_baseline, in_order_of_appearance, label_recording
@@ -31,15 +29,10 @@ from rondo_bench.baselines.ticc_solver import (
     toeplitz_lasso,
 )
 from tests import naive_ticc as naive
+from tests.bench.baselines.signals import signal_of
 from tests.contracts import planted
 
 Floats = NDArray[np.float64]
-
-
-def signal_of(values: NDArray[np.floating], spans: tuple[Span, ...] | None = None) -> Signal:
-    n_frames, n_channels = values.shape
-    names = tuple(f"c{i}" for i in range(n_channels))
-    return Signal("walk", values.astype(np.float32), None, names, spans or ((0, n_frames),), n_frames)
 
 
 def covariances(n_matrices: int, size: int, n_rows: int, seed: int = 0) -> Floats:
@@ -148,7 +141,7 @@ def test_blocks_do_not_matter(n_windows: int, n_states: int, block: int, penalty
     npt.assert_array_equal(cheapest_path_in_blocks(costs, penalty, block), smooth(costs, penalty))
 
 
-@pytest.mark.parametrize(("n_windows", "n_states"), [(999, 3), (1000, 3), (5000, 8), (1200, 30), (1500, 1)])
+@pytest.mark.parametrize(("n_windows", "n_states"), [(999, 3), (1000, 3), (1200, 30), (1500, 1)])
 def test_path_of_any_size_is_that_of_one_step_after_another(n_windows: int, n_states: int) -> None:
     costs = np.random.default_rng(0).normal(size=(n_windows, n_states)).cumsum(axis=0) ** 2 % 5
     path = cheapest_path(costs, 4.0)
@@ -162,7 +155,7 @@ def test_path_of_any_size_is_that_of_one_step_after_another(n_windows: int, n_st
 
 @pytest.mark.parametrize(
     ("width", "n_states", "switch_cost", "n_iterations"),
-    [(1, 3, 4.0, 4), (3, 3, 4.0, 4), (1, 5, 60.0, 1), (1, 5, 60.0, 3), (3, 5, 150.0, 4)],
+    [(3, 3, 4.0, 4), (1, 5, 60.0, 1), (3, 5, 150.0, 4)],
 )
 def test_alternation_is_that_of_the_loops(width: int, n_states: int, switch_cost: float, n_iterations: int) -> None:
     values, spans = planted(160, 2), ((0, 70), (75, 160))

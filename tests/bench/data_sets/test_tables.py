@@ -54,7 +54,7 @@ def test_times_that_do_not_increase_are_left_out_with_a_note() -> None:
         recording = timed_recording(path, values, np.array(times), 30, ["a"])
         assert (recording.rate, recording.timestamps_s) == (30, None)
         (note,) = recording.notes
-    assert "times" in note and "30 Hz" in note
+        assert "times" in note and "30 Hz" in note
 
 
 SPANS = st.lists(st.tuples(st.integers(-3, 15), st.integers(-3, 15), st.integers(1, 4)), max_size=5)

@@ -90,7 +90,7 @@ def test_rows_of_other_settings_are_left_out_whenever_they_were_made() -> None:
         (section,) = summary(rows).sections
         assert section.lines[0].cells["ari"].mean == 50.0
         (note,) = section.notes
-    assert "1 row of kmeans" in note
+        assert "1 row of kmeans" in note
 
 
 def test_of_recordings_that_were_joined_the_most_count() -> None:
