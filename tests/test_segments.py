@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from rondo.data.labels import OTHER, are_one_to_one
+from rondo.data.labels import are_one_to_one
 from rondo.editing.edits import Edits
 from rondo.run.labelling import Labelling
-from rondo.run.segments import COLUMNS, edited, labels_between_ends, labels_in, to_pandas, with_dates
+from rondo.run.segments import COLUMNS, labels_between_ends, labels_in, to_pandas, with_dates
 
 tracks = st.lists(st.tuples(st.integers(-1, 3), st.integers(-1, 3)), min_size=1, max_size=40)
 
@@ -70,9 +70,3 @@ def test_dates_stand_where_the_clock_counts_from_1970() -> None:
     assert table["start_time"].isna().tolist() == [True, False, True, True]
     assert table["start_time"][1] == pd.Timestamp("2026-11-15 20:31:05.25")
     assert table["start_s"].isna().tolist() == [False, False, True, False]
-
-
-def test_nothing_found_is_an_empty_table_of_the_same_columns() -> None:
-    none = labelling([(OTHER, OTHER)] * 3, [], [])
-    assert tuple(none.segments.columns) == COLUMNS and none.segments.empty
-    assert edited(none.table, Edits().merged(["u0", "u1"]), []).is_empty()

@@ -55,6 +55,7 @@ def test_planted_contexts_are_claimed(line: Timeline, contexts: ContextModel) ->
         assert "same units come together" in entry.reason.in_words()
 
 
+@pytest.mark.slow
 def test_runs_in_any_order_are_not_claimed_oftener_than_a_test_may(line: Timeline, contexts: ContextModel) -> None:
     each = [level_p([in_any_order(line, seed)], contexts, np.random.default_rng(seed)) for seed in range(40)]
     assert np.mean(np.array(each) <= SIGNIFICANT) <= 0.125  # five of forty: more would come by chance once in 70

@@ -48,9 +48,8 @@ def test_degenerate_tracks_follow_scikit_learn(truth: list[int], labels: list[in
     assert adjusted_mutual_information(overlap) == pytest.approx(adjusted_mutual_info_score(truth, labels), abs=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_long_tracks_agree_with_scikit_learn(seed: int) -> None:
-    rng = np.random.default_rng(seed)
+def test_long_tracks_agree_with_scikit_learn() -> None:
+    rng = np.random.default_rng(0)
     truth = np.repeat(rng.integers(0, 6, 200), rng.integers(1, 900, 200))
     labels = np.roll(np.where(rng.random(truth.size) < 0.2, rng.integers(0, 9, truth.size), truth), 30)
     for prediction in (labels, clock_labels(truth.size, 300)):

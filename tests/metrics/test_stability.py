@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rondo.errors import AnnotationError
-from rondo.stability import EntryStability, as_json, stability_of
+from rondo.stability import EntryStability, stability_of
 from tests.metrics.naive_stability import naive_jaccard
 
 
@@ -63,17 +63,6 @@ def test_the_mean_over_fits_and_the_worst_of_them() -> None:
     assert len(found.ari) == 3
 
 
-def test_recordings_are_joined_in_order() -> None:
-    one = [np.array([0, 0, 1]), np.array([1, 1])]
-    assert stability_of(one, [one]) == stability_of(track(0, 0, 1, 1, 1), [track(0, 0, 1, 1, 1)])
-
-
-def test_other_is_no_entry_and_no_partner() -> None:
-    found = stability_of(track(0, 0, -1, -1), [track(-1, -1, -1, -1)])
-    assert [(entry.id, entry.share, entry.stability) for entry in found.entries] == [(0, 0.5, 0.0)]
-    assert stability_of(track(-1, -1), [track(3, 3)]).entries == ()
-
-
 @pytest.mark.parametrize(
     ("value", "verdict"), [(0.75, "stable"), (0.7, "doubtful"), (0.5, "doubtful"), (0.4, "dissolved")]
 )
@@ -84,8 +73,3 @@ def test_verdicts(value: float, verdict: str) -> None:
 def test_other_frames_are_refused() -> None:
     with pytest.raises(AnnotationError, match="2 and of 3 frames"):
         stability_of(track(0, 0), [track(0, 0, 0)])
-
-
-def test_for_machines() -> None:
-    facts = as_json(stability_of(track(0, 0, 1, 1), [track(0, 0, 1, 1)]))
-    assert (facts["n_stable"], facts["ari_mean"], facts["ari_least"]) == (2, 1.0, 1.0)
