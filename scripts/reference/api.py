@@ -11,7 +11,7 @@ from typing import Any
 from scripts.reference.markup import cell, code, page, table
 
 MODULES: dict[str, tuple[str, str]] = {  # names to document, and an introduction
-    "rondo": ("discover label read evaluate Result Rondo Recording Labelling", ""),
+    "rondo": ("discover label read evaluate Reading Result Rondo Recording Labelling", ""),
     "rondo.metrics": (
         "Scores ScoreRow",
         "What `evaluate` returns. See [scores](../judging.md).",

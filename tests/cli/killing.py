@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 from types import TracebackType
+
+from tests.systems import LISTENING_PYTHON
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -90,7 +91,7 @@ class Killer:
     def __init__(self, folder: Path, stream: str) -> None:
         self.out, self.err = folder / "stdout", folder / "stderr"
         self._server = subprocess.Popen(
-            [sys.executable, "-c", _SERVER, stream],
+            [*LISTENING_PYTHON, "-c", _SERVER, stream],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -12,25 +12,12 @@ import polars as pl
 import pytest
 
 from rondo.continual.journal import Event
-from tests.cli.running import Command, Outcome, call, refused_alone, tree, waves, write_csv
-
-QUICK = ("--set", "evidence.surrogates=0")
-FLAT = ("--set", "motifs.method=none")  # every unit is its own motif
-
-
-@pytest.fixture(scope="module")
-def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("named")
-    write_csv(folder / "day.csv", waves(900))
-    windows = ("--rate", 50, "--window", 50, "--step", 25)
-    done = call("discover", folder / "day.csv", *windows, "--out", folder / "run", *QUICK, *FLAT)
-    assert done.code == 0, done.err
-    return folder / "run"
+from tests.cli.running import Command, Outcome, refused_alone, tree, waves, write_csv
 
 
 @pytest.fixture
-def run(fitted: Path, here: Path) -> Path:
-    return Path(shutil.copytree(fitted, here / "run"))
+def run(flat_run: Path, here: Path) -> Path:
+    return Path(shutil.copytree(flat_run, here / "run"))
 
 
 def edits_in(folder: Path) -> list[tuple[str, list[int], str]]:
@@ -147,33 +134,6 @@ def test_units_that_were_merged_alone_are_told_from_their_motifs(rondo: Command,
     lines = rondo("label", "run", "day.csv", "--rate", 50, "--out", "again").out.splitlines()
     assert lines[0] == "2 units and 3 motifs in 1 recording"
     assert not any("its own motif" in line for line in lines)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("name", "run", "unit:9", "reach"), "there is no unit:9 here: the model has unit:0 to unit:2"),
-        (("name", "run", "state:1", "reach"), "expected an entry as unit:3 or motif:5"),
-        (("name", "run", "unit:1", ""), "the name is empty"),
-        (("name", "run", "unit:1", "Grasp"), "'grasp' is the name of unit:0 already"),
-        (("name", "run", "unit:1", "x", "--remove"), "either its NAME or --remove"),
-        (("name", "run", "--remove"), "either its NAME or --remove"),
-        (("name", "run", "unit:1", "x", "--history"), "either its NAME or --remove"),
-        (("name", "nowhere", "unit:1", "x"), "no such model folder"),
-        (("name", "run", "unit:1", "x", "--stream", "run"), "it holds no checkpoint"),
-        (("merge", "run", "unit:1"), "two or more different entries of one level"),
-        (("merge", "run", "unit:1", "motif:1"), "two or more different entries of one level"),
-        (("merge", "run", "unit:1", "unit:7"), "there is no unit:7 here"),
-        (("split", "run", "unit:1"), "not merged with anything"),
-    ],
-)
-def test_what_is_refused_changes_nothing(
-    rondo: Command, here: Path, run: Path, arguments: tuple[str, ...], message: str
-) -> None:
-    assert rondo("name", "run", "unit:0", "grasp").code == 0
-    before = tree(here)
-    refused_alone(rondo(*arguments), message)
-    assert tree(here) == before
 
 
 def test_edits_that_someone_has_spoilt(rondo: Command, run: Path) -> None:

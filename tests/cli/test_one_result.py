@@ -70,6 +70,7 @@ def streamed(rondo: Command, run: Path, source: Path, out: str, *more: str) -> O
     return done
 
 
+@pytest.mark.promise
 def test_label_and_stream_agree_on_text_parquet_and_json(rondo: Command, here: Path, run: Path, day: Path) -> None:
     done = rondo("label", run, day, "--out", "labelled")
     assert done.code == 0, done.err

@@ -9,7 +9,7 @@ from rondo.annotations.formats import ANNOTATION_FORMATS, suffixes_of_spans
 from rondo.files.read import suffixes
 from rondo.files.reading import RECORDING_FORMATS
 from rondo.report.export import export_formats
-from tests.corpus.documented import corpus_table
+from tests.corpus.case import corpus_table
 
 DOCS = Path(__file__).parents[2] / "docs"
 FILES = (DOCS / "files.md").read_text(encoding="utf-8")

@@ -24,6 +24,7 @@ def settings_of(name: str, *arguments: object) -> EncoderSettings:
     return ENCODERS[name].settings() if small is None else small(*arguments)
 
 
+@pytest.mark.promise
 @pytest.mark.parametrize("name", ENCODERS)
 @pytest.mark.parametrize("contract", ENCODER_CONTRACTS, ids=lambda contract: contract.__name__)
 def test_contract(name: str, contract: Contract, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ import pytest
 from rondo.many.pool import Local, Worker, end
 from tests.engine import works
 from tests.engine.processes import PATIENCE_S, are_gone, is_there, said_by
-from tests.systems import needs_posix
+from tests.systems import LISTENING_PYTHON, needs_posix
 
 pytestmark = needs_posix
 
@@ -28,7 +28,7 @@ def in_its_own_process(script: str, *arguments: str) -> subprocess.Popen[str]:
     paths = os.pathsep.join([str(Path(__file__).parents[2]), *filter(None, sys.path)])
     options = [own for own in arguments if own.startswith("-")]
     return subprocess.Popen(
-        [sys.executable, *options, "-c", IMPORTS + script, *(own for own in arguments if own not in options)],
+        [*LISTENING_PYTHON, *options, "-c", IMPORTS + script, *(own for own in arguments if own not in options)],
         env=os.environ | {"PYTHONPATH": paths},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -83,7 +83,6 @@ def test_a_worker_that_ends_already_and_is_told_so_says_nothing(capfd: pytest.Ca
 def test_workers_and_their_children_end_with_the_one_who_started_them(tmp_path: Path, name: str) -> None:
     script = (
         "signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))\n"
-        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # ignored in what a shell starts with &
         "list(Local(1).run(works.sleeps_beside_a_child, [works.Note(pathlib.Path(sys.argv[1]), 'here')]))\n"
     )
     owner = in_its_own_process(script, str(tmp_path))

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from rondo.errors import RecordingError
-from rondo.files.columns import Kind, choose_columns, has_no_name, kind_of_numbers, without_empty
+from rondo.files.column_values import Kind, has_no_name, kind_of_numbers
+from rondo.files.columns import choose_columns, without_empty
 from rondo.files.reading import Reading
 
 

@@ -85,13 +85,6 @@ def test_what_looks_like_a_zone_or_a_date_and_is_none(cell: str) -> None:
     assert not is_date(cell)
 
 
-def test_a_zone_is_noted(tmp_path: Path) -> None:
-    rows = "".join(f"2018-01-01 00:00:{s:02d}+0100 [Europe/London],{s}.5\n" for s in range(40))
-    found = read_one(write(tmp_path, "a.csv", "time,x\n" + rows))
-    assert found.rate == 1.0
-    assert any("names a zone" in note and "shown in UTC" in note for note in found.notes)
-
-
 @pytest.mark.parametrize(
     ("ticks", "of"),
     [

@@ -110,17 +110,6 @@ def test_plain_labels_are_kept_on_request_only(tmp_path: Path, name: str) -> Non
     assert not any("long runs" in note for note in kept.notes)
 
 
-def test_skab_and_cmapss_in_a_file(tmp_path: Path) -> None:
-    head = "datetime;Accelerometer1RMS;Current;anomaly;changepoint\n"
-    rows = "".join(
-        f"2020-03-09 10:{i // 60:02d}:{i % 60:02d};{WAVE[i]:.4f};{WAVE[-i]:.4f};{i // 300 % 2}.0;{i % 300 // 299}.0\n"
-        for i in range(1200)
-    )
-    assert read_recording(write(tmp_path, "skab.csv", head + rows)).channels == ("Accelerometer1RMS", "Current")
-    rows = "".join(f"{1 + i // 100},{1 + i % 100},{WAVE[i]:.4f}\n" for i in range(1200))
-    assert read_recording(write(tmp_path, "fd.csv", "unit number,time in cycles,s2\n" + rows)).channels == ("s2",)
-
-
 def test_wishes_that_cannot_be(tmp_path: Path) -> None:
     with pytest.raises(RecordingError, match=r"no column 'z' to keep; the columns are: x, y"):
         choose_columns(["x", "y"], Reading(keep=["z"]))

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from rondo.data.recording import Recording
 from rondo.files.missing import with_doubtful_points_missing
-from rondo.files.read import read_recording
 from rondo.files.reading import Reading
-from tests.formats.reading import write
 
 N = 400
 RNG = np.random.default_rng(0)
@@ -39,15 +35,6 @@ def test_doubtful_points_are_missing_and_corners_left_out(word: str) -> None:
     assert silent.sum() == 20
     assert any("point 'corner' left out: it never moves" in note for note in found.notes)
     assert any("10 points below" in note for note in found.notes)
-
-
-def test_a_file_as_deeplabcut_writes_it(tmp_path: Path) -> None:
-    names, values = track()
-    points, axes = zip(*(name.split(".") for name in names), strict=True)
-    head = ["scorer" + ",net" * 9, "bodyparts," + ",".join(points), "coords," + ",".join(axes)]
-    rows = [f"{i}," + ",".join(f"{value:.4f}" for value in row) for i, row in enumerate(values)]
-    path = write(tmp_path, "mouse.csv", "\n".join([*head, *rows]) + "\n")
-    assert read_recording(path, Reading(rate=30)).channels == ("nose.x", "nose.y", "tail.x", "tail.y")
 
 
 def test_other_columns_of_that_name_stay() -> None:

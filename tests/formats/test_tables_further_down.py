@@ -71,19 +71,3 @@ def test_a_wrong_line_in_a_table_is_still_a_fault(tmp_path: Path) -> None:
     for wrong in ("oops\n", "1,2,3\n", "oops\na,b\n1,2,3\n"):
         path = write(tmp_path, "a.csv", "x,y\n" + rows + wrong + rows)
         assert "line 102" in refusal(lambda path=path: read_one(path), naming=path)  # type: ignore[misc]
-
-
-def test_counts_of_an_actigraph_come_once_per_epoch(tmp_path: Path) -> None:
-    head = (
-        "------------ Data File Created By ActiGraph GT3X+ ActiLife v6.13.3 date format M/d/yyyy at 30 Hz  Filter "
-        "Normal -----------\nSerial Number: NEO1\nEpoch Period (hh:mm:ss) 00:00:10\n-------------------------\n"
-    )
-    path = write(tmp_path, "a.csv", head + "".join(f"{i % 7},{i % 5},{i % 3}\n" for i in range(99)))
-    assert read_one(path).rate == pytest.approx(0.1)
-
-
-def test_the_header_of_openbci_has_the_rate(tmp_path: Path) -> None:
-    head = "%OpenBCI Raw EEG Data\n%Number of channels = 2\n%Sample Rate = 250.0 Hz\n%First Column = SampleIndex\n"
-    path = write(tmp_path, "a.txt", head + "".join(f"{i % 256}, {i % 7}.5, {i % 5}.25\n" for i in range(600)))
-    recording = read_one(path)
-    assert (recording.rate, recording.n_channels) == (250.0, 2)

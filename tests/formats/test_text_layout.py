@@ -22,14 +22,10 @@ def rows(separator: str = ",", comma: bool = False, before: tuple[str, ...] = ("
 
 SECONDS = ("0,", "0.5,", "1,", "1.5,")
 GERMAN = tuple(f"15.11.2026 20:31:0{second};" for second in ("5,250", "5,750", "6,250", "6,750"))
-ISO = tuple(f"2026-11-15 20:31:0{second}," for second in ("5.25", "5.75", "6.25", "6.75"))
-AMERICAN = tuple(f"11/15/2026,8:31:0{second} PM," for second in ("5.25", "5.75", "6.25", "6.75"))
-UNIX = tuple(f"{1794774665250 + 500 * i}," for i in range(4))
 TABBED = tuple(cell.replace(",", "\t") for cell in SECONDS)
 START = 1794774665.25
 
 FILES: dict[str, tuple[bytes, float | None, str]] = {
-    "plain": (("x,y\n" + rows()).encode(), None, ""),
     "remarks": (
         ("#Activity\tsit stand\n# rate 50\nx\ty\n" + rows("\t")).encode(),
         None,
@@ -38,34 +34,13 @@ FILES: dict[str, tuple[bytes, float | None, str]] = {
     "header in a remark": (("# by me\n# x y\n" + rows(" ")).encode(), None, "line 1 skipped: remark"),
     "row numbers": (("#,x,y\n" + rows(before=("1,", "2,", "3,", "4,"))).encode(), None, "it only counts the rows"),
     "lines above": (("Device: A7\nStart: noon\nx,y\n" + rows()).encode(), None, "lines 1 to 2 skipped: no part"),
-    "units": (
-        ("time,x,y\n(s),(g),g\n" + rows(before=SECONDS)).encode(),
-        2.0,
-        "line 2 skipped: it holds no numbers, but",
-    ),
-    "decimal commas": (("Zeit;x;y\n" + rows(";", True, ("0;", "0,5;", "1;", "1,5;"))).encode(), 2.0, ""),
     "windows": (("Datum Uhrzeit;x;y\n" + rows(";", True, GERMAN)).encode("cp1252"), 2.0, ""),
     "utf-16": (("time\tx\ty\r\n" + rows("\t", before=TABBED, end="\r\n")).encode("utf-16"), 2.0, ""),
-    "pandas": (
-        (",x,y\n" + rows(before=("0,", "1,", "2,", "3,"))).encode(),
-        None,
-        "column 1, which has no name, left out",
-    ),
-    "pandas with dates": ((",x,y\n" + rows(before=ISO)).encode(), 2.0, "column 1 is the clock, because it holds dates"),
-    "date and time": (("Date,Time,x,y\n" + rows(before=AMERICAN)).encode(), 2.0, "together are the clock"),
-    "separators at the end": (("x,y,\n" + rows().replace("\n", ",\n")).encode(), None, ""),
-    "separators at the end of rows": (("x,y\n" + rows().replace("\n", ",\n")).encode(), None, ""),
-    "text beside": (
-        ("x,y,state\n" + rows().replace("\n", ",OK\n")).encode(),
-        None,
-        "column 'state' left out: it holds text",
-    ),
     "an empty column": (
         ("x,y,hr\n" + rows().replace("\n", ",\n")).encode(),
         None,
         "column 'hr' left out: it has no values",
     ),
-    "phone": (("unixtime,x,y\n" + rows(before=UNIX)).encode(), 2.0, "milliseconds since 1970"),
 }
 
 

@@ -45,12 +45,6 @@ def book(path: Path, sheets: dict[str, Sequence[Sequence[Any]]], *, hidden: str 
     return path
 
 
-def test_a_plain_table(tmp_path: Path) -> None:
-    recording = read_one(book(tmp_path / "day.xlsx", {"Sheet1": TABLE}))
-    npt.assert_array_equal(recording.values, VALUES)
-    assert (recording.id, recording.channels, recording.notes) == ("day", ("x", "y"), ())
-
-
 def test_below_remarks_with_units_dates_text_and_formulas(tmp_path: Path) -> None:
     rows: list[list[Any]] = [["Subject", 5], ["Device", "AX6", "left"], [], ["When", "Acc", "Twice", "Status", ""]]
     rows += [["", "m/s²", "m/s²", "", ""]]

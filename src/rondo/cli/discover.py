@@ -38,21 +38,17 @@ States = Annotated[
 ]
 
 
+@options.takes_reading(before="preset")
 def discover(
     paths: options.Recordings,
     out: options.RunPlace,
+    reading: Reading,
     method: MethodName = DEFAULT,
     window: options.Window = None,
     step: options.Step = None,
     motif_window: options.MotifWindow = None,
     states: States = None,
     encoder: options.EncoderName = None,
-    rate: options.Rate = None,
-    key: options.Key = None,
-    label_column: options.LabelColumns = None,
-    split_by: options.SplitBy = None,
-    session: options.OneSession = False,
-    keep_column: options.KeepColumns = None,
     preset: options.Preset = "default",
     config: options.ConfigFile = None,
     set_: options.Settings = None,
@@ -85,9 +81,8 @@ def discover(
     chosen_seed = checked_seed(seed)
     check_place(out)
     asked = Asked(engine, workers, ray_address, group_by)
-    reading = options.reading(rate, key, label_column, keep_column, split_by, session)
     many = many_files(paths, asked, reading)
-    why_not = why_in_memory(method) or why_not_split(split_by)
+    why_not = why_in_memory(method) or why_not_split(reading)
     file_by_file = goes_file_by_file(many, asked, why_not)
     if file_by_file:
         from rondo.discovery import discover_file_by_file

@@ -14,6 +14,7 @@ from rondo.cli.progress import progress
 
 if TYPE_CHECKING:
     from rondo.data.recording import Recording
+    from rondo.files.reading import Reading
     from rondo.model.rondo import Rondo
     from rondo.run.summary import RunSummary
 
@@ -32,19 +33,15 @@ MotifSeed = Annotated[
 ]
 
 
+@options.takes_reading(before="seed")
 def label(
     model: options.FittedModel,
     paths: options.Recordings,
     out: options.RunPlace,
+    reading: Reading,
     adapt: Adapt = False,
     refit_motifs: RefitMotifs = False,
     resample: Resample = False,
-    rate: options.Rate = None,
-    key: options.Key = None,
-    label_column: options.LabelColumns = None,
-    split_by: options.SplitBy = None,
-    session: options.OneSession = False,
-    keep_column: options.KeepColumns = None,
     seed: MotifSeed = None,
     device: options.Device = None,
     group_by: options.Groups = None,
@@ -82,11 +79,10 @@ def label(
         refuse_idle(learning | {"--device": device, "--group-by": group_by}, f"a model of {name}")
         fitted, with_stream = load_model(folder), False
     asked = Asked(engine, workers, ray_address, group_by)
-    reading = options.reading(rate, key, label_column, keep_column, split_by, session)
     reading = replace(reading, known=channels_of(fitted))
     many = many_files(paths, asked, reading)
     why = why_labelled_at_once(fitted, adapt=adapt, refit_motifs=refit_motifs, with_stream=with_stream)
-    file_by_file = goes_file_by_file(many, asked, why or why_not_split(split_by))
+    file_by_file = goes_file_by_file(many, asked, why or why_not_split(reading))
     if file_by_file:
         from rondo.many.driver import label_many
 

@@ -8,7 +8,6 @@ objects is refused before it is read.
 from __future__ import annotations
 
 import math
-import warnings
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -18,9 +17,11 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.arrays import npy_header
 from rondo.data.recording import Recording, Values
 from rondo.errors import RecordingError
-from rondo.files.columns import Columns, choose_columns, is_label_name
+from rondo.files.column_values import is_label_name
+from rondo.files.columns import Columns, choose_columns
 from rondo.files.reading import Reading, RecordingFormat, listed
 from rondo.files.text.clock import in_seconds, spread
 from rondo.memory import ExpectedSize
@@ -245,14 +246,8 @@ def chosen_array(archive: zipfile.ZipFile, key: str | None) -> str:
 
 def npy_array(stream: IO[bytes], n_bytes: int, what: str) -> NpyArray:
     """Read the header of an array, and check it against the `n_bytes` that the whole of it takes."""
-    # version 3 differs from 2 in the encoding of field names alone, and an array of numbers has none
-    second = np.lib.format.read_array_header_2_0
-    readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): second, (3, 0): second}
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # numpy warns of old or odd headers; either it reads them or it raises
-            version = np.lib.format.read_magic(stream)
-            shape, column_major, dtype = readers[version](stream)
+        shape, column_major, dtype = npy_header(stream)
     except Exception as error:
         raise RecordingError(f"{what} has no numpy header that can be read; it is damaged, or no numpy file") from error
     if dtype.kind != "O":  # the size of a pickle cannot be known, and it is not going to be read

@@ -15,17 +15,15 @@ from polars.exceptions import PanicException, PolarsError
 
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
-from rondo.files.columns import (
+from rondo.files.column_values import (
     Kind,
-    choose_columns,
     has_no_name,
     kind_of_numbers,
     moves_as_a_signal,
     names_no_signal,
-    not_numeric,
     rises_or_repeats,
-    without_empty,
 )
+from rondo.files.columns import choose_columns, not_numeric, without_empty
 from rondo.files.crash_guard import refuse_fatal_parquet
 from rondo.files.reading import Reading, RecordingFormat
 from rondo.files.text.clock import in_seconds, is_clock_name, mentions_time_stamps, spread

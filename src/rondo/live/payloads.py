@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.arrays import npy_header
 from rondo.errors import SettingError
 
 _NPY = b"\x93NUMPY"
@@ -77,9 +78,7 @@ def _npy(payload: bytes) -> NDArray[Any]:
     """The array in the bytes of an .npy file; its header is looked at before any room is made for it."""
     file = io.BytesIO(payload)
     try:
-        version = np.lib.format.read_magic(file)
-        read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}[version]
-        shape, _, dtype = read(file)
+        shape, _, dtype = npy_header(file)
         if dtype.kind not in "fiu" or len(shape) != 2 or shape[0] > _MOST_ROWS:
             raise UnreadablePayload(f"an array of {dtype} {shape}, expected numbers (n_rows, n_channels)")
         n_bytes = int(np.prod(shape, dtype=object)) * dtype.itemsize

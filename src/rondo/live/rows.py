@@ -29,8 +29,7 @@ from rondo.files.columns import Columns, choose_columns
 from rondo.files.inputs import in_hertz, same_rate
 from rondo.files.reading import Reading
 from rondo.files.text.cells import ParsedRows, RowParser, parser_of
-from rondo.files.text.formats import layout_of_lines
-from rondo.files.text.layout import Layout
+from rondo.files.text.layout import Layout, layout_of
 from rondo.files.text.lines import HEAD_LINES, Lines, TextBlock
 from rondo.live.clock import ClockState, RowClock, clock_of, refuse_clock_of_another_rate
 from rondo.live.source import Bookmark, Request, Rows, Skip, named
@@ -110,7 +109,7 @@ class RowReader:
             head = self._lines.head(n_lines, at_end=at_end)
             if not head:
                 return False
-            layout = layout_of_lines(head)
+            layout = layout_of(head)
             columns = _columns_for(layout, self._request)
             self._waiting = _Waiting(len(columns.positions))
             self._parser, notes = parser_of(layout, columns, is_strict=False)

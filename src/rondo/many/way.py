@@ -59,13 +59,13 @@ def files_to_read(data: Any, out: str | Path | None, asked: Asked, why_not: str,
             raise SettingError("engine reads file by file, and writes labels as files are done; give out=")
         return None
     many = many_files(given, asked, reading)
-    why_not = why_not or why_not_split(reading.split_by)
+    why_not = why_not or why_not_split(reading)
     return many if goes_file_by_file(many, asked, why_not) else None
 
 
-def why_not_split(split_by: str | None) -> str:
+def why_not_split(reading: Reading) -> str:
     """Why files that hold several recordings are not read one after the other; "" where they hold one each."""
-    return "" if split_by is None else "--split-by cuts files that are held in memory"
+    return "" if reading.split_by is None else "--split-by cuts files that are held in memory"
 
 
 def warn_of_failed(summary: RunSummary) -> None:

@@ -21,10 +21,12 @@ import numpy as np
 
 from rondo.annotations import annotation as label_tracks
 from rondo.annotations.annotation import Annotation
+from rondo.arrays import npy_header
 from rondo.data.recording import Recording
 from rondo.errors import AnnotationError, RecordingError
 from rondo.files import read as files
-from rondo.files.columns import class_codes, is_label_name, signals_of
+from rondo.files.column_values import is_label_name
+from rondo.files.columns import class_codes, signals_of
 from rondo.files.reading import Reading
 from rondo.wording import counted
 
@@ -101,9 +103,7 @@ def size_of(path: Path) -> tuple[int, int]:
 def _size_of_array(path: Path) -> tuple[int, int]:
     try:
         with zipfile.ZipFile(path) as archive, archive.open("X.npy") as member:
-            version = np.lib.format.read_magic(member)
-            read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-            shape, *_ = read(member)
+            shape = npy_header(member).shape
     except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
         raise RecordingError(f"{path}: it is damaged, or no .npz with X ({error}); get it again") from None
     return shape[0] if shape else 0, shape[1] if len(shape) > 1 else 1

@@ -134,11 +134,11 @@ def test_too_few_windows_for_any_length_are_refused_in_one_line() -> None:
 
 
 def test_rondo_whole_with_motif_former() -> None:
-    stream = plant(n_frames=9_000, seed=3)
+    stream = plant(n_frames=6_000, seed=3)
     settings = {"motifs": SMALL.model_dump()}
     model = Rondo(window=75, settings=settings, seed=1).fit(stream.recording)
     out = model.predict(stream.recording)
-    assert out.motifs.shape == (9_000,)
+    assert out.motifs.shape == (6_000,)
     assert adjusted_mutual_information(Overlap.of(stream.motif_truth, out.motifs)) > 0.3
-    other = plant(n_frames=6_000, seed=3).recording
+    other = plant(n_frames=3_000, seed=3).recording
     npt.assert_array_equal(model.fit_motifs(other).predict(other).units, model.predict(other).units)

@@ -165,7 +165,7 @@ def test_place_and_scale_of_prototypes_do_not_matter() -> None:
     npt.assert_allclose(one, two, atol=1e-3)
 
 
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=3)
 @given(st.integers(0, 1000))
 def test_restored_describes_to_the_bit(seed: int) -> None:
     fitted = trained(20, SMALL.model_copy(update={"epochs": 1}), seed)

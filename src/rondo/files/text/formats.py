@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -12,14 +11,14 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
 from rondo.files.columns import Columns, choose_columns
 from rondo.files.reading import Reading, RecordingFormat, id_of, listed, packing_of
-from rondo.files.text.layout import Delimited, Layout, layout_of
-from rondo.files.text.lines import HeadLine, decoded, expected_text_bytes
+from rondo.files.text.layout import Layout, json_layout, layout_of
+from rondo.files.text.lines import expected_text_bytes
 from rondo.files.text.spelling import date_seconds, day_order
 from rondo.files.text.table import BLOCK_BYTES, LayoutFinder, opened_utf8, read_layout, read_open_text
 from rondo.memory import ExpectedSize
@@ -161,85 +160,13 @@ def _parts(
     return parts
 
 
-# ----------------------------------------------------------------
-# JSON lines (.jsonl, .ndjson): one object per line, one key per channel.
-#
-#     {"time": 0.00, "x": 1.5, "y": -2.0}
-#     {"time": 0.02, "x": 1.4, "y": null}
-#
-# The keys of the first 64 objects are the columns. Their order in a line does not matter; a key that is absent or null
-# is a missing value. Numbers may be written as text, true and false are 1 and 0. A column of text, lists or objects is
-# left out. Everything else works as for any text table (`text_layout`, `row_parser`).
-
-_SEPARATOR = "\t"
-_NO_OBJECT = "not a JSON object"
-_AS_WRITTEN = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=str)
-
-
-def json_layout(lines: Sequence[HeadLine]) -> Layout:
-    """The layout of JSON lines: the keys of the first objects, in the order in which they come."""
-    objects = [_object(line.text) for line in lines]
-    first = objects[0]
-    if first is None:
-        raise RecordingError("its first line is not a whole JSON object; expected one object per line")
-    names = tuple(dict.fromkeys(key for found in objects if found is not None for key in found))
-    if not names:
-        raise RecordingError("its objects are empty; expected one key per channel")
-    rows = tuple(tuple(_cell(found.get(name)) for name in names) for found in objects if found is not None)
-    into_cells = partial(_cells_of_lines, names=names)
-    return Layout(_SEPARATOR, names, rows, lines[0].start, lines[0].number, into_cells=into_cells)
-
-
-def _cells_of_lines(text: bytes, names: tuple[str, ...]) -> Delimited:
-    known, blank = frozenset(names), (None,) * len(names)
-    cells: list[str] = []
-    places: list[int] = []
-    faults: list[tuple[int, str]] = []
-    unknown: set[str] = set()
-    for place, line in enumerate(text.split(b"\n")[:-1]):
-        if not line.strip():
-            continue
-        found = _object(decoded(line)[0])
-        if found is None:
-            faults.append((place, _NO_OBJECT))
-            continue
-        places.append(place)
-        cells.append(_SEPARATOR.join(map(_cell, map(found.get, names, blank))))
-        if not known.issuperset(found):
-            unknown |= found.keys() - known
-    joined = "".join(f"{row}\n" for row in cells).encode("utf-8", "replace")
-    return Delimited(joined, tuple(places), tuple(faults), frozenset(unknown))
-
-
-def _object(line: str) -> dict[str, Any] | None:
-    """The object in a line, its numbers as they are written."""
-    try:
-        found = _AS_WRITTEN.decode(line)
-    except (ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) else None
-
-
-def _cell(value: object) -> str:
-    if isinstance(value, str):
-        return value if value.isprintable() and '"' not in value else "…"  # which is no number either
-    if value is None:
-        return ""
-    return str(int(value)) if isinstance(value, bool) else "…"  # a list or an object
-
-
-def layout_of_lines(lines: Sequence[HeadLine]) -> Layout:
-    """The layout of a text by what it holds, whatever its name: a table, or JSON lines."""
-    return json_layout(lines) if lines[0].text.lstrip().startswith("{") else layout_of(lines)
-
-
-def read_text(path: Path, reading: Reading, layout_of: LayoutFinder = layout_of_lines) -> Recording:
+def read_text(path: Path, reading: Reading, layout_of: LayoutFinder = layout_of) -> Recording:
     """The recording in a text table."""
     with opened_utf8(path) as file:
         return read_open_text(file, layout_of, id_of(path), reading)
 
 
-def read_text_parts(path: Path, reading: Reading, layout_of: LayoutFinder = layout_of_lines) -> list[Recording]:
+def read_text_parts(path: Path, reading: Reading, layout_of: LayoutFinder = layout_of) -> list[Recording]:
     """The recordings in a text table that a column separates."""
     with opened_utf8(path) as file:
         return open_text_parts(file, layout_of, id_of(path), reading)

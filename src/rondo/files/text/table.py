@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
-from rondo.files.columns import Columns, Kind, choose_columns, without_empty
+from rondo.files.column_values import Kind
+from rondo.files.columns import Columns, choose_columns, without_empty
 from rondo.files.reading import Reading, listed
 from rondo.files.text.cells import order_in_head, parser_of
 from rondo.files.text.clock import Times, in_seconds, over_midnight, rounded_to, spread
