@@ -29,7 +29,7 @@ def test_a_window_is_suggested_with_its_curve_and_cost(rondo: Command, here: Pat
     (chosen,) = [line.split() for line in lines if line.startswith("->")]
     assert chosen[1:4] == ["25", "0.5", "6"]
     assert "suggested: --window 25 --step 6 --motif-window 100" in lines
-    assert "0.5 s (25 frames), motifs: 2 s (100" in lines
+    assert "0.5 s (25 frames), motifs: 2 s (100" in "\n".join(lines)
     assert lines[-1].startswith("`rondo discover` would take about 3 s on one core")
     assert list(here.iterdir()) == [here / "x.csv"]
     facts = json.loads(rondo("suggest", "x.csv", "--rate", "50", "--json").out)
