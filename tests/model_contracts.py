@@ -72,7 +72,7 @@ def clones_and_parameters_go_round(arguments: Arguments, _: Path) -> None:
 
 def unfitted_says_so(arguments: Arguments, folder: Path) -> None:
     model = Rondo(**arguments)
-    for call in (model.predict, model.fit_motifs, lambda _: model.save(folder / "model")):
+    for call in (model.predict, model.fit_motifs, model.adapt, lambda _: model.save(folder / "model")):
         with pytest.raises(NotFittedError, match="not fitted"):
             call(recording())
     assert not (folder / "model").exists()

@@ -44,7 +44,7 @@ def test_a_killed_worker_is_tried_again_and_the_rest_goes_on(tmp_path: Path) -> 
 
 def test_a_worker_that_ends_itself_is_a_failure() -> None:
     (done,) = Local(1).run(works.ends_itself, [0])
-    assert done.failure == "tried 2 times: its worker ended by itself with exit code 7"
+    assert "exit code 7" in str(done.failure)
 
 
 def test_a_death_is_noticed_while_a_child_holds_the_pipe(tmp_path: Path) -> None:
@@ -117,9 +117,9 @@ def test_where_there_is_no_gpu_all_workers_are_used(tmp_path: Path, monkeypatch:
 
 def test_what_cannot_be_sent_is_said() -> None:
     (done,) = Local(1).run(works.gives_what_cannot_be_sent, [0])
-    assert done.failure is not None and done.failure.startswith("its result cannot be sent")
+    assert done.failure is not None and "result cannot be sent" in done.failure
     (unsent,) = Local(1).run(works.process_of, [lambda: None])  # type: ignore[list-item]
-    assert unsent.failure is not None and unsent.failure.startswith("the task cannot be sent")
+    assert unsent.failure is not None and "task cannot be sent" in unsent.failure
     with pytest.raises(SettingError, match="top of a module"):
         list(Local(1).run(lambda task: task, [0]))
 
@@ -155,7 +155,7 @@ def test_left_early_no_worker_stays() -> None:
 def test_a_task_that_exits_is_a_failure_and_the_rest_goes_on() -> None:
     done = {one.index: one for one in Local(1).run(works.exits, [0, 3])}
     assert done[0].result == 0
-    assert done[1].failure == "tried 2 times: its worker ended by itself with exit code 3"
+    assert "exit code 3" in str(done[1].failure)
 
 
 def test_a_large_result_comes_through() -> None:

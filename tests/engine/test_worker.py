@@ -131,7 +131,7 @@ def test_many_workers_fit_under_a_low_limit_of_open_files() -> None:
     said, complaints = in_its_own_process(script.format(30, 4000)).communicate(timeout=PATIENCE_S)
     assert (said, complaints) == ("[10, 40, 50, 60]\n", "")
     _, complaints = in_its_own_process(script.format(30, 30)).communicate(timeout=PATIENCE_S)
-    assert complaints.splitlines()[-1].startswith("rondo.errors.SettingError: a worker process cannot be started")
+    assert "rondo.errors.SettingError: a worker process" in complaints.splitlines()[-1]
 
 
 def test_without_pgrep_a_death_is_quiet(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:

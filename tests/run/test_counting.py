@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rondo.evidence.verdicts import EntryEvidence, Evidence
@@ -30,7 +30,6 @@ def segments_of(units: list[int], scores: list[float], rate: float | None = None
     return Labelling("r", track, track, values, values, times, rate, np.zeros(0, np.int64), 1.0).table
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 4)), min_size=1, max_size=40))
 def test_figures_are_those_counted_by_hand(frames: list[tuple[int, int]]) -> None:
     segments = segments_of([id for id, _ in frames], [score / 4 for _, score in frames], rate=2.0)
