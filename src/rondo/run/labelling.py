@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 
     from rondo.motifs.base import MotifTimeline
 
-    # same file now
     from rondo.run.tally import Words
 
 
