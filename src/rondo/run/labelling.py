@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rondo.motifs.base import MotifTimeline
-
     from rondo.run.tally import Words
 
 
