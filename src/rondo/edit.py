@@ -24,10 +24,11 @@ from rondo.metrics.scores import evaluate as score
 from rondo.model.describe import entry_ids, own_motifs
 from rondo.model.method import CHECKPOINT, checkpoint_folder, grown_model
 from rondo.model.rondo import Rondo
+from rondo.report.contents import draw_again
 from rondo.result import Result, with_truth
 from rondo.run.decisions import EVENTS
 from rondo.run.edit_lists import EditLists, finish_lists, read_lists, write_lists
-from rondo.run.folder import found_ids, update_run
+from rondo.run.folder import found_ids
 from rondo.run.labelling import Labelling
 from rondo.run.segments import LEVELS, labels_in
 from rondo.run.summary import (
@@ -41,6 +42,7 @@ from rondo.run.summary import (
     read_summary,
 )
 from rondo.run.wanted_edits import WantedEdit, read_wanted, wanted_edits
+from rondo.run.writer import RunWriter
 from rondo.store.cloud_folder import run_here
 from rondo.units.vocabulary import Level
 
@@ -77,7 +79,8 @@ def show_edits(run: Path) -> None:
 
 def _show(run: Path, result: Result) -> None:
     edits = read_edits(model_place(run)) if result.model is None else None
-    update_run(run, _scored(result.edited(edits)))
+    RunWriter(run).show(_scored(result.edited(edits)).run)
+    draw_again(run)
 
 
 def _scored(result: Result) -> Result:

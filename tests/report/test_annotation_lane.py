@@ -15,10 +15,10 @@ from rondo.report.contents import TruthFile, Wish
 from rondo.report.lanes import annotation_lanes
 from rondo.result import Result
 from rondo.run.decisions import stored_stream
-from rondo.run.folder import write_segments, write_summary
 from rondo.run.overview import Overview, overview_path, signal_overview, write_overview
 from rondo.run.summary import StreamSummary
 from rondo.run.tally import Words
+from rondo.run.writer import RunWriter
 from tests.report.export.made_runs import Made, write_made_run
 from tests.report.on_folders import clock_in_run, compare, export_run, summarize
 from tests.report.run_folders import write_run_folder
@@ -172,10 +172,9 @@ def test_the_clock_of_a_stream_is_found_by_its_folder(tmp_path: Path) -> None:
 def finish_stream(folder: Path, id: str, n_frames: int) -> None:
     """As a session does at the end."""
     running = stored_stream(folder, stream_summary(id, n_frames), Words(), lambda about: no_signal(about.n_frames))
-    write_segments(folder, running.tables["segments"])
     write_overview(overview_path(folder, id), np.zeros((n_frames, 0)), ())
     ended = running.summary.model_copy(update={"stream": StreamSummary(finished=True)})
-    write_summary(folder, ended)
+    RunWriter(folder).close(ended, {"segments": running.tables["segments"]})
 
 
 def no_signal(n_frames: int) -> Overview:

@@ -351,7 +351,7 @@ class _Run:
             return LabelTask(self.folder, batch, files, tuple(groups.get(file.id, "") for file in files), *fixed)
 
         for batch, lost in self._done("label", label_files, LABELS, task, asked):
-            self.folder.write(f"{LABELS}/{batch.name}.json", LabelPart((), (lost,), ()).as_bytes())
+            self.folder.write(f"{LABELS}/{batch.name}.json", LabelPart((), (lost,)).as_bytes())
 
     # ------------------------------------------------------------ tasks
 

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rondo.editing.edits import changing
 from rondo.errors import InputError, RondoWarning, SettingError
-from rondo.run.overview import Overview, least_bytes
+from rondo.run.overview import MOST_DRAWN, least_bytes
 from rondo.store.folder import write_json
 from rondo.store.reading import read_regular
 from rondo.wording import counted, did_you_mean
@@ -32,8 +32,7 @@ _SCORES_SHARE = 0.04  # of the bytes of a recording: a window speaks for many fr
 DRAWN_AT_FIRST = 12
 """Recordings, and channels of each, until someone chooses others."""
 
-MAX_CHANNELS_INSIDE, MAX_RECORDINGS_INSIDE = 64, 1000
-_CODES_KEPT = 1 << 26
+MAX_CHANNELS_INSIDE = 64
 _NAME = ".report_wish.json"
 _MOST_BYTES = 1 << 24
 
@@ -94,7 +93,7 @@ def contents_of(run: RunSummary, n_segments: Sequence[Mapping[str, int]], wish: 
     least = {it.id: int(_TEXT * least_bytes(len(channels[it.id]) + 2, it.n_frames)) for it in wanted}
     n_entries = len(run.units) + len(run.shown_motifs)
     room = PAGE_BYTES - min(_FOR_WORDS + _FOR_ENTRY * n_entries, _MOST_FOR_WORDS)
-    n_inside, room = _fitting([lanes.get(it.id, 0) for it in wanted[:MAX_RECORDINGS_INSIDE]], room)
+    n_inside, room = _fitting([lanes.get(it.id, 0) for it in wanted[:MOST_DRAWN]], room)
     drawn = tuple(wanted[:n_inside])
     n_signals, room = _fitting([least[it.id] for it in drawn], room)
     weights = {it.id: max(1, it.n_frames * len(channels[it.id])) for it in drawn[:n_signals]}
@@ -178,33 +177,6 @@ def _left_out(
             "that fit: rondo report RUN."
         )
     return told
-
-
-class Overviews(Mapping[str, Overview]):
-    """The overviews of recordings, made or read when they are asked for; few are held at a time."""
-
-    def __init__(self, recording_ids: Sequence[str], make: Callable[[str], Overview]) -> None:
-        self._ids, self._make = tuple(recording_ids), make
-        self._held: dict[str, Overview] = {}
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._ids)
-
-    def __len__(self) -> int:
-        return len(self._ids)
-
-    def __getitem__(self, recording_id: str) -> Overview:
-        if recording_id not in self._held:
-            self._held[recording_id] = self._make(recording_id)
-        while len(self._held) > 1 and sum(it.codes.size for it in self._held.values()) > _CODES_KEPT:
-            del self._held[next(id for id in self._held if id != recording_id)]
-        return self._held[recording_id]
-
-    def only(self, recording_ids: Sequence[str]) -> Overviews:
-        """Those of some recordings; what is held is held once."""
-        few = Overviews(recording_ids, self._make)
-        few._held = self._held
-        return few
 
 
 def draw_as_wished(run: Path, wish: Wish) -> Path:

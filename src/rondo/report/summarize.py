@@ -11,7 +11,6 @@ from rondo.report.contents import (
     DRAWN_AT_FIRST,
     EVERYTHING,
     Contents,
-    Overviews,
     TruthFile,
     Wish,
     contents_of,
@@ -31,7 +30,7 @@ from rondo.report.tables import (
     unit_names_of,
 )
 from rondo.run.clock import page_clock
-from rondo.run.overview import Overview, packed, score_rows
+from rondo.run.overview import Overview, Overviews, packed, score_rows
 from rondo.run.segments import counts_in, segment_counts, segments_of
 from rondo.wording import counted, day_and_time, duration_in_words, found_in_words, is_date, noun
 
