@@ -10,7 +10,7 @@ from rondo.cost import Cost, cost_of_fit, expected_window_and_step
 from rondo.data.recording import Recording
 from tests.cli.running import waves
 
-# CPU seconds and peak MB on one core, to which the coefficients were fitted; docs/results/judging.md has a later run.
+# CPU seconds and peak MB on one core, to which the coefficients were fitted; docs/results/evidence.md has a later run.
 # Settings, frames, channels, window, step.
 MEASURED = {
     "default, short": ({}, 30_000, 3, 75, 18, 3.6, 281),

@@ -16,8 +16,6 @@ from rondo.many.pool import visible_gpus
 from rondo.model.folder import from_config
 from rondo.model.rondo import Rondo
 from rondo.synthetic.streams import plant
-from rondo_bench.baselines.base import build_baseline
-from rondo_bench.baselines.discovery import discover
 from tests.cli.running import command, waves, write_csv
 
 _BLOCK = """
@@ -124,15 +122,10 @@ def test_a_model_with_a_network_is_not_called_damaged_without_torch(
     walk = write_csv(tmp_path / "walk.csv", waves(400))
     tiny = {"encoder.output_dim": 4, "encoder.hidden_dim": 4, "encoder.depth": 1, "encoder.iterations": 1}
     Rondo(window=40, encoder="ts2vec", settings=tiny).fit(read_recording(walk)).save(tmp_path / "network")
-    small = {"windows.length": 40, "windows.step": 20, "n_steps": 1, "depth": 1}
-    (found,) = discover([read_recording(walk)], "time2state", build_baseline("time2state", small), 0)
-    assert found.kept is not None
-    found.kept.save(tmp_path / "states")
     monkeypatch.setitem(sys.modules, "torch", None)
-    for model in ("network", "states"):
-        done = command(capfd)("--quiet", "label", tmp_path / model, walk, "--out", tmp_path / "again")
-        assert done.code == 2 and done.err.endswith("needs the package 'torch': pip install 'rondo-ts[nets]'\n")
-        assert "do not fit together" not in done.err
+    done = command(capfd)("--quiet", "label", tmp_path / "network", walk, "--out", tmp_path / "again")
+    assert done.code == 2 and done.err.endswith("needs the package 'torch': pip install 'rondo-ts[nets]'\n")
+    assert "do not fit together" not in done.err
 
 
 @pytest.mark.usefixtures("no_torch")

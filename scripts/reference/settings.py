@@ -13,7 +13,7 @@ from pydantic.fields import FieldInfo
 
 from rondo.config.overrides import ways_of
 from rondo.config.settings import PRESETS, PreprocessConfig, RondoConfig
-from rondo_bench.baselines.base import baseline_names, build_baseline
+from rondo_bench.baselines.baseline import baseline_names, build_baseline
 from scripts.reference.markup import cell, code, page, table
 
 

@@ -17,7 +17,7 @@ from rondo.data.recording import Recording
 from rondo.editing.edits import Edits, write_edits
 from rondo.errors import RecordingError
 from rondo.files.locations import Location, as_location
-from rondo.methods import find_method, load_model
+from rondo.methods import find_method, load_model, method_names, method_of
 from rondo.report.contents import TruthFile, Wish
 from rondo.run.data import RunData, run_in_memory
 from rondo.run.findings import found_and_fit_sentence
@@ -123,7 +123,7 @@ class Result:
             run = running_stream(folder, summary, words)
         else:
             run = stored_run(folder, summary)
-        return cls(run, _read_model=cache(lambda: load_model(model) if has_model else None))
+        return cls(run, _read_model=cache(lambda: _stored_model(model) if has_model else None))
 
     def save(self, folder: str | Path) -> Location:
         """Write the run folder, completely or not at all.
@@ -647,6 +647,13 @@ class Result:
         known = Words.of_summary(self.summary) if self.model is None else find_method(self.method).words(self.model)
         whole = (known.edits if edits is None else edits).then(self.run.edits)
         return replace(self, run=self.run.edited(replace(known, edits=whole)))
+
+
+def _stored_model(folder: Path) -> Any:
+    """The model of a run; version 0.2.0 kept models of baselines, which no longer have any."""
+    method = method_of(folder)
+    keeps_models = method in method_names() and not find_method(method).why_no_model()
+    return load_model(folder) if keeps_models else None
 
 
 def make_result(

@@ -37,6 +37,7 @@ BUDGETS = {
     "docs/files.md": 2_600,
     "docs/method.md": 4_500,
     "docs/benchmark.md": 2_350,
+    "docs/architecture.md": 800,
     "docs/comparison.md": 1_000,
     "docs/limits.md": 900,
     "docs/report.md": 2_200,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from rondo.analysis.usage import MOST_COMPARED, Difference
-from rondo.report import render
+from rondo.report.render import render
 from tests.report.on_folders import compare, summarize, write_report
 from tests.report.run_folders import edit_summary, write_run_folder
 

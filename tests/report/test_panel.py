@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from rondo.data.recording import Recording
-from rondo.report import summarize
+from rondo.report.summarize import summarize
 from rondo.result import make_result
 from rondo.run.labelling import Labelling
 from rondo.run.overview import overview_path, write_overview

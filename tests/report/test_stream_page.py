@@ -11,7 +11,7 @@ import numpy.testing as npt
 import pytest
 
 from rondo.errors import OutputError
-from rondo.report import render
+from rondo.report.render import render
 from rondo.run.decisions import COLUMNS
 from tests.report.on_folders import summarize, write_report
 from tests.report.stream_folders import EVENTS, STEP, add_decisions, write_stream_folder

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from rondo.errors import OutputError
-from rondo.report import render
+from rondo.report.render import render
 from rondo.report.tables import MAX_ENTRIES_SHOWN
 from rondo.run.overview import overview_path, write_overview
 from tests.report.on_folders import summarize

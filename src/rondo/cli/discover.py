@@ -34,7 +34,7 @@ MethodName = Annotated[
 ]
 States = Annotated[
     int | None,
-    typer.Option("--states", metavar="N", help="Number of states, for ticc, hmm and kmeans; of pieces, for clock."),
+    typer.Option("--states", metavar="N", help="Number of states, for ticc and kmeans; of pieces, for clock."),
 ]
 
 

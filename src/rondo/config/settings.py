@@ -399,7 +399,7 @@ class _Presets(Mapping[str, RondoConfig]):
 PRESETS: Mapping[str, RondoConfig] = _Presets()
 """`default` is what we recommend. `paper` is what was published, with DeepDPM. `paper-variational` has a variational
 Dirichlet-process mixture instead, to which the component cap and the least weight of the paper's table apply; `paper`
-is nearer to the published rows (docs/results/readings.md). Windows are automatic in all: the paper's are per data
+is nearer to the published rows (docs/results/ablation.md). Windows are automatic in all: the paper's are per data
 set (`rondo bench show data_sets`)."""
 
 

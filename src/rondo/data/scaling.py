@@ -39,7 +39,7 @@ from rondo.wording import counted, noun
 #
 # Why a quarter: on ActRecTut and planted recordings, predicting channels was better on average than leaving them out
 # while they were silent for at most a fifth of the rows, level at 30 % and worse from 40 % on. Other sets are in
-# docs/results/dropouts.md.
+# docs/results/units.md.
 
 LARGEST_SHARE = 1 / 4  # ours: of rows
 

@@ -25,7 +25,7 @@ from rondo.units.vocabulary import MergeTree, Vocabulary
 # Exemplars: a few windows of every unit as they are, before any projection, with which a stream is compared.
 #
 # The slow projection keeps what tells the known units apart. What is new may differ from them in everything else, and
-# then lies inside a known unit's radius: of planted new windows half do (benchmarks/novelty_gates.py). In the
+# then lies inside a known unit's radius: of planted new windows half do (benchmarks/studies.py). In the
 # encoder's own space it lies further from every known window than known windows lie from each other. The yardstick for
 # that is
 #

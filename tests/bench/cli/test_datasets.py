@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rondo_bench.data_sets import mocap
-from rondo_bench.data_sets.offers import Offer, offers
+from rondo_bench.data_sets.fetch import Offer, offers
+from rondo_bench.data_sets.motion import MOCAP_SEGMENTS
 from tests.bench.data_sets.file_server import serving
-from tests.bench.data_sets.test_download import packed
+from tests.bench.data_sets.test_fetch import packed
 from tests.cli.running import Command
 
 
@@ -20,7 +20,7 @@ def mocap_files() -> dict[str, bytes]:
     """Files of the right length in the published form, filled with noise; the annotations are the true ones."""
     rng = np.random.default_rng(0)
     files = {}
-    for name, segments in mocap.SEGMENTS.items():
+    for name, segments in MOCAP_SEGMENTS.items():
         rows = rng.integers(-9, 9, (segments[-1][0], 4))
         files[f"4d/{name}.4d"] = "\n".join(" ".join(map(str, row)) for row in rows.tolist()).encode()
     return files
@@ -107,16 +107,6 @@ def test_verify_names_the_file_that_differs_and_how_to_get_it_again(rondo: Comma
     assert f"cannot be read: {shown}: it is damaged" in rondo("datasets", "verify", "hugadb", "--data", "data").out
 
 
-def test_verify_of_many_damaged_files_is_short(rondo: Command, here: Path) -> None:
-    folder = here / "data" / "tssb"
-    folder.mkdir(parents=True)
-    for number in range(20):
-        (folder / f"series{number}.npz").write_bytes(b"PK")
-    out = rondo("datasets", "verify", "tssb", "--data", "data").out
-    assert out.count("cannot be read: ") == 12
-    assert "and 8 more (--json lists all)" in out.splitlines()
-
-
 def test_download_then_verify(rondo: Command, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(mocap__zip=packed(mocap_files())) as server:
         offer = Offer("mocap", "https://example.org", "free for all", server.address, {"mocap.zip": ""}, ("*.4d",))
@@ -127,7 +117,7 @@ def test_download_then_verify(rondo: Command, here: Path, monkeypatch: pytest.Mo
         assert "licence: free for all" in refused.out
         assert "was not accepted" in refused.err
         assert server.asked == []
-        monkeypatch.setattr("rondo_bench.data_sets.http.FIRST_WAIT_S", 0.0)
+        monkeypatch.setattr("rondo_bench.data_sets.fetch.FIRST_WAIT_S", 0.0)
         done = rondo("datasets", "download", "mocap", "--data", "data", "--accept-licence")
         assert (done.code, done.out.splitlines()[-2]) == (0, f"1 file fetched to {Path('data') / 'mocap'}")
         assert len(server.asked) == 3
