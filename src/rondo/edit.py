@@ -368,6 +368,11 @@ def _run_of(where: Path) -> Path | None:
 
 def _without_model(run: Path, summary: RunSummary) -> EditedVocabulary:
     """The vocabulary of a method that keeps no model: what occurs in the run."""
+    if summary.id_shifts:
+        raise OutputError(
+            f"{run}: version 0.2.0 wrote a vocabulary for each recording, so it is read only; edit a copy that "
+            "Result.load(...).save(...) writes"
+        )
     ids = _ids_in(run, summary)
     return EditedVocabulary(model_place(run), read_lists(run, summary), ids, _same_ids(ids), (run,))
 

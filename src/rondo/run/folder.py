@@ -59,7 +59,7 @@ from rondo.run.segments import (
     unit_sequences,
     with_kinds,
 )
-from rondo.run.summary import RecordingSummary, RunSummary, model_place
+from rondo.run.summary import RecordingSummary, RunSummary, model_place, shifted_units
 from rondo.run.tally import Words
 from rondo.run.writer import FOUND, TRAINING, TRUTH
 from rondo.store.csv_text import text_table
@@ -90,7 +90,7 @@ def stored_run(run_dir: Path, summary: RunSummary) -> RunData:
 
     return RunData(
         summary,
-        Lazy(ids, lambda id: _labelling(run_dir, about[id], rows, edits())),
+        Lazy(ids, lambda id: _labelling(run_dir, about[id], rows, edits(), summary.id_shifts.get(id, 0))),
         Overviews(ids, lambda id: _overview(run_dir, about[id])),
         Passing(ids, lambda id: read_scores(scores_path(run_dir, id), about[id].n_frames)),
         Lazy([*tables, "unshown_segments"], table),
@@ -121,11 +121,24 @@ def _tables(run_dir: Path, summary: RunSummary) -> Lazy[pl.DataFrame]:
         if name == "found" and summary.kind == "stream":  # what was issued stays issued
             decisions = read_decisions(run_dir / DECISIONS)
             return decided_segments(RowFrames.read(run_dir).decisions_on_rows(decisions), summary.recordings[0].id)
-        return read_segments(run_dir / f"{name}.parquet", summary)
+        return _with_shifted_ids(read_segments(run_dir / f"{name}.parquet", summary), summary.id_shifts)
 
     there = [name for name in (FOUND, UNSHOWN, TRUTH, TRAINING) if (run_dir / name).exists()]
     there += [FOUND] if summary.kind == "stream" else []
     return Lazy(["segments", *(name.partition(".")[0] for name in there)], read)
+
+
+def _with_shifted_ids(table: pl.DataFrame, shifts: Mapping[str, int]) -> pl.DataFrame:
+    """Segments of a run of 0.2.0 whose recordings had a vocabulary each."""
+    if not shifts:
+        return table
+    import polars as pl
+
+    units = [
+        shifted_units(names or "", shifts[recording]) for recording, names in table.select("recording", "units").rows()
+    ]
+    shift = pl.col("recording").replace_strict(shifts, return_dtype=table["id"].dtype)
+    return table.with_columns(pl.col("id") + shift, pl.Series("units", units, dtype=pl.String))
 
 
 def _read_training(path: Path) -> pl.DataFrame:
@@ -156,7 +169,9 @@ def _overview(run_dir: Path, about: RecordingSummary) -> Overview:
     return overview
 
 
-def _labelling(run_dir: Path, about: RecordingSummary, tables: _RowsByRecording, edits: Edits) -> Labelling:
+def _labelling(
+    run_dir: Path, about: RecordingSummary, tables: _RowsByRecording, edits: Edits, shift: int = 0
+) -> Labelling:
     """The labels of one recording as they were written; between the ends of segments its times are interpolated."""
     own, found, unshown = (tables.of(name, about.id) for name in ("segments", "found", "unshown_segments"))
     if own is None:
@@ -178,7 +193,10 @@ def _labelling(run_dir: Path, about: RecordingSummary, tables: _RowsByRecording,
         tracks = (rows.without_skipped(labels_in(table, level, about.n_frames)) for level in LEVELS)
         return labelling(*tracks).stored(table, Edits())
 
-    written = labelling(*(_track(run_dir / name / f"{about.id}.npy", about.n_frames) for name in ("units", "labels")))
+    tracks = (_track(run_dir / name / f"{about.id}.npy", about.n_frames) for name in ("units", "labels"))
+    written = labelling(
+        *(np.where(track == OTHER, track, track + np.int32(shift)) if shift else track for track in tracks)
+    )
     if unshown is not None:
         base = own if found is None else found  # whose units are those that were found
         written = replace(written, unshown=_unshown(base, unshown, as_found).edited(edits.without_spans("motif")))
