@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,11 +21,11 @@ from rondo.data.recording import Recording
 from rondo.data.scaling import UsedChannels, refuse_too_many_axes, used_channels
 from rondo.data.signal import Signal, chosen_channels, refuse_shape
 from rondo.data.survey import MOST_VALUES, Survey, n_taken, rebased
-from rondo.errors import OutputError, RecordingError, RondoWarning, SettingError
+from rondo.errors import OutputError, RecordingError
 from rondo.files.inputs import ExpectedSize, RecordingFile
 from rondo.files.reading import KeptColumn
 from rondo.many.finish import finish_run
-from rondo.many.pool import Done, Engine, Result, Task, attempt, n_cores
+from rondo.many.pool import engine_of, n_cores
 from rondo.many.tasks import (
     LABELS,
     SAMPLES,
@@ -55,7 +53,7 @@ from rondo.model.folder import config_of
 from rondo.model.rondo import Rondo
 from rondo.run.summary import FailedFile, RunSummary, read_summary
 from rondo.store.folder import LocalFolder, PartFolder, put_files, remove_under, seen_here
-from rondo.wording import Progress, did_you_mean, silent
+from rondo.wording import Progress, silent
 
 # ---------------------------------------------------------------- The files of a run, and where they are read
 
@@ -102,56 +100,6 @@ class ManyFiles:
 def _as_recorded(label_columns: Sequence[str]) -> list[str]:
     """Columns to leave out, and those to keep, told apart in plain text."""
     return [f"keep {name}" if isinstance(name, KeptColumn) else name for name in label_columns]
-
-
-# ----------------------------------------------------------------
-# Engines by name; each is imported when it is chosen, as some bring much with them.
-
-ENGINES = ("local", "serial", "ray")
-_NO_WORKERS = (
-    "worker processes need process groups, which this system (Windows?) lacks: tasks run one after the other, as with "
-    "--engine serial"
-)
-
-
-@dataclass(frozen=True)
-class Serial:
-    """One task after the other, in this process; for tests, and for work so small that a process costs more.
-
-    Peak memory counts what the process held before.
-    """
-
-    def run(
-        self, work: Callable[[Task], Result], tasks: Sequence[Task], progress: Progress = silent
-    ) -> Iterator[Done[Result]]:
-        """`work` of every task, one by one."""
-        for index, task in enumerate(tasks):
-            progress("tasks", index, len(tasks))
-            yield attempt(work, index, task)
-        progress("tasks", len(tasks), len(tasks))
-
-
-def engine_of(
-    name: str, n_workers: int | None = None, ray_address: str | None = None, tasks_per_gpu: int = 1
-) -> Engine:
-    """`serial`: in this process. `local`: in processes of this machine. `ray`: on a cluster, or embedded here."""
-    if ray_address and name != "ray":
-        raise SettingError(f"an address of a Ray cluster is for the engine 'ray', not '{name}'; add --engine ray")
-    match name:
-        case "local" if not hasattr(os, "killpg"):
-            warnings.warn(_NO_WORKERS, RondoWarning, stacklevel=2)
-            return Serial()
-        case "local":
-            from rondo.many.pool import local
-
-            return local(n_workers, tasks_per_gpu)
-        case "serial":
-            return Serial()
-        case "ray":
-            from rondo.many.ray import ray
-
-            return ray(ray_address, n_workers, tasks_per_gpu)
-    raise SettingError(f"unknown engine '{name}'; {did_you_mean(name, ENGINES, 'there are ' + ', '.join(ENGINES))}")
 
 
 DATA_SET = "parts/data_set.json"
@@ -399,7 +347,7 @@ class _Run:
         failed = {}
         for done in engine.run(work, tasks, lambda _, n_done, total: self.progress(what, n_done, total)):
             if done.failure is not None:
-                if done.failure.startswith(f"{self.folder.url}: cannot be written"):
+                if done.error is not None and issubclass(done.error, OutputError):  # a full disk is full for all
                     raise OutputError(done.failure)
                 failed[batches[done.index]] = done.failure
         return failed

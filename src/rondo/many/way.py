@@ -12,7 +12,8 @@ from rondo.data.groups import GroupBy
 from rondo.errors import RondoWarning, SettingError
 from rondo.files.inputs import Reading, are_several, recording_files
 from rondo.files.locations import is_url
-from rondo.many.driver import ENGINES, ManyFiles, Where, engine_of
+from rondo.many.driver import ManyFiles, Where
+from rondo.many.pool import ENGINES, engine_of
 from rondo.memory import is_much, refuse_all_at_once
 from rondo.run.findings import failed_sentence
 from rondo.run.summary import RunSummary
