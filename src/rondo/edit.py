@@ -26,6 +26,7 @@ from rondo.model.method import CHECKPOINT, checkpoint_folder, grown_model
 from rondo.model.rondo import Rondo
 from rondo.report.contents import draw_again
 from rondo.result import Result, with_truth
+from rondo.run.bucket import run_here
 from rondo.run.decisions import EVENTS
 from rondo.run.edit_lists import EditLists, finish_lists, read_lists, write_lists
 from rondo.run.folder import found_ids
@@ -43,7 +44,6 @@ from rondo.run.summary import (
 )
 from rondo.run.wanted_edits import WantedEdit, read_wanted, wanted_edits
 from rondo.run.writer import RunWriter
-from rondo.store.cloud_folder import run_here
 from rondo.units.vocabulary import Level
 
 # ----------------------------------------------------------------

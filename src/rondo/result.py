@@ -19,6 +19,7 @@ from rondo.errors import RecordingError
 from rondo.files.locations import Location, as_location
 from rondo.methods import find_method, load_model, method_names, method_of
 from rondo.report.contents import TruthFile, Wish
+from rondo.run.bucket import check_free_place, run_here, whole_run
 from rondo.run.data import RunData, run_in_memory
 from rondo.run.findings import found_and_fit_sentence
 from rondo.run.folder import running_stream, stored_run
@@ -38,8 +39,7 @@ from rondo.run.summary import (
 )
 from rondo.run.tally import Words
 from rondo.run.writer import RunWriter, found_table
-from rondo.store.cloud_folder import run_here, whole_cloud_folder
-from rondo.store.folder import check_free, make_folder, whole_folder
+from rondo.store.folder import make_folder
 from rondo.store.model_file import MANIFEST
 from rondo.units.vocabulary import Level
 
@@ -160,9 +160,8 @@ class Result:
         ...     bool((Result.load(saved).units == result.units).all())
         True
         """
-        place = as_location(folder)
-        check_free(place)
-        with whole_folder(place) if isinstance(place, Path) else whole_cloud_folder(place) as draft:
+        check_free_place(folder)
+        with whole_run(folder) as draft:
             writer = RunWriter(draft)
             for one in self.recordings:
                 writer.add(one.id, self.overviews[one.id], self.frame_scores[one.id], self[one.id])
@@ -177,7 +176,7 @@ class Result:
             found = found_table(self.run)
             tables = {name: self.tables[name] for name in self.tables if name != "found"}
             writer.close(self.summary, tables if found is None else tables | {"found": found}, self.report)
-        return place
+        return as_location(folder)
 
     # ------------------------------------------------------------ what was found
 

@@ -77,26 +77,3 @@ class Labeller:
             return real(model, recording, resample, group)
 
         monkeypatch.setattr(Rondo, "label_one", label_one)
-
-
-class Bucket:
-    """A folder that is elsewhere: a dict."""
-
-    url = "memory://bucket"
-
-    def __init__(self) -> None:
-        self.files: dict[str, bytes] = {}
-
-    def names(self, under: str = "") -> set[str]:
-        return {name for name in self.files if not under or name.startswith(f"{under}/")}
-
-    def write(self, name: str, content: bytes) -> None:
-        self.files[name] = content
-
-    def read(self, name: str) -> bytes:
-        if name not in self.files:
-            raise FileNotFoundError(name)
-        return self.files[name]
-
-    def remove(self, name: str) -> None:
-        self.files.pop(name, None)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -32,7 +33,7 @@ from rondo.run.segments import LEVELS, SegmentRows, segment_table
 from rondo.run.summary import FailedFile, RecordingSummary
 from rondo.run.tally import RecordingPart, Words
 from rondo.run.writer import array_bytes, recording_files
-from rondo.store.folder import PartFolder, part_folder, seen_here, write_together
+from rondo.store.folder import PartFolder
 
 if TYPE_CHECKING:
     import polars as pl
@@ -150,7 +151,7 @@ def survey_files(task: SurveyTask) -> None:
     files = {}
     if signals:
         files[f"{WHOLE}/{task.batch.name}.npy"] = array_bytes(np.concatenate(signals))
-    write_together(task.folder, files)
+    task.folder.write_together(files)
     part = {"surveys": surveys, "failed": [one.model_dump() for one in failed]}
     task.folder.write(f"{SURVEYS}/{task.batch.name}.json", json.dumps(part).encode())
 
@@ -260,7 +261,7 @@ def label_files(task: LabelTask) -> None:
     for file, group in zip(task.files, task.groups, strict=True):
         try:
             refuse_too_large(file, task.most_bytes)
-            with _as_surveyed(task.was_surveyed):
+            with trusting() if task.was_surveyed else nullcontext():  # it was read well before
                 recording = file.read()
             labelling = label_one(model, recording, task.resample, group or None)
             parts.append(RecordingPart.of(recording, labelling, words, fitted, group))
@@ -271,31 +272,20 @@ def label_files(task: LabelTask) -> None:
         files |= recording_files(recording.id, overview, told_scores(labelling), labelling)
         tables.append(labelling if labelling.edits.history else _Rows.of(labelling))
     files |= _table_files(task.batch, tables)
-    write_together(task.folder, files)
+    task.folder.write_together(files)
     part = LabelPart(tuple(parts), tuple(failed))
     task.folder.write(f"{LABELS}/{task.batch.name}.json", part.as_bytes())
 
 
 def model_in(folder: PartFolder) -> tuple[Rondo, Words]:
     """The model of a run, read once in each process."""
-    return _model_of(folder.url, hashlib.sha256(folder.read("model/manifest.json")).hexdigest())
+    return _model_of(folder.path / "model", hashlib.sha256(folder.read("model/manifest.json")).hexdigest())
 
 
 @lru_cache(maxsize=1)
-def _model_of(url: str, manifest: str) -> tuple[Rondo, Words]:
-    with seen_here(part_folder(url), "model") as here:
-        model = Rondo.load(here / "model")
+def _model_of(folder: Path, manifest: str) -> tuple[Rondo, Words]:
+    model = Rondo.load(folder)
     return model, words_of(model)
-
-
-@contextmanager
-def _as_surveyed(was_surveyed: bool) -> Iterator[None]:
-    """A file that was read well before need not be tried in a process of its own again."""
-    if not was_surveyed:
-        yield
-        return
-    with trusting():
-        yield
 
 
 class _Rows(NamedTuple):

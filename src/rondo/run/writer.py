@@ -22,7 +22,7 @@ from rondo.run.overview import FrameScores, Overview, stored_overview
 from rondo.run.segments import LEVELS
 from rondo.run.summary import SUMMARY, RunSummary
 from rondo.store.csv_text import csv_of_rows, csv_of_table, plain_table
-from rondo.store.folder import LocalFolder, whole_file, write_json, write_text
+from rondo.store.folder import PartFolder, whole_file, write_json, write_text
 from rondo.store.reading import UNREADABLE, map_array
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class RunWriter:
     """A run folder that grows; `summary.json` comes last."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = LocalFolder(folder)
+        self.folder = PartFolder(folder)
 
     def add(
         self, id: str, overview: Overview, scores: FrameScores | None = None, labelling: Labelling | None = None
