@@ -40,7 +40,8 @@ from rondo.continual.updater import Updater
 from rondo.data.preparation import Preparation
 from rondo.data.scaling import Preprocessor
 from rondo.data.windows import Windower, WindowGrid, Windows
-from rondo.many.pool import ENGINES, attempt, engine_of, peak_mb
+from rondo.many.engines import ENGINES, engine_of
+from rondo.many.pool import attempt, peak_mb
 from rondo.metrics import evaluate
 from rondo.motifs.discover import fit_phrases
 from rondo.synthetic import Gaps, Novelty, StreamPlan, plant
@@ -198,8 +199,8 @@ def discover() -> Iterator[Case]:
 
 def ts2vec(n_iterations: int = 30) -> Iterator[Case]:
     import torch
-
     from rondo.paper.encoders import TS2VecConfig
+
     from rondo.paper.ts2vec import TS2Vec, TS2VecNet, training_steps
 
     sys.path.insert(0, str(ROOT))

@@ -19,6 +19,7 @@ from rondo.continual import updater
 from rondo.continual.contexts import reader_of
 from rondo.continual.updater import Updater
 from rondo.data.labels import OTHER, runs_of
+from rondo.files.read import read_recording
 from rondo.metrics import evaluate
 from rondo.metrics.overlap import Overlap, class_of_cluster
 from rondo.metrics.segmental import recall_of_classes
@@ -66,13 +67,13 @@ def stream_vs_label(options: Options) -> Rows:
     yield ("recording", "fitted on", "read", *kinds, "behind")
     files = ["ActRecTut/subject1_walk", "OpenPack/U0102-S0500", "OpenPack/U0209-S0500", "USC-HAD/subject01"]
     for name in options.sets or [*files, "MoCap/amc_86_01"]:
-        whole = Recording.from_file(options.data / f"{name}.npz")
+        whole = read_recording(options.data / f"{name}.npz")
         half = whole.n_frames // 2
         yield (name, "all", "all", *agreement(Rondo(settings=QUICK).fit(whole), whole))
         model = Rondo(settings=QUICK).fit(part(whole, 0, half))
         yield ("", "first half", "all", *agreement(model, whole))
         yield ("", "first half", "second half", *agreement(model, part(whole, half)))
-    fitted, other = (Recording.from_file(options.data / f"{name}.npz") for name in files[1:3])
+    fitted, other = (read_recording(options.data / f"{name}.npz") for name in files[1:3])
     yield (files[2], f"{files[1]}, another person", "all", *agreement(Rondo(settings=QUICK).fit(fitted), other))
 
 
@@ -161,7 +162,7 @@ def growing_contexts(options: Options) -> Rows:
 
 
 def half_of(path: Path) -> tuple[Recording, Labels, int]:
-    recording = Recording.from_file(path)
+    recording = read_recording(path)
     return recording, np.load(path)["y"].astype(np.int64), recording.n_frames // 2
 
 

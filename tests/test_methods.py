@@ -20,6 +20,7 @@ from rondo.data.recording import Recording
 from rondo.editing.edits import Edits, read_edits
 from rondo.errors import ModelError, OutputError, SettingError
 from rondo.files.inputs import as_recordings
+from rondo.files.reading import Reading
 from rondo.methods import Options, find_method, method_names, method_of, refuse_idle
 from rondo.result import Result, make_result
 from rondo.run.labelling import Labelling
@@ -38,7 +39,7 @@ class Threshold:
     edits: Edits = field(default_factory=Edits)
 
     def predict(self, recordings: Any, *, rate: float | None = None, resample: bool = False) -> Result:
-        given = as_recordings(recordings, rate=rate)
+        given = as_recordings(recordings, Reading(rate=rate))
         return result_of(given, self, kind="label")
 
     def words(self) -> Words:

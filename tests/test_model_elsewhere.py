@@ -11,6 +11,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from rondo.data.labels import OTHER
 from rondo.data.recording import Recording
+from rondo.data.resample import resample_recording
 from rondo.errors import InputError, RecordingError, SettingError
 from rondo.model.label import label_one
 from rondo.model.rondo import Rondo
@@ -42,7 +43,7 @@ def reloaded(model: Rondo, folder: Path) -> Rondo:
 def test_another_rate_is_read_on_request_and_labels_its_own_rows(
     rate: float, quick: Rondo, stream: PlantedStream
 ) -> None:
-    other = stream.recording.resampled(rate)
+    other = resample_recording(stream.recording, rate)
     with pytest.raises(RecordingError, match=r"expected 50 Hz; .*--resample, resample=True"):
         quick.predict(other)
     labelling = label_one(quick, other, resample=True)
@@ -55,7 +56,7 @@ def test_another_rate_is_read_on_request_and_labels_its_own_rows(
 
 
 def test_a_gap_in_a_resampled_recording_is_other_on_its_own_rows(quick: Rondo, stream: PlantedStream) -> None:
-    other = stream.recording.resampled(100.0)
+    other = resample_recording(stream.recording, 100.0)
     values = other.values.copy()
     values[7_001:7_401] = np.nan
     labelling = label_one(quick, Recording(values, 100, other.channels), resample=True)
@@ -72,7 +73,7 @@ def test_resampling_changes_nothing_where_rates_agree(quick: Rondo, stream: Plan
 
 
 def test_motifs_are_refitted_at_another_rate_on_request(quick: Rondo, stream: PlantedStream, tmp_path: Path) -> None:
-    other = stream.recording.resampled(80.0)
+    other = resample_recording(stream.recording, 80.0)
     fresh = reloaded(quick, tmp_path / "quick")
     with pytest.raises(RecordingError, match="80 Hz, expected 50 Hz"):
         fresh.fit_motifs(other)

@@ -6,8 +6,9 @@ them.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
-from typing import Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,26 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
+
+
+class NpyHeader(NamedTuple):
+    """What the header of a numpy file says of its array."""
+
+    shape: tuple[int, ...]
+    column_major: bool
+    dtype: np.dtype[Any]
+
+
+def npy_header(stream: IO[bytes]) -> NpyHeader:
+    """Read the header of a numpy array; the stream then stands at its first number.
+
+    Version 3 differs from 2 in the encoding of field names alone, and an array of numbers has none.
+    """
+    second = np.lib.format.read_array_header_2_0
+    readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): second, (3, 0): second}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of old or odd headers, which are read or refused
+        return NpyHeader(*readers[np.lib.format.read_magic(stream)](stream))
 
 
 Tensors = Mapping[str, NDArray[np.generic]]

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from copy import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from rondo.config.settings import resolve
 from rondo.data.groups import GroupBy
+from rondo.data.known_channels import KnownChannel
 from rondo.data.recording import Recording
 from rondo.data.window_lengths import refuse_too_short
 from rondo.edit import model_folder
 from rondo.errors import RondoWarning, SettingError
-from rondo.files.inputs import Reading, are_several, as_recordings, recording_files
-from rondo.files.locations import is_url, joined
-from rondo.files.reading import KnownColumn, with_kept
+from rondo.files.inputs import are_several, as_recordings, recording_files
+from rondo.files.reading import Reading, reading_at
 from rondo.many.driver import ManyFiles, discover_files, label_files_with
-from rondo.many.pool import ENGINES, engine_of
+from rondo.many.engines import ENGINES, engine_of
 from rondo.many.unfinished import check_place
 from rondo.memory import is_much, refuse_all_at_once
 from rondo.methods import DEFAULT, Model, Options, find_method, load_model, refuse_idle
@@ -30,6 +31,7 @@ from rondo.model.transfer import transferred
 from rondo.result import Result
 from rondo.run.bucket import check_free_place
 from rondo.run.findings import failed_sentence
+from rondo.store.locations import is_url, joined
 from rondo.wording import Progress, silent
 
 _log = logging.getLogger("rondo")
@@ -48,11 +50,7 @@ def discover(
     device: str | None = None,
     seed: int | None = None,
     rate: float | None = None,
-    key: str | None = None,
-    label_columns: Sequence[str] = (),
-    keep_columns: Sequence[str] = (),
-    split_by: str | None = None,
-    session: bool = False,
+    reading: Reading | None = None,
     config: str | Path | None = None,
     settings: Mapping[str, Any] | None = None,
     out: str | Path | None = None,
@@ -88,17 +86,9 @@ def discover(
         Seed of all random draws: the same input, seed and settings give the same output. None takes the seed of
         `config`, else 0.
     rate : float or None
-        Frames per second, for input without a clock.
-    key : str or None
-        The array, stream or sheet, in files that hold several.
-    label_columns : sequence of str
-        Columns that are not channels.
-    keep_columns : sequence of str
-        Columns that are channels, although their names or values look like labels, ids or counters.
-    split_by : str or None
-        A column of files or tables that separates recordings, as in `rondo.read`.
-    session : bool
-        Read each folder as one session, as in `rondo.read`.
+        Frames per second, for input without a clock: short for Reading(rate=...).
+    reading : Reading or None
+        How files and tables become recordings, as in `rondo.read`.
     config : path or None
         A TOML file of settings.
     settings : mapping or None
@@ -146,7 +136,7 @@ def discover(
     file, others = None if config is None else Path(config), dict(settings or {})
     options = Options(window, step, states, encoder, preset, device, others, file, motif_window, group_by)
     configured, chosen_seed, tell = chosen.configure(options), checked_seed(seed), progress or silent
-    reading = Reading(rate, key, with_kept(label_columns, keep_columns), split_by, session)
+    reading = reading_at(reading, rate)
     at_once = f"--method {method} takes all recordings at once" if method != DEFAULT else ""
     inputs = _inputs(data, reading, out, at_once, group_by, engine, workers, ray_address)
     if isinstance(inputs, ManyFiles):
@@ -191,10 +181,9 @@ def _inputs(
     if are_paths and out is not None:
         if reading.split_by is not None and not at_once:
             at_once = "--split-by cuts files that are held in memory"
-        rate, key, label_columns, split_by, session = reading
-        files = recording_files(given, rate=rate, key=key, label_columns=label_columns, session=session)
+        files = recording_files(given, reading)
         # With `split_by` nobody knows the ids of recordings, and so their groups, before files are read.
-        known = group_by if split_by is None else None
+        known = group_by if reading.split_by is None else None
         many = ManyFiles.of(files, known, engine or "local", workers, ray_address)
         if at_once and engine is not None:
             raise SettingError(f"--engine reads file by file, but {at_once}; leave it out")
@@ -203,7 +192,7 @@ def _inputs(
         elif engine is not None or workers is not None or is_url(files[0].url) or is_much(many.sizes):
             return many
         check_free_place(out)
-    recordings = as_recordings(data, **reading._asdict())
+    recordings = as_recordings(data, reading)
     for one in recordings:
         _log.info("%s: %r, channels %s", one.source, one, ", ".join(one.channels))
     return recordings
@@ -239,11 +228,7 @@ def label(
     refit_motifs: bool = False,
     resample: bool = False,
     rate: float | None = None,
-    key: str | None = None,
-    label_columns: Sequence[str] = (),
-    keep_columns: Sequence[str] = (),
-    split_by: str | None = None,
-    session: bool = False,
+    reading: Reading | None = None,
     out: str | Path | None = None,
     group_by: GroupBy = None,
     engine: str | None = None,
@@ -268,17 +253,9 @@ def label(
     resample : bool
         Read recordings of another rate at the rate of the model. Without it they are refused.
     rate : float or None
-        Frames per second, for input without a clock.
-    key : str or None
-        The array, stream or sheet, in files that hold several.
-    label_columns : sequence of str
-        Columns that are not channels.
-    keep_columns : sequence of str
-        Columns that are channels, although their names or values look like labels, ids or counters.
-    split_by : str or None
-        A column of files or tables that separates recordings, as in `rondo.read`.
-    session : bool
-        Read each folder as one session, as in `rondo.read`.
+        Frames per second, for input without a clock: short for Reading(rate=...).
+    reading : Reading or None
+        How files and tables become recordings, as in `rondo.read`.
     out : path or None
         Folder to write the run to, as in `rondo.discover`.
     group_by : str, mapping or None
@@ -323,7 +300,7 @@ def label(
     return label_with(
         fitted,
         data,
-        Reading(rate, key, with_kept(label_columns, keep_columns, channels_of(fitted)), split_by, session),
+        replace(reading_at(reading, rate), known=channels_of(fitted)),
         out,
         adapt=adapt,
         refit_motifs=refit_motifs,
@@ -379,9 +356,9 @@ def label_with(
     return _saved(result, out, progress)
 
 
-def channels_of(model: Model) -> tuple[KnownColumn, ...]:
+def channels_of(model: Model) -> tuple[KnownChannel, ...]:
     """The channels that a model knows by name; () where it has none."""
-    return model.preprocessor_.known_columns if isinstance(model, Rondo) else ()
+    return model.preprocessor_.known_channels if isinstance(model, Rondo) else ()
 
 
 def _model_of(given: Model | str | Path) -> tuple[Model, bool]:

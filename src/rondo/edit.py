@@ -8,6 +8,7 @@ edits_in(run)          every edit, by its time
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,14 +18,12 @@ from rondo.continual.checkpoint import locked
 from rondo.data.labels import OTHER, Labels, Runs
 from rondo.editing.edits import Edits, changing, read_edits, write_edits
 from rondo.editing.names import EntryId, in_labels, known_entry
-from rondo.errors import ModelError, OutputError, RondoError, SettingError
-from rondo.files.locations import refuse_url
+from rondo.errors import InputError, ModelError, OutputError, RondoError, RondoWarning, SettingError
 from rondo.methods import find_method, method_of
 from rondo.metrics.scores import evaluate as score
 from rondo.model.describe import entry_ids, own_motifs
 from rondo.model.method import CHECKPOINT, checkpoint_folder, grown_model
 from rondo.model.rondo import Rondo
-from rondo.report.contents import draw_again
 from rondo.result import Result, with_truth
 from rondo.run.bucket import run_here
 from rondo.run.decisions import EVENTS
@@ -44,6 +43,7 @@ from rondo.run.summary import (
 )
 from rondo.run.wanted_edits import WantedEdit, read_wanted, wanted_edits
 from rondo.run.writer import RunWriter
+from rondo.store.locations import refuse_url
 from rondo.units.vocabulary import Level
 
 # ----------------------------------------------------------------
@@ -80,7 +80,22 @@ def show_edits(run: Path) -> None:
 def _show(run: Path, result: Result) -> None:
     edits = read_edits(model_place(run)) if result.model is None else None
     RunWriter(run).show(_scored(result.edited(edits)).run)
-    draw_again(run)
+    _draw_report(run)
+
+
+def _draw_report(run: Path) -> None:
+    """Draw the page again, with the recordings and channels of last time; unreadable annotations are left out."""
+    from rondo.report.contents import kept_wish
+    from rondo.report.render import write_page
+
+    wish, result, page = kept_wish(run), Result.load(run), run / "report.html"
+    try:
+        write_page(result, page, wish)
+    except InputError as error:
+        if wish.truth is None:
+            raise
+        write_page(result, page, wish._replace(truth=None))
+        warnings.warn(f"the report was drawn without its annotations: {error}", RondoWarning, stacklevel=2)
 
 
 def _scored(result: Result) -> Result:

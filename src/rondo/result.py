@@ -16,7 +16,6 @@ from rondo.data.labels import Labels
 from rondo.data.recording import Recording
 from rondo.editing.edits import Edits, write_edits
 from rondo.errors import RecordingError
-from rondo.files.locations import Location, as_location
 from rondo.methods import find_method, load_model, method_names, method_of
 from rondo.report.contents import TruthFile, Wish
 from rondo.run.bucket import check_free_place, run_here, whole_run
@@ -40,6 +39,7 @@ from rondo.run.summary import (
 from rondo.run.tally import Words
 from rondo.run.writer import RunWriter, found_table
 from rondo.store.folder import make_folder
+from rondo.store.locations import Location, as_location
 from rondo.store.model_file import MANIFEST
 from rondo.units.vocabulary import Level
 

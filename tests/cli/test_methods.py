@@ -26,10 +26,12 @@ from rondo_bench.baselines.baseline import (
     label_recording,
 )
 from tests.bench.baselines.test_contracts import TINY
-from tests.cli.running import Command, tree, waves, write_csv
+from tests.cli.running import Command, waves, write_csv
+from tests.golden_files import Golden
 from tests.registered import register
 
 KMEANS = ("--method", "kmeans", "--window", "50", "--states", "3")
+QUICK = ("kmeans", "hdbscan")  # one that reads other recordings, one that does not; others only nightly
 HDBSCAN = ("--method", "hdbscan", "--window", "50")
 
 
@@ -44,7 +46,9 @@ def settings(overrides: dict[str, Any]) -> list[str]:
 # ---------------------------------------------------------------- discover
 
 
-@pytest.mark.parametrize("name", baseline_names())
+@pytest.mark.parametrize(
+    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in baseline_names()]
+)
 def test_every_method_writes_a_run_folder(rondo: Command, here: Path, name: str) -> None:
     values = waves(600)
     write_csv(here / "x.csv", values)
@@ -92,36 +96,6 @@ def test_settings_come_from_every_place_that_was_given(rondo: Command, here: Pat
     assert len(summary["units"]) == 4
 
 
-IDLE = {
-    "states that are found": ([*HDBSCAN, "--states", "3"], "--states has no effect with --method hdbscan"),
-    "an encoder": ([*KMEANS, "--encoder", "ts2vec"], "--encoder has no effect with --method kmeans"),
-    "a preset": ([*KMEANS, "--preset", "paper"], "--preset has no effect with --method kmeans"),
-    "a device": ([*KMEANS, "--device", "cpu"], "--device has no effect with --method kmeans"),
-    "a setting of another method": ([*KMEANS, "--set", "min_cluster_size=3"], "unknown setting 'min_cluster_size'"),
-    "a setting of Rondo": (
-        [*KMEANS, "--set", "units.dimension=3"],
-        "unknown setting 'units'; kmeans has preprocess, windows, n_states, n_starts",
-    ),
-    "no states at all": (["--method", "kmeans", "--states", "0"], "n_states"),
-    "more states than windows": (["--method", "kmeans", "--window", "50", "--states", "900"], "n_states is 900"),
-    "a seed below 0": ([*KMEANS, "--seed", "-1"], "seed"),
-    "a misspelt method": (["--method", "kmean"], "did you mean 'kmeans'?"),
-}
-
-
-@pytest.mark.parametrize("case", IDLE)
-def test_what_has_no_effect_is_refused(rondo: Command, here: Path, case: str) -> None:
-    write_csv(here / "x.csv", waves())
-    before = tree(here)
-    arguments, words = IDLE[case]
-    outcome = rondo("discover", "x.csv", "--out", "out", *arguments)
-    *progress, last = outcome.err.splitlines()
-    assert (outcome.code, outcome.out) == (2, "")
-    assert last.startswith("error: ") and words in last
-    assert all(line.startswith("[") for line in progress)
-    assert tree(here) == before
-
-
 def test_a_method_without_windows_takes_none(rondo: Command, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_csv(here / "x.csv", waves())
     register(monkeypatch, here / "site", framewise="tests.cli.test_methods:FRAMEWISE")
@@ -133,22 +107,17 @@ def test_a_method_without_windows_takes_none(rondo: Command, here: Path, monkeyp
 
 
 @pytest.mark.slow
-def test_findings_say_what_was_not_done(rondo: Command, here: Path) -> None:
+def test_findings_say_what_was_not_done(rondo: Command, here: Path, golden: Golden) -> None:
     for name in ("p", "q"):
         write_csv(here / f"{name}.csv", waves(seed=ord(name)))
-    given = json.loads(rondo("discover", "p.csv", "q.csv", "--out", "k", "--json", *KMEANS).out)
-    assert given["findings"] == [
-        "Recurrence was not tested: kmeans has no such test.",
-        "kmeans knows one level: every unit is its own motif.",
-        "The number of states was given, not found: 3, as asked for.",
-        "Every recording has a vocabulary of its own: the same id in two recordings means nothing.",
-    ]
-    assert given["evidence"] is None
-    assert {entry["recording"] for entry in given["units"]} == {"p", "q"}
-    default = json.loads(rondo("discover", "p.csv", "--out", "d", "--json", "--method", "kmeans").out)
-    assert "The number of states was given, not found: 20, the default of kmeans." in default["findings"]
-    found = json.loads(rondo("discover", "p.csv", "--out", "h", "--json", *HDBSCAN).out)
-    assert not any("number of states" in finding for finding in found["findings"])
+    runs = {"given": KMEANS, "default": ("--method", "kmeans"), "found": HDBSCAN}
+    said = []
+    for out, options in runs.items():
+        summary = json.loads(rondo("discover", "p.csv", "q.csv", "--out", out, "--json", *options).out)
+        said.append("\n".join([f"{out}:", *summary["findings"]]))
+        assert summary["evidence"] is None
+        assert {entry["recording"] for entry in summary["units"]} == {"p", "q"}
+    golden.check("discover", "findings of other methods", "\n".join(said))
 
 
 def test_a_recording_does_not_depend_on_those_beside_it(rondo: Command, here: Path) -> None:
@@ -204,18 +173,14 @@ def test_no_other_recording_is_labelled_with_a_run_of_another_method(rondo: Comm
 def test_a_long_run_is_announced(rondo: Command, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("p", "q"):
         write_csv(here / f"{name}.csv", waves(seed=ord(name)))
-    command = ("discover", "p.csv", "q.csv", *KMEANS, "--out")
-    monkeypatch.setattr(window_clusters, "estimated_seconds", lambda n_frames, n_channels, config: n_frames / 50)
-    assert "will take" not in rondo(*command, "short").err  # 2 x 30 s
-    monkeypatch.setattr(window_clusters, "estimated_seconds", lambda n_frames, n_channels, config: n_frames / 10)
-    first, *_ = rondo(*command, "long").err.splitlines()
-    assert first == "note: kmeans will take about 5 min on one core"
-    monkeypatch.setattr(window_clusters, "estimated_seconds", lambda n_frames, n_channels, config: n_frames**2 / 50)
-    first, second, *_ = rondo(*command, "too-long").err.splitlines()
-    assert first == "note: kmeans will take about 25 h on one core"
-    assert second == (
-        "note: kmeans is practical up to about 420 frames of 2 channels (an hour each); recording 'p' has 1,500"
-    )
+    notes = []
+    for seconds in (30, 150, 45_000):  # for each recording; from an hour on the most practical length is told
+        monkeypatch.setattr(window_clusters, "estimated_seconds", lambda *_, seconds=seconds: seconds)
+        said = rondo("discover", "p.csv", "q.csv", *KMEANS, "--out", f"out{seconds}").err.splitlines()
+        notes.append([line for line in said if line.startswith("note: kmeans")])
+    short, long, too_long = notes
+    assert short == [] and "5 min" in long[0] and "25 h" in too_long[0]
+    assert len(long) == 1 and len(too_long) == 2 and "'p'" in too_long[1]
 
 
 # ---------------------------------------------------------------- stand-ins

@@ -15,7 +15,7 @@ import pytest
 from rondo.store.folder import is_draft
 from rondo.synthetic.streams import plant
 from tests.cli.running import call, tree, waves, write_csv
-from tests.systems import needs_posix
+from tests.systems import LISTENING_PYTHON, needs_posix
 
 pytestmark = needs_posix
 
@@ -54,7 +54,7 @@ run()
 
 
 def started(*arguments: str) -> subprocess.Popen[str]:
-    return subprocess.Popen([sys.executable, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen([*LISTENING_PYTHON, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def wait_for(child: subprocess.Popen[str], line: str) -> None:
@@ -78,6 +78,7 @@ def test_asked_to_stop_while_writing(here: Path, number: signal.Signals, code: i
     assert tree(here) == before
 
 
+@pytest.mark.promise
 @pytest.mark.parametrize("module", ["rondo.cli.main", "typer", "rondo.cli.view", "rondo_bench.cli"])
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_asked_to_stop_while_importing(module: str, number: signal.Signals, code: int) -> None:

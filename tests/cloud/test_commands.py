@@ -116,7 +116,6 @@ def test_what_writes_elsewhere_refuses_a_url(cloud_run: str, run: Path, here: Pa
     (here / "x.csv").write_bytes((run.parent / "day1.csv").read_bytes())
     for arguments in (
         ("stream", run, "--source", "x.csv", "--out", f"{cloud_run}2"),
-        ("stream", run, "--source", "x.csv", "--out", "live", "--checkpoint", f"{cloud_run}2"),
         ("export", run, "--format", "csv", "--out", f"{cloud_run}2/a.csv"),
         ("export", run, "--format", "parquet", "--out", f"{cloud_run}2/a.parquet"),
     ):

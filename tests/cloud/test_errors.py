@@ -12,8 +12,8 @@ import pytest
 
 from rondo.errors import InputError
 from rondo.files import locations
-from rondo.files.locations import size_of
 from rondo.result import Result
+from rondo.store.locations import size_of
 from tests.cli.running import Command, waves, write_csv
 from tests.cloud.conftest import s3_server, use_endpoint
 

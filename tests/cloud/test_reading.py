@@ -15,8 +15,8 @@ import pytest
 import rondo
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError, RondoWarning
-from rondo.files.locations import size_of, states_of
 from rondo.files.read import find_recordings, read_recording, suffixes
+from rondo.store.locations import size_of, states_of
 from tests.cli.running import waves, write_csv
 from tests.cloud.conftest import put
 from tests.formats.reading import refusal, save_h5
@@ -68,7 +68,7 @@ def stored(folder: Path, suffix: str) -> Path:
 def test_every_format_is_read_as_from_the_disk(suffix: str, bucket: str, here: Path, temporary: Path) -> None:
     file = stored(here, suffix)
     url = put(f"{bucket}/days/{file.name}", file)
-    local, read = Recording.from_file(file), rondo.read(url)
+    local, read = read_recording(file), rondo.read(url)
     assert isinstance(read, Recording)
     npt.assert_array_equal(read.values, local.values)
     assert (read.id, read.rate, read.channels, read.notes) == (local.id, local.rate, local.channels, local.notes)
@@ -80,7 +80,7 @@ def test_a_path_made_of_a_url_is_that_url(bucket: str, here: Path) -> None:
     url = put(f"{bucket}/a.csv", write_csv(here / "a.csv", waves(30)))
     assert find_recordings([Path(url)]) == [url]
     assert read_recording(Path(url)).n_frames == 30
-    assert Recording.from_file(Path(url)).source == url
+    assert read_recording(Path(url)).source == url
 
 
 def test_folders_and_patterns(bucket: str, here: Path) -> None:

@@ -11,10 +11,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from rondo.config.overrides import ways_of
+from rondo.config.overrides import choices_of
 from rondo.config.settings import PRESETS, RondoConfig, WindowsConfig, resolve, to_frames
-from rondo.config.ways import ENCODERS
 from rondo.errors import SettingError
+from rondo.registry import ENCODERS
 from tests.config.refusals import refusal, refused
 from tests.setting_names import WAYS, every_way, leaves
 
@@ -126,7 +126,7 @@ def test_an_unknown_preset_names_those_there_are() -> None:
 def test_the_ways_listed_here_are_all_there_are() -> None:
     for tag, ways in WAYS.items():
         section, name = tag.split(".")
-        found, models = ways_of(RondoConfig.model_fields[section])
+        found, models = choices_of(RondoConfig.model_fields[section])
         assert (found, tuple(models)) == (name, ways)
         assert {model.model_fields[name].default for model in models.values()} == set(ways)
 

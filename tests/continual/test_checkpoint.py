@@ -223,7 +223,7 @@ def test_read_while_a_stream_goes_on_writing(tmp_path: Path, monkeypatch: pytest
 def test_a_model_is_no_checkpoint(tmp_path: Path) -> None:
     model_file.save(tmp_path / "000001", model_file.Artifact({}, {}, {}))
     with pytest.raises(
-        ModelError, match=r"not a Rondo checkpoint \(it is a model\); give the --checkpoint of a stream"
+        ModelError, match=r"not a Rondo checkpoint \(it is a model\); give the checkpoint folder of a stream"
     ):
         load_checkpoint(tmp_path, IDENTITY)
 

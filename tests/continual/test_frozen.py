@@ -20,6 +20,7 @@ from rondo.continual.stream import Stream
 from rondo.data.labels import OTHER
 from rondo.data.recording import Recording
 from rondo.errors import ModelError
+from rondo.files.read import read_recording
 from rondo.model.rondo import Rondo
 from rondo.synthetic.streams import PlantedStream, plant
 
@@ -139,7 +140,7 @@ def test_it_learns_nothing_and_says_so(model: Rondo, planted: PlantedStream) -> 
     assert {own.motif for own in decisions} <= {OTHER, *model.motif_model_.ids}
     assert stream.n_buffered == 0 and stream.reader.motif_ids == tuple(model.motif_model_.ids)
     with pytest.raises(ModelError, match="a frozen stream learns nothing"):
-        assert stream.updater
+        assert stream.reader
 
 
 def test_slow_sensors_and_other_clocks_are_read(planted: PlantedStream) -> None:
@@ -163,7 +164,7 @@ def test_slow_sensors_and_other_clocks_are_read(planted: PlantedStream) -> None:
     "name", ["ActRecTut/subject1_walk", "OpenPack/U0102-S0500", "OpenPack/U0209-S0500", "MoCap/amc_86_01"]
 )
 def test_on_real_recordings_it_agrees_with_predict(data_dir: Path, name: str) -> None:
-    recording = Recording.from_file(data_dir / f"{name}.npz")
+    recording = read_recording(data_dir / f"{name}.npz")
     model = Rondo(settings=QUICK).fit(recording)
     units, motifs = tracks(fed(model.stream(frozen=True), recording.values, []), recording.n_frames)
     expected = model.predict(recording)

@@ -224,7 +224,7 @@ def test_read_anew_a_unit_is_known_from_the_start(
     assert recall[0] == 0 and recall[1] > 0.5
     assert np.mean(truth[again.units == unit]) > 0.7
     assert (again.recording_id, again.units.shape) == ("rest", (len(rest),))
-    assert set(again.units.tolist()) <= {OTHER, *follower.stream_.updater.units.ids}
+    assert set(again.units.tolist()) <= {OTHER, *follower.stream_.reader.units.ids}
     assert (again.unit_scores[again.units == OTHER] == 0).all()
     own = again.motifs[again.units == unit]
     assert np.mean(np.isin(own, follower.motif_model_.ids)) < 0.1
@@ -239,13 +239,13 @@ def test_a_unit_of_the_stream_is_named_and_merged_and_no_other_stream_knows(
         follower.name(f"unit:{unit}", "limp")
     follower.stream_ = grown[0].stream_
     before = relabel(follower, rest[:3_000]).units
-    motif = follower.stream_.updater.motifs.own[unit]
+    motif = follower.stream_.reader.motifs.own[unit]
     follower.name(f"unit:{unit}", "limp").name(f"motif:{motif}", "limping").merge("unit:0", f"unit:{unit}")
     follower.save(tmp_path / "m")
     kept = Rondo.load(tmp_path / "m")
     assert (kept.edits_.name("unit", 0), kept.edits_.name("motif", motif)) == ("limp", "limping")
     npt.assert_array_equal(relabel(kept, rest[:3_000]).units, np.where(before == unit, 0, before))
-    assert kept.stream_.updater.next_id == grown[0].stream_.updater.next_id > unit  # ids go on from where they were
+    assert kept.stream_.reader.next_id == grown[0].stream_.reader.next_id > unit  # ids go on from where they were
     assert kept.edits_.among(fitted_ids(kept)).history == ()  # for a new stream, whose unit of that id is another
 
 
@@ -265,7 +265,7 @@ def test_units_read_anew_are_those_of_a_stream_that_waits_for_the_end(
     grown: tuple[Rondo, Output], rest: np.ndarray
 ) -> None:
     """A slow twin: the Viterbi of the stream with a lag longer than the recording."""
-    values, updater = rest[:4_000].copy(), grown[0].stream_.updater
+    values, updater = rest[:4_000].copy(), grown[0].stream_.reader
     noise = np.random.default_rng(0).normal(size=(1_600, values.shape[1]))
     values[1_000:2_600] += noise * np.linspace(0, 2, 1_600)[:, None]  # from near every unit to far from all
     signal, windows = grown[0]._windows_of(Recording(values), by_model=True)
@@ -328,8 +328,8 @@ def test_a_burst_is_never_promoted(model: Rondo, rest: np.ndarray) -> None:
     assert not [event for event in events if event.kind in ("promote", "merge")]
     inside = [decision.unit for decision in decisions if 2_200 < decision.start_frame < 3_300]
     assert np.mean(np.array(inside) == OTHER) > 0.9
-    assert stream.updater.buffer.clusters
-    assert 0 < stream.n_buffered == sum(stream.updater.buffer.sets.seen) <= 1_500 // 18 + 5
+    assert stream.reader.buffer.clusters
+    assert 0 < stream.n_buffered == sum(stream.reader.buffer.sets.seen) <= 1_500 // 18 + 5
     assert model.stream().n_buffered == 0
 
 

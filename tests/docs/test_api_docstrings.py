@@ -25,7 +25,7 @@ MODULES = {module: names for module, (names, _) in REFERENCE.items()} | {
     "rondo.synthetic": "plant plant_subjects structureless StreamPlan Novelty Gaps PlantedStream",
     "rondo.edit": "editing open_vocabulary apply_edits apply_file undo_edit edits_in show_edits",
     "rondo.encoders.base": "DeclaredEncoder Encoder FittedEncoder build_encoder declared_encoder",
-    "rondo.live.base": "Request Rows Skip Source SourceKind open_source source_kinds",
+    "rondo.live.source": "Request Rows Skip Source SourceKind open_source source_kinds",
     "rondo.errors": " ".join(name for name, thing in vars(rondo.errors).items() if inspect.isclass(thing)),
 }
 EXAMPLES = {  # methods that people call first

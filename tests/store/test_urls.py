@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rondo.errors import OutputError, SettingError
-from rondo.files.locations import as_location, connected, joined, refuse_url
+from rondo.store.locations import as_location, connected, joined, refuse_url
 from tests.cli.running import call
 
 

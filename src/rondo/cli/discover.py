@@ -12,13 +12,13 @@ import typer
 from rondo.cli import options
 from rondo.cli.progress import detail, is_quiet, progress
 from rondo.cli.terminal import print
-from rondo.files.locations import as_location, joined
 from rondo.methods import DEFAULT, method_names
+from rondo.store.locations import as_location, joined
 from rondo.wording import notes_by_recording
 
 if TYPE_CHECKING:
     from rondo.data.recording import Recording
-    from rondo.files.inputs import Reading
+    from rondo.files.reading import Reading
     from rondo.run.summary import RunSummary
 
 
@@ -38,21 +38,17 @@ States = Annotated[
 ]
 
 
+@options.takes_reading(before="preset")
 def discover(
     paths: options.Recordings,
     out: options.RunPlace,
+    reading: Reading,
     method: MethodName = DEFAULT,
     window: options.Window = None,
     step: options.Step = None,
     motif_window: options.MotifWindow = None,
     states: States = None,
     encoder: options.EncoderName = None,
-    rate: options.Rate = None,
-    key: options.Key = None,
-    label_column: options.LabelColumns = None,
-    split_by: options.SplitBy = None,
-    session: options.OneSession = False,
-    keep_column: options.KeepColumns = None,
     preset: options.Preset = "default",
     config: options.ConfigFile = None,
     set_: options.Settings = None,
@@ -87,12 +83,7 @@ def discover(
             preset=preset,
             device=device,
             seed=seed,
-            rate=rate,
-            key=key,
-            label_columns=label_column or (),
-            keep_columns=keep_column or (),
-            split_by=split_by,
-            session=session,
+            reading=reading,
             config=config,
             settings=options.overrides(set_),
             out=out,

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rondo.cli import options
-from rondo.cli.stream import asked_to_stop
-from rondo.cli.terminal import print
+from rondo.cli.terminal import asked_to_stop, print
 
 if TYPE_CHECKING:
     from rondo.view.media import Beside

@@ -32,6 +32,13 @@ _FAR_OF_UNSEEN = 1.0  # likewise, of a code that no recording of the model had
 BEYOND_ALL = 1000.0  # times the width of the rest: no sensor reaches so far, whatever the number is
 
 
+class KnownChannel(NamedTuple):
+    """A channel of a model: its name, and the numbers that mean "no value" in it; None where the model has none."""
+
+    name: str
+    missing: tuple[float, ...] | None = None
+
+
 class KnownValues(NamedTuple):
     """Of each channel: the least and the greatest value, and the numbers that stood for no value."""
 

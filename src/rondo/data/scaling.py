@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rondo.config.settings import PreprocessConfig
-from rondo.data.known_channels import KnownValues
+from rondo.data.known_channels import KnownChannel, KnownValues
 from rondo.data.moments import ChannelMoments, Matrix, Vector, with_silent
 from rondo.data.preparation import BLOCK, RowPlan, joint_spacing, max_gap_frames
 from rondo.data.recording import Recording, Values
@@ -25,7 +25,6 @@ from rondo.data.signal import chosen_channels, fitting, plan_of, refuse_shape, s
 from rondo.data.signal import regularise as regularise
 from rondo.data.survey import Survey, survey_of
 from rondo.errors import RecordingError, SettingError
-from rondo.files.reading import KnownColumn
 from rondo.wording import counted, noun
 
 # ----------------------------------------------------------------
@@ -158,10 +157,10 @@ class Preprocessor:
         return onto_axes(scaled, self.components) if self.components.size else scaled
 
     @property
-    def known_columns(self) -> tuple[KnownColumn, ...]:
+    def known_channels(self) -> tuple[KnownChannel, ...]:
         """The channels for readers of files, each with the numbers that stand for no value in it."""
         numbers = [None] * len(self.channels) if self.known is None else self.known.missing_numbers()
-        return tuple(KnownColumn(name, own) for name, own in zip(self.channels, numbers, strict=True))
+        return tuple(KnownChannel(name, codes) for name, codes in zip(self.channels, numbers, strict=True))
 
     @property
     def fills_by_all(self) -> bool:

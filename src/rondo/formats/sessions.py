@@ -19,9 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.arrays import Floats
+from rondo.data.known_channels import KnownChannel
 from rondo.data.recording import Recording, Values
 from rondo.errors import RecordingError
-from rondo.files.reading import KeptColumn, KnownColumn, as_names, id_of, listed
+from rondo.files.reading import Reading, RecordingFormat, id_of, listed
 from rondo.files.text.clock import is_clock_name
 from rondo.files.text.programs import opening_of
 from rondo.memory import refuse_large_array
@@ -278,24 +279,16 @@ def _averaged(values: Values, own: Floats, times: Floats, step: float) -> Values
     return found
 
 
-TableReader = Callable[..., Recording]
+TableReader = Callable[[Path, Reading], Recording]
 _WAY_OUT = "leave the table out with --label-column {!r}"
 
 
-def read_session(
-    folder: Path,
-    tables: Sequence[Path],
-    read: TableReader,
-    *,
-    rate: float | None = None,
-    label_columns: Sequence[str] = (),
-) -> Recording:
-    """The recording in these tables of a folder, each read by `read(path, label_columns=…)`.
+def read_session(folder: Path, reading: Reading, tables: Sequence[Path], read: TableReader) -> Recording:
+    """The recording in these tables of a folder, each read by `read(path, reading)`.
 
-    `rate` is the one that the recording is to have. `label_columns` name tables (`HR`) or columns (`ACC.x`, `x`) to
-    leave out; one that is kept is read although it is slow.
+    `reading` names tables (`HR`) or columns (`ACC.x`, `x`) to leave out; one that is kept is read although it is slow.
     """
-    chosen = _Chosen.of(label_columns)
+    chosen = _Chosen(frozenset(reading.leave_out), frozenset(reading.keep), frozenset(reading.known_names))
     program = program_of(folder)
     session = _Session(folder, program)
     for path in tables:
@@ -303,7 +296,7 @@ def read_session(
     chosen.refuse_unknown(session)
     if not session.sensors:
         raise RecordingError(f"none of its tables holds a sensor; left out: {session.left_out_in_words()}")
-    return _merged(session, rate, chosen)
+    return _merged(session, reading.rate, chosen)
 
 
 @dataclass
@@ -315,16 +308,9 @@ class _Chosen:
     known: frozenset[str]  # to a model
     seen: set[str] = field(default_factory=set)
 
-    @classmethod
-    def of(cls, label_columns: Sequence[str]) -> _Chosen:
-        names = as_names(label_columns)
-        known = frozenset(str(name) for name in names if isinstance(name, KnownColumn))
-        kept = frozenset(str(name) for name in names if isinstance(name, KeptColumn)) - known
-        return cls(frozenset(str(name) for name in names if not isinstance(name, KeptColumn)), kept, known)
-
-    def columns_of(self, table: str) -> tuple[KnownColumn, ...]:
+    def columns_of(self, table: str) -> tuple[str, ...]:
         """The columns of a table that are to be kept where they are there."""
-        return tuple(KnownColumn(name.removeprefix(f"{table}.")) for name in sorted(self.kept | self.known))
+        return tuple(name.removeprefix(f"{table}.") for name in sorted(self.kept | self.known))
 
     def leaves_out(self, *names: str) -> bool:
         """Whether a table or column is to be left out, by any of its names."""
@@ -365,18 +351,16 @@ class _Session:
             self.left_out[table] = why
             return
         with _named_table(path):
-            found = read(path, label_columns=(*chosen.columns_of(table), *self._signals()))
+            axes = () if self.program is None else self.program.axes
+            signals = (f"ch{place}" for place in range(len(axes)))  # for sure, whatever their values look like
+            names = (*chosen.columns_of(table), *signals)
+            found = read(path, Reading(known=[KnownChannel(name) for name in names]))
             if found.timestamps_s is None:
                 raise RecordingError("it has no clock, so that it cannot be merged with the others")
         if found.rate is None:
             self.left_out[table] = "it has a single row"
             return
         self._add(table, found, chosen)
-
-    def _signals(self) -> Iterator[KnownColumn]:
-        """Columns without a header that hold signals for sure, whatever their values look like."""
-        axes = () if self.program is None else self.program.axes
-        return (KnownColumn(f"ch{place}") for place in range(len(axes)))
 
     def _why_no_sensor(self, path: Path, table: str) -> str:
         if self.program is None:
@@ -490,3 +474,13 @@ def _named_table(path: Path) -> Iterator[None]:
     except RecordingError as error:
         what = str(error).removeprefix(f"{path}: ")
         raise RecordingError(f"{path.name}: {what}; or {_WAY_OUT.format(id_of(path))}") from error
+
+
+FORMAT = RecordingFormat(
+    name="session",
+    suffixes=(),
+    read=read_session,
+    knows_folder=lambda folder: program_of(folder) is not None,
+    help="a folder of Empatica E4, phyphox or Sensor Logger, or any folder with `--session`: one table per sensor",
+    order=1000,
+)

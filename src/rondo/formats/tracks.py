@@ -18,8 +18,9 @@ import numpy as np
 
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
-from rondo.files.extras import kept_channels, optional_library, refuse_another_format
-from rondo.files.reading import RecordingFormat
+from rondo.files.columns import kept_channels
+from rondo.files.extras import optional_library, refuse_another_format
+from rondo.files.reading import Reading, RecordingFormat
 from rondo.files.text.clock import spread
 from rondo.wording import counted
 
@@ -34,21 +35,19 @@ class TrackPoint(NamedTuple):
     values: Mapping[str, float]
 
 
-def recording_of_points(
-    points: Sequence[TrackPoint], id: str, rate: float | None, label_columns: Sequence[str]
-) -> Recording:
+def recording_of_points(points: Sequence[TrackPoint], id: str, reading: Reading) -> Recording:
     """One frame per point, NaN where a point lacks a value; points without a time have no place where others have."""
     timed = [point for point in points if point.time_s is not None]
-    own = timed if timed and rate is None else list(points)
+    own = timed if timed and reading.rate is None else list(points)
     names = list(dict.fromkeys(name for point in own for name in point.values))
     if not own or not names:
         raise RecordingError("it holds no points with values; expected one for each moment of a track")
-    kept, notes = kept_channels(names, label_columns)
+    kept, notes = kept_channels(names, reading)
     values = np.array([[point.values.get(names[place], np.nan) for place in kept] for point in own], dtype=np.float32)
     notes += (f"{counted(len(points) - len(own), 'point')} without a time left out",) if len(own) < len(points) else ()
     channels = [names[place] for place in kept]
-    if rate is not None or not timed:
-        return Recording(values, rate, channels, id, notes=notes)
+    if reading.rate is not None or not timed:
+        return Recording(values, reading.rate, channels, id, notes=notes)
     times, apart = spread(np.array([point.time_s for point in own], dtype=np.float64), "time")
     return Recording(values, None, channels, id, times, notes + apart)
 
@@ -57,7 +56,7 @@ _DEGREES = 180 / 2**31
 _TWIN = "enhanced_"
 
 
-def read_fit(path: Path, *, rate: float | None, label_columns: Sequence[str] = ()) -> Recording:
+def read_fit(path: Path, reading: Reading) -> Recording:
     """The records of an activity."""
     with path.open("rb") as file:
         head = file.read(12)
@@ -69,7 +68,7 @@ def read_fit(path: Path, *, rate: float | None, label_columns: Sequence[str] = (
         TrackPoint(point.time_s, {name: value for name, value in point.values.items() if name not in twins})
         for point in points
     ]
-    return recording_of_points(kept, path.stem, rate, label_columns)
+    return recording_of_points(kept, path.stem, reading)
 
 
 def _points(path: Path, library: Any) -> Iterator[TrackPoint]:
@@ -114,7 +113,7 @@ _SEPARATOR = " "
 _WORDS = frozenset({"name", "cmt", "desc", "src", "sym", "type", "text", "fix", "dgpsid"})  # no numbers, even if digits
 
 
-def read_gpx(path: Path, *, rate: float | None, label_columns: Sequence[str] = ()) -> Recording:
+def read_gpx(path: Path, reading: Reading) -> Recording:
     """The points of all tracks, in their order."""
     document = _Document()
     try:
@@ -129,7 +128,7 @@ def read_gpx(path: Path, *, rate: float | None, label_columns: Sequence[str] = (
         raise RecordingError("it holds no track points (<trkpt>); routes and waypoints are no recordings")
     ordered = sorted(segments, key=_first_time)
     points = [point for segment in ordered for point in segment]
-    recording = recording_of_points(points, path.stem, rate, label_columns)
+    recording = recording_of_points(points, path.stem, reading)
     return recording.noted("its tracks were put in the order of time") if ordered != segments else recording
 
 

@@ -22,10 +22,9 @@ from rondo.data.scaling import UsedChannels, refuse_too_many_axes, used_channels
 from rondo.data.signal import Signal, chosen_channels, refuse_shape
 from rondo.data.survey import MOST_VALUES, Survey, n_taken, rebased
 from rondo.errors import OutputError, RecordingError, SettingError
-from rondo.files.inputs import ExpectedSize, RecordingFile
-from rondo.files.locations import is_url
-from rondo.files.reading import KeptColumn
-from rondo.many.pool import engine_of, n_cores
+from rondo.files.inputs import RecordingFile
+from rondo.many.engines import engine_of
+from rondo.many.pool import n_cores
 from rondo.many.tasks import (
     LABELS,
     SAMPLES,
@@ -48,7 +47,7 @@ from rondo.many.tasks import (
     surveys_in,
 )
 from rondo.many.unfinished import RunRecord, close_run, is_whole, opened_run
-from rondo.memory import most_for_a_file, refuse_too_large, workers_that_fit
+from rondo.memory import ExpectedSize, most_for_a_file, refuse_too_large, workers_that_fit
 from rondo.model.describe import fit_notes, fit_profile, run_fields, words_of
 from rondo.model.fit import FitPlan, learn_into, planned
 from rondo.model.folder import config_of
@@ -59,6 +58,7 @@ from rondo.run.summary import FailedFile, RunKind, RunSummary
 from rondo.run.tally import RunTally, profile_summary
 from rondo.run.writer import RunWriter
 from rondo.store.folder import PartFolder
+from rondo.store.locations import is_url
 from rondo.store.model_file import MANIFEST
 from rondo.wording import Progress, silent
 
@@ -100,15 +100,10 @@ class ManyFiles:
 
     def record(self, command: str, settings: Mapping[str, Any]) -> RunRecord:
         """What makes another command the same as this one."""
-        first = self.files[0]
-        reading = {"rate": first.rate, "key": first.key, "label_columns": _as_recorded(first.label_columns)}
-        reading["session"] = first.session
+        first = self.files[0].reading
+        columns = [*first.leave_out, *(f"keep {name}" for name in (*first.keep, *first.known_names))]
+        reading = {"rate": first.rate, "key": first.key, "label_columns": columns, "session": first.session}
         return RunRecord.of(command, {**settings, **reading, "group_by": self.group_by}, self.files)
-
-
-def _as_recorded(label_columns: Sequence[str]) -> list[str]:
-    """Columns to leave out, and those to keep, told apart in plain text."""
-    return [f"keep {name}" if isinstance(name, KeptColumn) else name for name in label_columns]
 
 
 DATA_SET = "parts/data_set.json"
@@ -207,7 +202,7 @@ class _Run:
         why: list[FailedFile] = []
         for file in self.many.files:
             try:
-                refuse_too_large(file, self.most_bytes)
+                refuse_too_large(file.url, file.expected(), self.most_bytes)
                 recording = file.read()
                 channels = chosen_channels(recording, preprocess)
                 refuse_shape(recording, channels)

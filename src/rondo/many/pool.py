@@ -33,17 +33,12 @@ from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 from rondo.errors import RondoError, RondoWarning, SettingError
-from rondo.wording import Progress, did_you_mean, silent
+from rondo.wording import Progress, silent
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
-ENGINES = ("local", "serial", "ray")
 TRIES = 2  # of a task whose worker dies; one that raises would raise again, and is tried once
-_NO_WORKERS = (
-    "worker processes need process groups, which this system (Windows?) lacks: tasks run one after the other, as with "
-    "--engine serial"
-)
 
 
 @dataclass(frozen=True)
@@ -71,27 +66,6 @@ class Engine(Protocol):
         self, work: Callable[[Task], Result], tasks: Sequence[Task], progress: Progress = silent
     ) -> Iterator[Done[Result]]:
         """`work` of every task, in the order in which they end."""
-
-
-def engine_of(
-    name: str, n_workers: int | None = None, ray_address: str | None = None, tasks_per_gpu: int = 1
-) -> Engine:
-    """`serial`: in this process. `local`: in processes of this machine. `ray`: on a cluster, or embedded here."""
-    if ray_address and name != "ray":
-        raise SettingError(f"an address of a Ray cluster is for the engine 'ray', not '{name}'; add --engine ray")
-    match name:
-        case "local" if not hasattr(os, "killpg"):
-            warnings.warn(_NO_WORKERS, RondoWarning, stacklevel=2)
-            return Serial()
-        case "local":
-            return Local(n_workers or n_cores(), tasks_per_gpu)
-        case "serial":
-            return Serial()
-        case "ray":
-            from rondo.many.ray import ray
-
-            return ray(ray_address, n_workers, tasks_per_gpu)
-    raise SettingError(f"unknown engine '{name}'; {did_you_mean(name, ENGINES, 'there are ' + ', '.join(ENGINES))}")
 
 
 def n_cores() -> int:

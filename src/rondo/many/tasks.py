@@ -140,7 +140,7 @@ def survey_files(task: SurveyTask) -> None:
     failed: list[FailedFile] = []
     for file in task.files:
         try:
-            refuse_too_large(file, task.most_bytes)
+            refuse_too_large(file.url, file.expected(), task.most_bytes)
             survey, signal = task.data_set.survey(file.read())
         except Exception as error:  # noqa: BLE001  # a file that fails in whatever way is a row, and the rest goes on
             failed.append(failure(file, error))
@@ -260,7 +260,7 @@ def label_files(task: LabelTask) -> None:
     files: dict[str, bytes] = {}
     for file, group in zip(task.files, task.groups, strict=True):
         try:
-            refuse_too_large(file, task.most_bytes)
+            refuse_too_large(file.url, file.expected(), task.most_bytes)
             with trusting() if task.was_surveyed else nullcontext():  # it was read well before
                 recording = file.read()
             labelling = label_one(model, recording, task.resample, group or None)

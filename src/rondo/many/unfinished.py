@@ -14,10 +14,10 @@ from typing import Any
 
 from rondo.errors import OutputError, RecordingError, SettingError
 from rondo.files.inputs import RecordingFile
-from rondo.files.locations import is_url, states_of
 from rondo.run.bucket import check_free_place, whole_run
 from rondo.run.summary import SUMMARY, UNFINISHED
 from rondo.store.folder import PartFolder, check_free
+from rondo.store.locations import is_url, states_of
 from rondo.store.lock import locked
 from rondo.version import __version__
 

@@ -22,7 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from rondo.arrays import Tensors, as_bits, from_bits, owned, owned_by
 from rondo.config.overrides import changes_from
-from rondo.config.settings import MotifFormerConfig, MotifsConfig, NoMotifsConfig, RondoConfig, network_in, resolve
+from rondo.config.settings import RondoConfig, network_in, resolve
 from rondo.continual.stream import Stream, rule_of
 from rondo.data.known_channels import KnownValues
 from rondo.data.recording import Recording
@@ -38,10 +38,7 @@ from rondo.evidence.verdicts import Entries, Evidence
 from rondo.files.inputs import in_hertz
 from rondo.html_card import card
 from rondo.model.label import label_one
-from rondo.motifs.base import Motifs
-from rondo.motifs.composed import ComposedMotifs
-from rondo.motifs.model import MotifModel
-from rondo.paper.candidates import lengths_in_windows
+from rondo.registry import MOTIFS
 from rondo.run.labelling import FitProfile
 from rondo.store import model_file
 from rondo.units.model import UnitModel
@@ -187,7 +184,8 @@ def _restored(kind: type[Rondo], stored: model_file.Artifact) -> Rondo:
     block_frames = model.unit_model_.boundaries.block_frames
     if block_frames > model.window_length_frames_:
         raise ValueError(f"blocks of {block_frames} frames in windows of {model.window_length_frames_}")
-    motifs = _motifs(parts["motifs"], lengths_in_windows(config.motifs, model.step_frames_, model.rate_))
+    motif_settings = config.motifs.in_windows(model.step_frames_, model.rate_)
+    motifs = MOTIFS[config.motifs.method].restore(parts["motifs"], motif_settings)
     model.motif_model_ = motifs
     model.evidence_ = Evidence.restore(parts["evidence"], model.unit_model_.ids, motifs.ids, motifs.unshown_ids)
     followed = provenance.pop("stream", None)
@@ -244,16 +242,6 @@ def _restored_values(tensors: Tensors, channels: tuple[str, ...]) -> KnownValues
         raise ValueError("the codes of missing values do not fit the channels")
     own = tuple(tuple(codes[places == place, 1].tolist()) for place in range(low.size))
     return KnownValues(tuple(low.tolist()), tuple(high.tolist()), own)
-
-
-def _motifs(tensors: dict[str, NDArray[np.generic]], config: MotifsConfig) -> Motifs:
-    if isinstance(config, MotifFormerConfig):
-        from rondo.paper.motifs import FormerMotifs  # brings torch, which need not be installed
-
-        return FormerMotifs.restore(tensors, config)
-    if isinstance(config, NoMotifsConfig):
-        return MotifModel.restore(tensors)
-    return ComposedMotifs.restore(tensors)
 
 
 def _stream(model: Rondo, tensors: Tensors, plain: Mapping[str, Any]) -> Stream:

@@ -18,6 +18,7 @@ from rondo.data.labels import OTHER
 from rondo.data.signal import select
 from rondo.errors import RondoWarning
 from rondo.files.inputs import are_several, as_recordings, common_rate
+from rondo.files.reading import Reading
 from rondo.model.describe import stream_summary, words_of
 from rondo.result import Result
 from rondo.run.decisions import Label, decision_table, label_of, stream_data
@@ -175,7 +176,7 @@ def rows_of(model: Rondo, chunk: Any) -> tuple[NDArray[np.float32], NDArray[np.f
     if isinstance(chunk, np.ndarray):  # a chunk may well be missing throughout
         return chunk, None
     given = chunk if are_several(chunk) else [chunk]
-    (recording,) = as_recordings(given, label_columns=model.preprocessor_.known_columns)
+    (recording,) = as_recordings(given, Reading(known=model.preprocessor_.known_channels))
     if model.rate_ is not None and recording.rate is not None:
         common_rate([recording], model.rate_, "a stream cannot be resampled; fit a model at its rate")
     channels = model.preprocessor_.channels

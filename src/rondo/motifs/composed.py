@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.arrays import owned, owned_by
+from rondo.config.settings import MotifsConfig
 from rondo.data.labels import OTHER
 from rondo.encoders.base import Curves
-from rondo.motifs.base import Kept, MotifKind, MotifTimeline
+from rondo.motifs.base import Kept, MotifKind, MotifTimeline, PhraseBook
 from rondo.motifs.contexts import ContextModel
 from rondo.motifs.model import MotifModel
 from rondo.units.viterbi import Timeline
@@ -111,6 +112,10 @@ class ComposedMotifs:
         ids = number[read.ids]
         return MotifTimeline(ids, np.where(ids == OTHER, 0.0, read.scores), read.begins)
 
+    def phrase_book(self) -> PhraseBook:
+        """Of what reads motifs from units alone."""
+        return self.by_units.phrase_book()
+
     def composition(self, motif: int, kept: Kept = int) -> str:
         """What a motif is made of, for people, in units under the ids that are kept."""
         own, model = self._own(motif)
@@ -156,3 +161,8 @@ class ComposedMotifs:
         if not set(restored.unshown) <= set(restored.with_all_unshown().unshown):
             raise ValueError("motifs that labels do not show are none of the model")
         return restored
+
+
+def restored_motifs(tensors: Mapping[str, NDArray[np.generic]], config: MotifsConfig) -> ComposedMotifs:
+    """The motifs of a model folder; the settings do not change them."""
+    return ComposedMotifs.restore(tensors)

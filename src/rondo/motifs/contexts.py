@@ -25,12 +25,10 @@ from numpy.typing import NDArray
 
 from rondo.arrays import Flags, Floats, Ints, owned, owned_by
 from rondo.config.settings import SlowUnitsConfig
-from rondo.config.ways import ENCODERS
 from rondo.data.agreement import agreement
 from rondo.data.labels import runs_of
 from rondo.data.windows import Span, WindowGrid, Windows
-from rondo.encoders.base import build_encoder
-from rondo.encoders.summary_stats import describes_few_channels
+from rondo.encoders.summary_stats import SummaryStats, SummaryStatsConfig, describes_few_channels
 from rondo.motifs.base import Kept, MotifKind, MotifTimeline
 from rondo.units.discover import UnitRules, discover_units, transition_scale
 from rondo.units.model import joined_spans
@@ -245,7 +243,6 @@ _SHARES_COUNT = 3.0  # chosen on development sets (docs/results/motifs.md)
 _FEWEST_DIMENSIONS = 5
 _DRAWS = 5
 _MOST_ROUNDS = 20
-_STATISTICS = ENCODERS["summary_stats"].settings
 
 
 @dataclass(frozen=True, eq=False)
@@ -378,7 +375,7 @@ def _guessed(
 ) -> Iterator[Ints]:
     """Windows of each unit in each context (n_contexts, n_units), as the long windows have them; several guesses."""
     long_windows = [w for own in windows if len(w := Windows(own.values, long.grid(own.grid)))]
-    encoder = build_encoder(_STATISTICS()).fit(long_windows)
+    encoder = SummaryStats(SummaryStatsConfig()).fit(long_windows)
     statistics = np.concatenate([encoder.encode(w) for w in long_windows])
     shares = unit_shares(codes, long.first_covered(spans), long.n_covered, n_units)
     long_spans = long.spans(spans)

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.arrays import owned, owned_by
-from rondo.config.settings import DirectUnitsConfig
 from rondo.encoders.base import Curves
 from rondo.errors import ModelError
+from rondo.paper.settings import DirectUnitsConfig
+from rondo.units.fit import Latents, UnitInput
 from rondo.units.model import checked_representations, standardisation
 
 if TYPE_CHECKING:
@@ -30,10 +31,6 @@ class DirectProjection:
     @property
     def curves(self) -> Curves:
         return {}  # the autoencoder keeps its last loss only
-
-    @property
-    def autoencoder_epochs(self) -> int:
-        return self.autoencoder.n_epochs if self.autoencoder else 0
 
     def embed(self, representations: NDArray[np.floating]) -> NDArray[np.float64]:
         """Standardised representations (n_windows, n_dims)."""
@@ -60,6 +57,12 @@ class DirectProjection:
         from rondo.paper.deep_dpm import FittedAutoencoder
 
         return cls(centre, spread, FittedAutoencoder.restore(owned_by("autoencoder", tensors)))
+
+
+def fit_latents(data: UnitInput, config: DirectUnitsConfig) -> Latents:
+    """The latents of all windows, as a unit stage gives them."""
+    rows, spans = data.joined()
+    return Latents.of(fit_direct(rows, config, data.seed, data.device), rows, spans)
 
 
 def fit_direct(

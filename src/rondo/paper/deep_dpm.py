@@ -68,6 +68,18 @@ _CONSTANT = 1e-12  # spread, relative to size, below which latents are one point
 _BLOCK = 4096  # windows that the nets see at once where nothing is learnt
 
 
+def fit_components(
+    latents: NDArray[np.floating],
+    config: MixtureConfig,
+    rng: np.random.Generator,
+    window_weight: float,
+    device: str,
+    start: NDArray[np.int64] | None,
+) -> FittedMixture:
+    """DeepDPM as a kind of mixture; it splits and merges from one component on, so that `start` has no effect."""
+    return fit_deep_dpm(latents, config, rng, device, window_weight=window_weight)
+
+
 def fit_deep_dpm(
     latents: NDArray[np.floating],
     config: MixtureConfig,

@@ -25,7 +25,7 @@ from rondo.arrays import Tensors
 from rondo.data.windows import Windows
 from rondo.encoders.base import Curves, Representations
 from rondo.errors import ModelError, SettingError
-from rondo.paper.encoders import MantisConfig
+from rondo.paper.settings import MantisConfig
 from rondo.paper.training import load_weights, weights_of
 from rondo.wording import Progress, silent
 

@@ -26,12 +26,12 @@ from numpy.typing import NDArray
 from torch import nn
 
 from rondo.arrays import Floats, Ints, generators, owned
-from rondo.config.settings import MotifFormerConfig
 from rondo.data.labels import OTHER
 from rondo.data.windows import Span
 from rondo.errors import ModelError, RecordingError, RondoWarning, SettingError
 from rondo.paper.candidates import Batch, Pool, weighted_sample
 from rondo.paper.deep_dpm import fit_autoencoder
+from rondo.paper.settings import MotifFormerConfig
 from rondo.paper.training import load_weights, minimise, seeded_linear, settled, weights_of
 from rondo.paper.unit_align import variance_hinge
 from rondo.units.mixture import fit_mixture

@@ -15,19 +15,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.arrays import owned, owned_by
-from rondo.config.settings import AcceptanceConfig, MixtureConfig, MotifFormerConfig
+from rondo.config.settings import AcceptanceConfig, MixtureConfig
 from rondo.data.labels import OTHER, Labels, runs_of
 from rondo.data.windows import Span
 from rondo.encoders.base import Curves
 from rondo.errors import ModelError
-from rondo.motifs.base import Kept, MotifKind, MotifTimeline
+from rondo.motifs.base import Kept, MotifKind, MotifTimeline, PhraseBook
+from rondo.motifs.discover import MotifInput
 from rondo.motifs.phrases import Phrase, composition, in_kept
 from rondo.paper.candidates import Describe, Matches, Subsequences, latents_of, match, match_lengths, subsequences
 from rondo.paper.candidates import LengthMotifs as LengthMotifs
 from rondo.paper.deep_dpm import FittedAutoencoder, fit_autoencoder
 from rondo.paper.motif_former import Epoch, MotifFormer, train_motif_former
+from rondo.paper.settings import MotifFormerConfig
 from rondo.units.mixture import FittedMixture, acceptance_of, fit_components, fit_mixture
-from rondo.units.viterbi import Timeline, centre_distances
+from rondo.units.viterbi import Timeline, centre_distances, joined
 from rondo.wording import Progress, silent
 
 # ----------------------------------------------------------------
@@ -453,6 +455,13 @@ class FormerMotifs:
         matches = match_lengths(self.former.describe, codes, spans, self.lengths)
         return fuse(matches, self.motif_ids, codes.size)
 
+    def phrase_book(self) -> PhraseBook:
+        """The phrases in which each motif occurs in the fitted recordings; a motif that occurs nowhere has none."""
+        book: dict[int, Counter[Phrase]] = {id: Counter() for id in self.ids}
+        for motif, phrase, count in self.phrases:
+            book[motif][phrase] += count
+        return book
+
     def composition(self, motif: int, kept: Kept = int) -> str:
         """What a motif is made of, for people, in units under the ids that are kept."""
         counts = Counter[Phrase]()
@@ -510,6 +519,12 @@ def _restored(
     )
     mixture = FittedMixture(weights, means, roots, constants)
     return LengthMotifs(length, mixture, centres, radii, floors, supports, autoencoder)
+
+
+def fit_motifs(data: MotifInput, config: MotifFormerConfig) -> FormerMotifs:
+    """The motifs of all timelines, as a motif stage gives them."""
+    units = data.units
+    return fit_former(joined(data.timelines), units.ids, units.prototypes, config, data.rng, data.device, data.progress)
 
 
 def fit_former(

@@ -26,7 +26,7 @@ from rondo.arrays import Tensors
 from rondo.data.windows import Windows
 from rondo.encoders.base import Curves, Representations
 from rondo.errors import ModelError, SettingError
-from rondo.paper.encoders import TimeMAEConfig
+from rondo.paper.settings import TimeMAEConfig
 from rondo.paper.training import (
     TrainingWindows,
     batches,

@@ -27,13 +27,15 @@ from numpy.typing import NDArray
 from torch import nn
 
 from rondo.arrays import generators, owned, owned_by
-from rondo.config.settings import MixtureConfig, UnitAlignConfig
+from rondo.config.settings import MixtureConfig
 from rondo.data.labels import OTHER, label_agreement
 from rondo.data.windows import Span
 from rondo.encoders.base import Curves
 from rondo.errors import ModelError, RondoWarning
 from rondo.paper.deep_dpm import FittedAutoencoder, fit_autoencoder
+from rondo.paper.settings import UnitAlignConfig
 from rondo.paper.training import Descent, batches, load_weights, seeded_linear, settled, small_steps, weights_of
+from rondo.units.fit import Latents, UnitInput
 from rondo.units.mixture import fit_components
 from rondo.units.model import checked_representations, standardisation
 from rondo.wording import Progress, silent
@@ -203,10 +205,6 @@ class UnitAlignment:
         rounds = {name: [float(getattr(line, name)) for line in self.log] for name in Round._fields}
         return {name: values for name, values in rounds.items() if name != "number"}
 
-    @property
-    def autoencoder_epochs(self) -> int:
-        return self.autoencoder.n_epochs if self.autoencoder else 0
-
     def embed(self, representations: NDArray[np.floating]) -> NDArray[np.float64]:
         """Unit embeddings z (n_windows, output_dim), of which unit prototypes are means."""
         y = (checked_representations(representations, self.centre.size) - self.centre) / self.spread
@@ -241,6 +239,13 @@ class UnitAlignment:
         stored = owned_by("autoencoder", tensors)
         autoencoder = FittedAutoencoder.restore(stored) if config.mixture.latent_dim else None
         return cls(centre, spread, settled(adaptor), autoencoder, rounds)
+
+
+def fit_latents(data: UnitInput, config: UnitAlignConfig) -> Latents:
+    """The latents of all windows, as a unit stage gives them."""
+    rows, spans = data.joined()
+    projection = fit_unit_align(rows, spans, config, data.seed, data.device, data.progress)
+    return Latents.of(projection, rows, spans)
 
 
 def fit_unit_align(

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
 from rondo.errors import OutputError
-from rondo.files.locations import Location, as_location, connected, joined, reaching
 from rondo.store.folder import check_free, whole_folder
+from rondo.store.locations import Location, as_location, connected, joined, reaching
 
 _LAST = "summary.json"
 _AT_ONCE = 16  # objects under way

@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from rondo.errors import OutputError
-from rondo.files.locations import refuse_url
+from rondo.store.locations import refuse_url
 from rondo.store.reading import read_regular
 
 # ----------------------------------------------------------------

@@ -44,7 +44,7 @@ class Format:
 
 
 MODEL = Format("rondo-model", 1, "model", "`rondo discover` or Rondo.save", "give the model/ folder of a run")
-CHECKPOINT = Format("rondo-checkpoint", 3, "checkpoint", "`rondo stream`", "give the --checkpoint of a stream")
+CHECKPOINT = Format("rondo-checkpoint", 3, "checkpoint", "`rondo stream`", "give the checkpoint folder of a stream")
 _FORMATS = {format.name: format for format in (MODEL, CHECKPOINT)}
 
 

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.arrays import Ints, owned, owned_by
-from rondo.config.settings import EncoderConfig, SlowUnitsConfig, UnitAlignConfig, UnitsConfig
+from rondo.config.settings import EncoderConfig, UnitsConfig
 from rondo.data.labels import Labels
 from rondo.data.windows import Span, Windows
 from rondo.encoders.base import Curves, FittedEncoder, Representations, build_encoder
 from rondo.errors import ModelError, RecordingError
+from rondo.registry import UNITS
 from rondo.units.boundaries import Boundaries, fit_boundaries
 from rondo.units.places import FEWEST_LENGTHS, Place, Places
-from rondo.units.slow import SlowProjection
 from rondo.units.viterbi import Timeline, centre_distances, decode
 from rondo.units.vocabulary import MergeTree, Vocabulary
 
@@ -135,10 +135,6 @@ class UnitProjection(Protocol):
     def curves(self) -> Curves:
         """The training log, to be plotted; empty where nothing is trained."""
 
-    @property
-    def autoencoder_epochs(self) -> int:
-        """For how many epochs an autoencoder was trained; 0 where there is none, or in a model that was loaded."""
-
     def embed(self, representations: NDArray[np.floating]) -> NDArray[np.float64]:
         """Embeddings (n_windows, n_embedding_dims), of which prototypes are means."""
 
@@ -252,7 +248,7 @@ class UnitModel:
         """The model that wrote these tensors."""
         fitted = build_encoder(encoder).restore(owned_by("encoder", tensors))
         vocabulary = Vocabulary.restore("unit", owned_by("vocabulary", tensors))
-        projection = _restored_projection(owned_by("projection", tensors), config)
+        projection = UNITS[config.method].restore(owned_by("projection", tensors), config)
         tree = MergeTree.restore(owned_by("merges", tensors))
         if tree.ids != vocabulary.ids:
             raise ModelError(f"the merge tree is about units {tree.ids}, there are {vocabulary.ids}")
@@ -268,18 +264,6 @@ class UnitModel:
         if boundaries.unit_ids != tuple(restored.ids):
             raise ModelError(f"the boundaries are about units {boundaries.unit_ids}, there are {restored.ids}")
         return restored
-
-
-def _restored_projection(tensors: Mapping[str, NDArray[np.generic]], config: UnitsConfig) -> UnitProjection:
-    if isinstance(config, SlowUnitsConfig):
-        return SlowProjection.restore(tensors)
-    if isinstance(config, UnitAlignConfig):
-        from rondo.paper.unit_align import UnitAlignment
-
-        return UnitAlignment.restore(tensors, config)
-    from rondo.paper.ablations import DirectProjection
-
-    return DirectProjection.restore(tensors, config)
 
 
 def joined_spans(spans_of_each: Sequence[Sequence[Span]]) -> tuple[Span, ...]:

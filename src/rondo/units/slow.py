@@ -29,7 +29,7 @@ from scipy.linalg import eigh
 from scipy.ndimage import uniform_filter1d
 
 from rondo.arrays import leading_axes
-from rondo.config.settings import SlowUnitsConfig
+from rondo.config.settings import SlowUnitsConfig, UnitsConfig
 from rondo.data.windows import Span
 from rondo.encoders.base import Curves
 from rondo.errors import ModelError
@@ -50,10 +50,6 @@ class SlowProjection:
     @property
     def curves(self) -> Curves:
         return {}  # nothing is trained
-
-    @property
-    def autoencoder_epochs(self) -> int:
-        return 0
 
     def embed(self, representations: NDArray[np.floating]) -> NDArray[np.float64]:
         """The latents themselves: nothing lies between."""
@@ -78,6 +74,11 @@ class SlowProjection:
         if matrix.shape != (mean.size, slowness.size):
             raise ModelError(f"a slow projection of {mean.size} dimensions with a matrix of {matrix.shape}")
         return cls(mean, matrix, slowness)
+
+
+def restored_projection(tensors: Mapping[str, NDArray[np.generic]], config: UnitsConfig) -> SlowProjection:
+    """The projection of a model folder; the settings do not change it."""
+    return SlowProjection.restore(tensors)
 
 
 def fit_slow(

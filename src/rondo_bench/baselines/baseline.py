@@ -29,7 +29,6 @@ from numpy.typing import ArrayLike
 
 from rondo.config.overrides import changed
 from rondo.config.settings import PreprocessConfig, WindowsConfig
-from rondo.config.ways import StageSettings
 from rondo.data.labels import OTHER, Labels
 from rondo.data.recording import Recording
 from rondo.data.scaling import Preprocessor
@@ -38,6 +37,7 @@ from rondo.data.window_lengths import window_and_step
 from rondo.device import require_torch
 from rondo.errors import ModelError, SettingError
 from rondo.methods import Options, find_method, method_names, refuse_idle
+from rondo.registry import StageSettings
 from rondo.result import Result, make_result
 from rondo.run.findings import NOTHING_SHARED
 from rondo.run.labelling import Labelling, nothing_shared

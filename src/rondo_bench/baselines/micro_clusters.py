@@ -29,13 +29,13 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from rondo.config.settings import Duration, WindowsConfig
-from rondo.config.ways import StageSettings
 from rondo.data.labels import OTHER, Labels
 from rondo.data.signal import Signal
 from rondo.data.window_lengths import window_and_step
 from rondo.data.windows import WindowGrid, Windows
 from rondo.encoders.summary_stats import SummaryStats, SummaryStatsConfig
 from rondo.errors import RecordingError
+from rondo.registry import StageSettings
 from rondo.wording import Progress, silent
 from rondo_bench.baselines.baseline import BaselineSettings
 

@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from rondo.config.settings import Duration, WindowsConfig
-from rondo.config.ways import StageSettings
 from rondo.data.labels import OTHER, Labels
 from rondo.data.signal import Signal
 from rondo.data.window_lengths import window_and_step
@@ -31,6 +30,7 @@ from rondo.data.windows import WindowGrid, Windows
 from rondo.encoders.base import Representations
 from rondo.encoders.summary_stats import FittedSummaryStats, SummaryStats, SummaryStatsConfig
 from rondo.errors import RecordingError
+from rondo.registry import StageSettings
 from rondo.wording import Progress, counted, silent
 from rondo_bench.baselines.baseline import BaselineMethod, BaselineSettings
 

@@ -25,13 +25,13 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from rondo.config.settings import Duration, WindowsConfig, to_frames
-from rondo.config.ways import StageSettings
 from rondo.data.labels import Labels
 from rondo.data.recording import Values
 from rondo.data.signal import Signal
 from rondo.data.window_lengths import window_and_step
 from rondo.data.windows import WindowGrid, Windows
 from rondo.errors import RecordingError, RondoWarning, SettingError
+from rondo.registry import StageSettings
 from rondo.wording import Progress, silent
 from rondo_bench.baselines.baseline import BaselineSettings
 

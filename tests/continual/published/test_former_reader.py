@@ -11,9 +11,10 @@ import numpy.testing as npt
 import pytest
 from numpy.typing import NDArray
 
-from rondo.config.settings import ContinualConfig, MixtureConfig, MotifFormerConfig
+from rondo.config.settings import ContinualConfig, MixtureConfig
 from rondo.continual.phrases import Motif
 from rondo.data.labels import OTHER
+from rondo.paper.settings import MotifFormerConfig
 from rondo.units.viterbi import Timeline
 from tests.naive_motifs import speak
 

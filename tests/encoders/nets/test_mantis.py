@@ -21,8 +21,8 @@ from torch.nn import functional
 
 from rondo.encoders.base import build_encoder
 from rondo.errors import ModelError, SettingError
-from rondo.paper.encoders import MantisConfig
 from rondo.paper.mantis import Architecture, FittedMantis, Mantis, MantisNet, positions, resized, turned
+from rondo.paper.settings import MantisConfig
 from rondo.store import model_file
 from tests import naive_mantis as naive
 from tests.contracts import planted, windows_of
@@ -88,7 +88,6 @@ def test_settings_become_the_encoder(folder: Path) -> None:
 # ---------------------------------------------------------------- parts against their twins
 
 
-@settings(max_examples=50, deadline=None)
 @given(length=st.integers(1, 40), n_frames=st.integers(1, 40), seed=st.integers(0, 99))
 def test_resizing_is_linear_interpolation_by_loops_and_by_torch(length: int, n_frames: int, seed: int) -> None:
     series = torch.randn((2, length), generator=torch.Generator().manual_seed(seed))
@@ -105,7 +104,6 @@ def test_resizing_keeps_constants_and_equal_lengths_to_the_bit() -> None:
     npt.assert_array_equal(resized(levels.expand(3, 37), 512), levels.expand(3, 512))
 
 
-@settings(max_examples=30, deadline=None)
 @given(x=st.floats(-1e6, 1e6, width=32), which=st.integers(0, 1), seed=st.integers(0, 9))
 def test_scalar_encoder_is_its_twin(x: float, which: int, seed: int) -> None:
     net = drawn(seed)
@@ -113,7 +111,7 @@ def test_scalar_encoder_is_its_twin(x: float, which: int, seed: int) -> None:
     npt.assert_allclose(ours[0], naive.scalar(naive.spelled_out(net.state_dict()), which, x, 1.1), atol=2e-5)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(n_patches=st.integers(1, 5), per_patch=st.integers(2, 6), reach=st.integers(0, 8), seed=st.integers(0, 99))
 def test_tokens_are_their_twin(n_patches: int, per_patch: int, reach: int, seed: int) -> None:
     """Also where the convolution sees more than the series, and more frames than it has outputs."""
@@ -126,7 +124,7 @@ def test_tokens_are_their_twin(n_patches: int, per_patch: int, reach: int, seed:
     npt.assert_allclose(ours, twin, atol=1e-4)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(n_tokens=st.integers(1, 9), n_heads=st.integers(1, 3), pairs=st.integers(1, 3), seed=st.integers(0, 99))
 def test_attention_is_its_twin(n_tokens: int, n_heads: int, pairs: int, seed: int) -> None:
     heads = {"hidden_dim": 2 * pairs * n_heads, "transf_num_heads": n_heads, "transf_dim_head": 2 * pairs}
@@ -158,7 +156,7 @@ def test_distance_alone_decides_where_the_scale_is_that_of_pairs() -> None:
         npt.assert_allclose(diagonal, diagonal[:1].expand_as(diagonal), atol=1e-4)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(n_layers=st.integers(1, 3), seed=st.integers(0, 99))
 def test_network_is_its_twin(n_layers: int, seed: int) -> None:
     net = drawn(seed, n_layers=n_layers)
@@ -231,8 +229,7 @@ def test_the_order_of_channels_does_not_matter(folder: Path) -> None:
     npt.assert_allclose(encoder.encode(windows_of(doubled)), ours, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("n_channels", [1, 5])
-@pytest.mark.parametrize("length", [1, 7, 16, 90])
+@pytest.mark.parametrize(("length", "n_channels"), [(1, 1), (7, 5), (90, 1)])
 def test_a_window_has_one_representation_wherever_it_stands(folder: Path, length: int, n_channels: int) -> None:
     values, encoder = planted(39 + length, n_channels), fitted(folder)
     whole = encoder.encode(windows_of(values, length=length, step=1))
@@ -241,7 +238,7 @@ def test_a_window_has_one_representation_wherever_it_stands(folder: Path, length
         assert_equal_but_for_rounding(later, whole[first:])
 
 
-@pytest.mark.parametrize("level", [0.0, 0.1, -7.3, 1e4, 123456.7])
+@pytest.mark.parametrize("level", [0.0, -7.3, 123456.7])
 def test_a_constant_window_is_encoded_as_one_without_shape(folder: Path, level: float) -> None:
     """Rounding of its mean, divided by a spread of nothing, must not pass for a signal."""
     weights = naive.spelled_out(load_file(folder / "model.safetensors"))

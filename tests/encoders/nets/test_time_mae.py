@@ -7,7 +7,7 @@ import numpy as np
 import numpy.testing as npt
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -15,7 +15,7 @@ from rondo.config.settings import resolve
 from rondo.data.windows import Windows
 from rondo.encoders.base import build_encoder
 from rondo.errors import ModelError, SettingError
-from rondo.paper.encoders import TimeMAEConfig
+from rondo.paper.settings import TimeMAEConfig
 from rondo.paper.time_mae import (
     FittedTimeMAE,
     Pretext,
@@ -30,7 +30,7 @@ from rondo.paper.time_mae import (
 from rondo.paper.training import training_windows
 from rondo.store import model_file
 from tests import naive_time_mae as naive
-from tests.contracts import ENCODER_CONTRACTS, Contract, planted, windows_of
+from tests.contracts import planted, windows_of
 from tests.naive_time_mae import drawn, generator, loud
 from tests.rounding import assert_equal_but_for_rounding
 
@@ -39,7 +39,7 @@ TINY = TimeMAEConfig(output_dim=8, encoder_layers=2, regressor_layers=1, epochs=
 
 def small_settings(*_: object) -> TimeMAEConfig:
     """For the contracts of encoders."""
-    return TimeMAEConfig(output_dim=8, encoder_layers=1, regressor_layers=1, epochs=1)
+    return TimeMAEConfig(output_dim=8, encoder_layers=2, regressor_layers=1, epochs=1)
 
 
 def tiny(**changes: Any) -> TimeMAE:
@@ -55,13 +55,6 @@ def scaled_contents(windows: Windows) -> Tensor:
     rows = contents(windows).double().numpy()
     mean, spread = naive.channel_statistics(rows)
     return torch.from_numpy(((rows - mean) / spread).astype(np.float32))
-
-
-@pytest.mark.parametrize("contract", ENCODER_CONTRACTS, ids=lambda contract: contract.__name__)
-def test_contract(contract: Contract) -> None:
-    encoder = TimeMAE(TINY)
-    contract(encoder)  # asserts
-    assert encoder == TimeMAE(TINY)
 
 
 def test_the_configuration_builds_it() -> None:
@@ -95,7 +88,6 @@ def test_hidden_patches_are_the_same_in_all_windows_change_and_carry_no_gradient
 # ---------------------------------------------------------------- input
 
 
-@settings(max_examples=30, deadline=None)
 @given(
     length=st.integers(1, 9), step=st.integers(1, 5), n_frames=st.integers(9, 40), seed=st.integers(0, 99),
     level=st.sampled_from([0.0, 0.1, 1e6]), constant=st.booleans(),
@@ -113,7 +105,6 @@ def test_a_frame_counts_once_for_every_window_it_is_in(
     npt.assert_allclose(scaling.spread, spread, rtol=1e-6, atol=1e-12)
 
 
-@settings(max_examples=20, deadline=None)
 @given(length=st.integers(1, 9), patch_frames=st.integers(1, 4), n_channels=st.integers(1, 3))
 def test_patches_are_cut_in_order_and_filled_with_zeros(length: int, patch_frames: int, n_channels: int) -> None:
     frames, firsts = drawn(20, n_channels), torch.tensor([0, 7, 3])
@@ -339,7 +330,7 @@ def test_tensors_of_other_settings_are_refused() -> None:
         tiny(output_dim=12).restore(fitted_on().tensors())
 
 
-@pytest.mark.parametrize("length", [1, 7, 16, 90])
+@pytest.mark.parametrize("length", [1, 16, 90])
 def test_a_window_has_one_representation_wherever_it_stands(length: int) -> None:
     values = planted(40 + length, 5)
     windows = windows_of(values, length=length, step=1)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rondo.config.settings import MixtureConfig, MotifFormerConfig
+from rondo.config.settings import MixtureConfig
 from rondo.data.labels import OTHER
 from rondo.errors import ModelError, RecordingError, SettingError
 from rondo.paper import motif_former as train
@@ -22,6 +22,7 @@ from rondo.paper.motif_former import (
     pseudo_labels,
     train_motif_former,
 )
+from rondo.paper.settings import MotifFormerConfig
 from rondo.paper.unit_align import variance_hinge
 
 MIXTURE = MixtureConfig(covariance="diagonal", latent_dim=3, component_cap=5, max_iterations=30)
@@ -164,7 +165,7 @@ def test_place_and_scale_of_prototypes_do_not_matter() -> None:
     npt.assert_allclose(one, two, atol=1e-3)
 
 
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=3)
 @given(st.integers(0, 1000))
 def test_restored_describes_to_the_bit(seed: int) -> None:
     fitted = trained(20, SMALL.model_copy(update={"epochs": 1}), seed)
