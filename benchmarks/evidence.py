@@ -42,7 +42,7 @@ from scipy.signal import butter, lfilter, sosfilt
 
 from rondo import Recording, Rondo, discover
 from rondo.device import one_thread
-from rondo.evidence.composition import composition_evidence, phrase_book
+from rondo.evidence.composition import composition_evidence
 from rondo.evidence.tests import unit_evidence
 from rondo.evidence.verdicts import EntryEvidence, Evidence
 from rondo.motifs.composed import ComposedMotifs
@@ -259,7 +259,7 @@ def motif_claims(n_seeds: int, n_frames: int) -> Table:
         ids = np.array(model.unit_model_.ids)
         units = dict.fromkeys(ids.tolist(), EntryEvidence(0.05, 1.0, 2, "recurs"))
         rng, start = np.random.default_rng(seed), time.process_time()
-        book = phrase_book(model.motif_model_)
+        book = model.motif_model_.phrase_book()
         own = composition_evidence(runs, book, units, 0.05, N_SEQUENCES, rng)
         seconds = time.process_time() - start
         composed = [entry.verdict == "recurs" for entry in own.values() if np.isnan(entry.closeness)]

@@ -199,8 +199,8 @@ def discover() -> Iterator[Case]:
 
 def ts2vec(n_iterations: int = 30) -> Iterator[Case]:
     import torch
-    from rondo.paper.encoders import TS2VecConfig
 
+    from rondo.paper.settings import TS2VecConfig
     from rondo.paper.ts2vec import TS2Vec, TS2VecNet, training_steps
 
     sys.path.insert(0, str(ROOT))

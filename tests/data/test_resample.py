@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.testing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -100,7 +100,6 @@ def test_jumps_in_time_are_kept_and_short_ones_are_mended() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
 @given(
     st.integers(1, 400),
     st.sampled_from([(100.0, 30.0), (100.0, 99.0), (100.0, 130.0), (100.0, 300.0), (44.1, 48.0)]),

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.testing as npt
 import pytest
 
-from rondo.data.labels import OTHER, runs_of
-from rondo.errors import AnnotationError, SettingError
+from rondo.data.labels import runs_of
+from rondo.errors import AnnotationError
 from rondo.report.contents import TruthFile, Wish
 from rondo.report.lanes import (
     LOOKS,
@@ -21,19 +21,16 @@ from rondo.report.lanes import (
     OTHER_COLOUR,
     OTHER_LOOK,
     Look,
-    annotation_lanes,
     ink_on,
     look_of,
     match_looks,
 )
-from rondo.result import Result
 from rondo.run.decisions import stored_stream
 from rondo.run.overview import Overview, overview_path, signal_overview, write_overview
 from rondo.run.summary import StreamSummary
 from rondo.run.tally import Words
 from rondo.run.writer import RunWriter
-from tests.report.export.made_runs import Made, write_made_run
-from tests.report.on_folders import clock_in_run, compare, export_run, summarize
+from tests.report.on_folders import compare, summarize
 from tests.report.run_folders import write_run_folder
 from tests.report.stream_folders import add_decisions, stream_summary, write_stream_folder
 
@@ -172,40 +169,13 @@ def test_the_pairs_share_as_much_time_as_any_pairs_could(seed: int) -> None:
     assert shared == best
 
 
-TRACK = [0] * 10 + [2] * 15 + [OTHER] * 5 + [0] * 20
-
-
-def on_frames(lane: dict[str, Any], n_frames: int) -> list[str]:
-    names = ["(none)"] * n_frames
-    for start, end, name in zip(lane["start_frames"], lane["end_frames"], lane["names"], strict=True):
-        names[start:end] = [name] * (end - start)
-    return names
-
-
-@pytest.mark.parametrize("format", ["csv", "parquet", "eaf", "audacity", "label-studio"])
-def test_every_format_lies_on_its_frames(tmp_path: Path, format: str) -> None:
-    made = Made(TRACK, TRACK)
-    run = write_made_run(tmp_path / "run", {"day1": made})
-    suffix = {"eaf": ".eaf", "audacity": ".txt", "label-studio": ".json"}.get(format, f".{format}")
-    path = tmp_path / f"day1{suffix}"
-    export_run(run, format, path, level="motif")
-    (lane,) = annotation_lanes(Result.load(run), TruthFile(path)).values()
-    assert on_frames(lane, len(TRACK)) == made.names("motif")
-
-
-@pytest.mark.parametrize("suffix", [".npy", ".npz", ".csv"])
-def test_one_class_per_frame_is_a_lane_too(tmp_path: Path, suffix: str) -> None:
+def test_one_class_per_frame_is_a_lane_too(tmp_path: Path) -> None:
     folder = run_with_labels(tmp_path / "run", ("day1", "day2"))
     truth = tmp_path / "truth"
     truth.mkdir()
-    tracks = {id: np.repeat([100, -1, 1100, 100], 150) + shift for id, shift in (("day1", 0), ("day2", 0))}
-    for id, track in tracks.items():
-        if suffix == ".npy":
-            np.save(truth / f"{id}.npy", track)
-        elif suffix == ".npz":
-            np.savez(truth / f"{id}.npz", y=track)
-        else:
-            (truth / f"{id}.csv").write_text("label\n" + "\n".join(map(str, track)), encoding="utf-8")
+    track = np.repeat([100, -1, 1100, 100], 150)
+    np.save(truth / "day1.npy", track)
+    np.savez(truth / "day2.npz", y=track)
     for recording in summarize(folder, Wish(truth=TruthFile(truth)))["recordings"]:
         lane = recording["lanes"][-1]
         assert (lane["kind"], lane["names"]) == ("annotation", ["100", "1100", "100"])
@@ -285,33 +255,11 @@ def test_a_stream_that_has_ended_has_one_class_per_frame(tmp_path: Path, n_frame
     np.save(tmp_path / "truth.npy", np.zeros(1020, np.int64))
     assert lane_of_stream(folder, tmp_path / "truth.npy")["end_frames"] == [1020]
     np.save(tmp_path / "truth.npy", np.zeros(n_frames, np.int64))
-    with pytest.raises(AnnotationError, match=f"has {n_frames} frames, but the recording 'day' has 1020"):
+    with pytest.raises(AnnotationError):
         lane_of_stream(folder, tmp_path / "truth.npy")
     outside = spans_in(tmp_path / "far.txt", (100, 200, "sit"))
-    with pytest.raises(AnnotationError, match="no annotation lies within the 1020 frames"):
+    with pytest.raises(AnnotationError):
         lane_of_stream(folder, outside)
-
-
-def test_what_cannot_be_laid_on_a_stream_is_refused(tmp_path: Path) -> None:
-    folder = write_stream_folder(tmp_path / "live")
-    with pytest.raises(AnnotationError, match="no such file or folder"):
-        lane_of_stream(folder, tmp_path / "nowhere.txt")
-    (tmp_path / "truth").mkdir()
-    with pytest.raises(AnnotationError, match="no label tracks in this folder"):
-        lane_of_stream(folder, tmp_path / "truth")
-    (tmp_path / "truth" / "other.npy").write_bytes(b"")
-    with pytest.raises(AnnotationError, match="no file there is called 'live', as the recording is"):
-        lane_of_stream(folder, tmp_path / "truth")
-    with pytest.raises(SettingError, match="--channels: the run has no 'x'"):
-        summarize(folder, Wish(channels=("x",)))
-
-
-def test_the_clock_of_a_stream_is_found_by_its_folder(tmp_path: Path) -> None:
-    folder = write_stream_folder(tmp_path / "live")
-    finish_stream(folder, "day", 1000)
-    clock = clock_in_run(folder, "day")
-    assert clock is not None
-    assert clock.frames_at([0.0, 3.5]).tolist() == [0, 175]
 
 
 def finish_stream(folder: Path, id: str, n_frames: int) -> None:

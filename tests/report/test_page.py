@@ -122,7 +122,7 @@ def test_what_a_page_says(
     page = {"text": [line for line in lines if line]} | ({"summary": plain(summary)} if make is scored else {})
     page = json.loads(json.dumps(page))
     golden = json.loads(GOLDEN.read_text(encoding="utf-8")) if GOLDEN.exists() else {}
-    if request.config.getoption("--update-golden", default="RONDO_UPDATE_GOLDEN" in os.environ):
+    if request.config.getoption("--update-golden"):
         golden[make.__name__] = page
         GOLDEN.parent.mkdir(exist_ok=True)
         text = json.dumps(golden, indent=1, ensure_ascii=False, sort_keys=True)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rondo.evidence.verdicts import EntryEvidence, Evidence
@@ -38,7 +38,6 @@ def entry_rows(level: Level, segments: pl.DataFrame, n_frames: int, words: Words
     return tally.rows(n_frames, words)
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 4)), min_size=1, max_size=40))
 def test_figures_are_those_counted_by_hand(frames: list[tuple[int, int]]) -> None:
     segments = segments_of([id for id, _ in frames], [score / 4 for _, score in frames], rate=2.0)

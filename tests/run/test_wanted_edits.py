@@ -49,7 +49,7 @@ def test_what_is_no_edit(fields: Any, message: str) -> None:
 
 def test_a_list_is_expected() -> None:
     for found in ({"edits": []}, "cut", None):
-        with pytest.raises(SettingError, match="expected a list of edits"):
+        with pytest.raises(SettingError, match="list of edits"):
             wanted_edits(found)
 
 

@@ -53,7 +53,7 @@ def test_a_write_that_fails_leaves_what_was_there(folder: PartFolder, monkeypatc
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Path, "replace", full)
-    with pytest.raises(OutputError, match=r"cannot be written \(No space left on device\); make room"):
+    with pytest.raises(OutputError, match=r"\(No space left"):
         folder.write("a", b"after")
     monkeypatch.undo()
     assert folder.read("a") == b"before" and folder.names() == {"a"}

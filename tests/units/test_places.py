@@ -289,6 +289,6 @@ DAMAGED = {
 @pytest.mark.parametrize("change", DAMAGED.values(), ids=DAMAGED)
 def test_damaged_places_are_refused_in_one_line(change: dict[str, np.ndarray | None]) -> None:
     tensors = {**fitted_places("abc", 20).tensors(), **change}
-    with pytest.raises(ModelError, match="the places of its groups") as caught:
+    with pytest.raises(ModelError, match="places of its groups") as caught:
         Places.restore({name: own for name, own in tensors.items() if own is not None})
     assert "\n" not in str(caught.value)

@@ -122,7 +122,7 @@ def test_windows_that_share_frames_do_not_tell_each_other_who_they_are(
 def test_a_merge_tree_of_other_units_is_refused(model: UnitModel) -> None:
     tensors = dict(model.tensors())
     tensors["merges.ids"] = np.append(np.asarray(tensors["merges.ids"]), 99)
-    with pytest.raises(ModelError, match="the merge tree is about units"):
+    with pytest.raises(ModelError, match="merge tree"):
         UnitModel.restore(tensors, SummaryStatsConfig(), SlowUnitsConfig())
 
 
@@ -146,7 +146,7 @@ class Broken:
 @pytest.mark.parametrize("config", WAYS[:1] + WAYS[2:4], ids=lambda config: config.method)
 def test_a_non_finite_representation_is_refused_in_one_line(config: UnitsConfig, signals: list[Windows]) -> None:
     encoder = Broken(build_encoder(SummaryStatsConfig()).fit(signals))
-    with pytest.raises(RecordingError, match="non-finite representation inf in window 7, dimension 2") as caught:
+    with pytest.raises(RecordingError, match="window 7, dimension 2") as caught:
         fit_units(signals, encoder, config, np.random.default_rng(0), "cpu")
     assert "\n" not in str(caught.value)
 

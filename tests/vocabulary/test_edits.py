@@ -155,7 +155,7 @@ def test_done_again_nothing_is_added() -> None:
 def test_a_name_that_is_taken_can_be_had_once_it_was_taken_away() -> None:
     edits = Edits().named("u3", "reach")
     assert edits.named("m3", "reach").names("motif") == {3: "reach"}
-    with pytest.raises(SettingError, match="'reach' is the name of unit:3 already"):
+    with pytest.raises(SettingError, match=r"'reach' .*unit:3"):
         edits.named("u4", "Reach")
     assert edits.unnamed("u3").named("u4", "Reach").names("unit") == {4: "Reach"}
 
@@ -172,26 +172,26 @@ def test_what_is_no_name(name: str, message: str) -> None:
 
 @pytest.mark.parametrize("entry", ["3", "unit", "unit:", "unit:-1", "unit:03", "state:3", "unit:3.0", ""])
 def test_what_is_no_entry(entry: str) -> None:
-    with pytest.raises(SettingError, match="expected an entry as unit:3"):
+    with pytest.raises(SettingError, match="entry as unit:3"):
         Edits().named(entry, "reach")
 
 
 def test_an_entry_that_was_merged_away_is_not_named() -> None:
-    with pytest.raises(SettingError, match="unit:7 is part of unit:3 since they were merged"):
+    with pytest.raises(SettingError, match=r"unit:7 .*unit:3"):
         Edits().merged(["u3", "u7"]).named("u7", "reach")
 
 
 @pytest.mark.parametrize("entries", [[], ["u3"], ["u3", "unit:3"], ["u3", "m4"]])
 def test_what_cannot_be_merged(entries: list[str]) -> None:
-    with pytest.raises(SettingError, match="two or more different entries of one level"):
+    with pytest.raises(SettingError, match="more different entries"):
         Edits().merged(entries)
 
 
 def test_entries_that_are_not_there() -> None:
     assert known_entry("u2", {"unit": (0, 2), "motif": ()}) == EntryId("unit", 2)
-    with pytest.raises(SettingError, match="there is no unit:1 here: the model has unit:0 to unit:2"):
+    with pytest.raises(SettingError, match=r"unit:1 .*unit:0 to unit:2"):
         known_entry("unit:1", {"unit": (0, 2), "motif": ()})
-    with pytest.raises(SettingError, match="the model has no motif"):
+    with pytest.raises(SettingError, match="model has no motif"):
         known_entry("motif:1", {"unit": (0, 2), "motif": ()})
 
 
@@ -235,7 +235,7 @@ def test_an_undo_is_as_if_it_had_never_been_and_its_undo_brings_it_back(edits: E
     try:
         undone = edits.undone(place)
     except SettingError as error:
-        assert "would be the name of" in str(error)  # an undo would give one name to two
+        assert "be the name of" in str(error)  # an undo would give one name to two
         return
     assert undone.history[: len(edits.history)] == edits.history  # only ever added to
     if edits.is_undone[place]:
@@ -265,9 +265,9 @@ def test_what_was_made_together_is_undone_together() -> None:
 def test_a_name_that_was_given_to_another_does_not_come_back() -> None:
     edits = Edits().named("u3", "reach")
     taken = edits.undone(0).named("u4", "Reach")
-    with pytest.raises(SettingError, match="would be the name of unit:3 and unit:4"):
+    with pytest.raises(SettingError, match="unit:3 and unit:4"):
         taken.undone(1)
-    with pytest.raises(SettingError, match="there is no edit 9 in a list of 1"):
+    with pytest.raises(SettingError, match="no edit 9 "):
         edits.undone(9)
 
 
@@ -368,7 +368,7 @@ def test_both_levels_follow_where_a_unit_is_its_own_motif() -> None:
 )  # fmt: skip
 def test_what_is_no_span_edit(change: dict[str, Any]) -> None:
     good = Edits().relabelled(EntryId("unit", 3), [FrameSpan("day", 1, 5)]).as_json()
-    with pytest.raises(ModelError, match=r"edits\.json: not a list of edits"):
+    with pytest.raises(ModelError, match=r"edits\.json: not a list"):
         Edits.from_json(good | {"edits": [good["edits"][0] | change]}, "edits.json")
 
 
@@ -394,5 +394,5 @@ GOOD = Edits().named("u3", "reach").merged(["u3", "u7"]).as_json()
     ],
 )  # fmt: skip
 def test_what_is_no_list_of_edits(found: Any) -> None:
-    with pytest.raises(ModelError, match=r"edits\.json: not a list of edits"):
+    with pytest.raises(ModelError, match=r"edits\.json: not a list"):
         Edits.from_json(found, "edits.json")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rondo.arrays import owned, owned_by
+from rondo.arrays import check_shapes, owned, owned_by
 from rondo.continual.journal import Event
 from rondo.continual.reading import DEFAULT_RULE, Decision, Due, Reader
 from rondo.data.preparation import Placed, Preparation, Prepared
@@ -116,12 +116,6 @@ class Stream:
         """Units and motifs of a recording read again with the vocabularies as they are now; nothing here changes."""
         return self.reader.timelines(windows)
 
-    def spend(self) -> None:
-        """Read one more window and end: a restored state whose parts do not fit fails here. Use a copy."""
-        window = np.zeros((self.preprocessor.n_dims, self.reader.length_frames), np.float32)
-        self.reader.push(window, self._next_frame)
-        self.finish()
-
     @property
     def n_buffered(self) -> int:
         """Windows that the micro-clusters hold now, as candidates for a new unit."""
@@ -186,7 +180,11 @@ class Stream:
         stream = cls(begun.preprocessor, begun.rate, reader)
         prepared = owned_by("preparation", tensors), plain["preparation"]
         stream.preparation = Preparation.restore(stream.preparation.plan, *prepared)
-        stream.windower = Windower.restore(owned_by("windower", tensors), plain["windower"])
+        kept, grid = owned_by("windower", tensors), plain["windower"]
+        check_shapes(kept, {"kept": "frames channels"}, channels=begun.preprocessor.n_dims)
+        if (grid["length"], grid["step"]) != (reader.length_frames, reader.step_frames):
+            raise ValueError(f"windows of {grid['length']} frames every {grid['step']}")
+        stream.windower = Windower.restore(kept, grid)
         first, time_s = plain["origin"]
         stream._origin, stream._next_frame = (int(first), time_s), plain["next_frame"]
         return stream

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.arrays import Floats, owned, owned_by
+from rondo.arrays import Floats, check_shapes, owned, owned_by
 from rondo.config.settings import ContinualConfig
 from rondo.continual.contexts import ContextReader, reader_of
 from rondo.continual.journal import Event
@@ -222,6 +222,15 @@ class Updater:
             (self.length_frames, self.step_frames),
             self.excess,
         )
+        n_dims, n_open, n_units = self.units.points.shape[-1], len(plain["open"]), len(updater.units)
+        if updater.units.points.shape[-1] != n_dims or updater.buffer.sets.points.shape[-1] != n_dims:
+            raise ValueError(f"units in {updater.units.points.shape[-1]} dimensions, expected {n_dims}")
+        if updater.viterbi.totals.size != n_units + 1 or len(plain["refined"]) != n_units:
+            raise ValueError(f"paths of {updater.viterbi.totals.size} columns for {n_units} units")
+        if not len(updater.units.seen) == len(updater.units.points) == n_units:
+            raise ValueError(f"exemplars of {len(updater.units.points)} units, expected {n_units}")
+        n_points = n_open + len(plain["rejected"])
+        check_shapes(tensors, {"points": "n_points d", "q": "n_open units"}, d=n_dims, n_points=n_points, n_open=n_open)
         points, q, blocks = (np.asarray(tensors[name], np.float64) for name in ("points", "q", "blocks"))
         updater.open.extend(
             _Open(Opened(window, start, blocks[i], first), points[i], q[i, :size])

@@ -118,7 +118,10 @@ class Preprocessor:
             mean, scale = mean_and_scale(joined, config, of)
             fitted = replace(fitted, mean=mean, scale=scale)
         if config.pca_components:
-            scaled = (own if config.scaling == "none" else fitted._scaled_moments(own, "") for own in each)
+            scaled = (
+                survey_moments if config.scaling == "none" else fitted._scaled_moments(survey_moments, "")
+                for survey_moments in each
+            )
             fitted = replace(fitted, components=_principal_axes(scaled, n_channels, config.pca_components))
         return fitted
 
@@ -129,13 +132,13 @@ class Preprocessor:
 
     def regular(self, recording: Recording) -> Signal:
         """The channels of the model on a regular grid, not yet scaled."""
-        own = fitting(recording, self.channels, self.config)
+        chosen = fitting(recording, self.channels, self.config)
         if lacking := [name for name in self.left_out if name in recording.channels]:
-            own = own.noted(left_out_note(lacking))
-        plan = plan_of(own, self.channels, self.config)
+            chosen = chosen.noted(left_out_note(lacking))
+        plan = plan_of(chosen, self.channels, self.config)
         if plan.relations is not None and self.fills_by_all:
             plan = replace(plan, relations=self.relations)
-        return regularise(own, self.channels, self.config, plan)
+        return regularise(chosen, self.channels, self.config, plan)
 
     def seen(self, signal: Signal, moments: ChannelMoments | None = None) -> Signal:
         """A regular signal as the model sees it; `moments`: of the whole recording, where this is a part of it."""
@@ -182,8 +185,8 @@ class Preprocessor:
             return self._heard(signal, self.mean, self.scale)
         mean, scale = self.mean, self.scale
         if self.config.statistics == "recording":
-            own = ChannelMoments.of(signal) if moments is None else moments
-            mean, scale = mean_and_scale(own, self.config, f"recording '{signal.id}'")
+            used = ChannelMoments.of(signal) if moments is None else moments
+            mean, scale = mean_and_scale(used, self.config, f"recording '{signal.id}'")
             mean, scale = self._with_silent(signal, mean, scale)
         signal = self._heard(signal, mean, scale)
         still = [name for name, width in zip(signal.channels, scale, strict=True) if width == 0]

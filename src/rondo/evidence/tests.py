@@ -28,7 +28,7 @@ from rondo.motifs.model import MotifModel, UnitRuns
 from rondo.units.viterbi import Timeline
 
 AnyMotifs = Motifs | ContextModel
-_SHARE_OF_LIKENESS = 0.6
+_SHARE_OF_LIKENESS = 0.6  # 3 of the 5 %: few surrogates limit it, see above; chosen by hand, not measured
 _SEQUENCES = 19  # the least with which the rank of a motif reaches p = 0.05
 
 

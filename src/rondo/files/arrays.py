@@ -95,8 +95,8 @@ def _refuse_beside_larger(name: str, arrays: Mapping[str, tuple[tuple[int, ...],
 
 
 def _can_be_recording(name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> bool:
-    own = name.rpartition("/")[2]
-    is_about = own in (*TIME_KEYS, "channels") or is_rate_name(own) or is_label_name(own)
+    last = name.rpartition("/")[2]
+    is_about = last in (*TIME_KEYS, "channels") or is_rate_name(last) or is_label_name(last)
     return dtype.kind in "fiub" and len(shape) in (1, 2) and min(shape) > 0 and max(shape) > 1 and not is_about
 
 

@@ -25,10 +25,10 @@ def refuse_another_format(head: bytes, looks_right: bool, what: str) -> None:
         raise RecordingError(f"it is damaged, or no {what}: it begins with {head[:8]!r}")
 
 
-def told_apart(names: Sequence[str]) -> list[str]:
+def distinct_names(names: Sequence[str]) -> list[str]:
     """Names as they are, with a number where one stands again: these formats do not forbid it.
 
-    >>> told_apart(["x", "y", "x", ""])
+    >>> distinct_names(["x", "y", "x", ""])
     ['x', 'y', 'x (2)', 'ch3']
     """
     apart: list[str] = []

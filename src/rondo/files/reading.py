@@ -80,22 +80,68 @@ class Reading:
         return tuple(channel.name for channel in self.known)
 
     def keeps(self, name: str) -> bool:
-        """Whether a column is a channel whatever it looks like: the user or a model names it."""
+        """Return whether a column is a channel whatever it looks like: the user or a model names it.
+
+        Parameters
+        ----------
+        name : str
+            Name of the column.
+
+        Returns
+        -------
+        bool
+            Whether it is kept.
+        """
         return name in self.keep or name in self.known_names
 
     def names(self, name: str) -> bool:
-        """Whether anything was said about a column."""
+        """Return whether this reading mentions a column, to keep it or to leave it out.
+
+        Parameters
+        ----------
+        name : str
+            Name of the column.
+
+        Returns
+        -------
+        bool
+            Whether it is mentioned.
+        """
         return name in self.leave_out or self.keeps(name)
 
     def refuse_unknown(self, names: Sequence[str], what: str = "column") -> None:
-        """Refuse columns to leave out or to keep that the table does not have."""
+        """Refuse columns to leave out or to keep that the table does not have.
+
+        Parameters
+        ----------
+        names : sequence of str
+            The columns of the table.
+        what : str
+            What the message calls them.
+
+        Raises
+        ------
+        RecordingError
+            If a column is not there.
+        """
         unknown = sorted({*self.leave_out, *self.keep} - set(names))
         if unknown:
             to_do = "leave out" if unknown[0] in self.leave_out else "keep"
             raise RecordingError(f"there is no {what} '{unknown[0]}' to {to_do}; the {what}s are: {listed(names)}")
 
     def without_split(self, *, keeps_column: bool = False) -> Reading:
-        """The same for one of the recordings in a table; the column that separates them is no channel."""
+        """Return the reading of one of the recordings in a split table.
+
+        Parameters
+        ----------
+        keeps_column : bool
+            Whether the column that separates them is still read; otherwise it is left out.
+
+        Returns
+        -------
+        Reading
+            The same reading without `split_by`.
+        """
         column = self.split_by
         if column is None or keeps_column or self.names(column):
             return replace(self, split_by=None)

@@ -18,7 +18,7 @@ from rondo.data.recording import Recording
 from rondo.errors import RecordingError
 from rondo.files.columns import kept_channels
 from rondo.files.crash_guard import refuse_fatal
-from rondo.files.extras import optional_library, refuse_another_format, told_apart
+from rondo.files.extras import distinct_names, optional_library, refuse_another_format
 from rondo.files.reading import Reading, RecordingFormat
 from rondo.wording import counted, noun
 
@@ -59,13 +59,13 @@ def read_c3d(path: Path, reading: Reading) -> Recording:
         for group in groups
         if group not in chosen
     )
-    own = chosen[0].rate
-    if reading.rate not in (None, own):
-        notes += (f"the file's own rate of {own:g} Hz left aside",)
-    names = told_apart([name for group in chosen for name in group.names])
+    file_rate = chosen[0].rate
+    if reading.rate not in (None, file_rate):
+        notes += (f"the file's own rate of {file_rate:g} Hz left aside",)
+    names = distinct_names([name for group in chosen for name in group.names])
     values = np.concatenate([group.values for group in chosen], axis=1)
     kept, more = kept_channels(names, reading)
-    hertz = reading.rate if reading.rate is not None else own
+    hertz = reading.rate if reading.rate is not None else file_rate
     return Recording(values[:, kept], hertz or None, [names[i] for i in kept], path.stem, notes=more + notes)
 
 
@@ -108,7 +108,7 @@ def _labels(content: Any, group: str, count: int) -> list[str]:
     parameters = content["parameters"][group]
     parts = ["LABELS", *(f"LABELS{number}" for number in range(2, 2 + count // 255))]
     found = [str(name) for part in parts if part in parameters for name in parameters[part]["value"]]
-    return told_apart([*found, *[""] * count][:count])
+    return distinct_names([*found, *[""] * count][:count])
 
 
 def _rate(content: Any, group: str) -> float:

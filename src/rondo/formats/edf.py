@@ -13,7 +13,7 @@ import numpy as np
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
 from rondo.files.columns import kept_channels
-from rondo.files.extras import of_one_rate, optional_library, refuse_another_format, told_apart
+from rondo.files.extras import distinct_names, of_one_rate, optional_library, refuse_another_format
 from rondo.files.reading import Reading, RecordingFormat
 
 EVENT_LABELS = ("EDF Annotations", "BDF Annotations")
@@ -38,7 +38,7 @@ def read_edf(path: Path, reading: Reading) -> Recording:
         signals = [place for place in range(len(labels)) if place not in events]
         if not signals:
             raise RecordingError("it holds no signal, only annotations")
-        names = told_apart([labels[place] for place in signals])
+        names = distinct_names([labels[place] for place in signals])
         kept, notes = kept_channels(names, reading)
         rates = {place: float(reader.getSampleFrequency(signals[place])) for place in kept}
         kept, own_rate, more = of_one_rate(kept, rates, names, reading.rate)

@@ -160,8 +160,8 @@ def _beside(file: Any, name: str, names: Sequence[str]) -> dict[str, NDArray[Any
     group = name.rpartition("/")[0]
     found: dict[str, NDArray[Any]] = {}
     for place in dict.fromkeys(("", group)):
-        own = [path for path in names if path.rpartition("/")[0] == place and path != name]
-        for path in own:
+        siblings = [path for path in names if path.rpartition("/")[0] == place and path != name]
+        for path in siblings:
             said = path.rpartition("/")[2]
             said = "rate" if is_rate_name(said) else said
             if said in ("rate", "channels", *TIME_KEYS):

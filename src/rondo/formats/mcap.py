@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from rondo.data.recording import Recording
 from rondo.errors import InputError, RecordingError
 from rondo.files.columns import kept_channels
-from rondo.files.extras import optional_library, refuse_another_format, told_apart
+from rondo.files.extras import distinct_names, optional_library, refuse_another_format
 from rondo.files.reading import Reading, RecordingFormat, listed
 from rondo.files.text.clock import is_clock_name, mentions_time_stamps, spread
 from rondo.memory import most_for_a_file, refuse_large_array
@@ -369,13 +369,13 @@ class _Table:
         notes: tuple[str, ...] = ()
         for name, column in self.columns.items():
             column.extend([np.nan] * (len(stamps) - len(column)))
-            own = np.frombuffer(column, np.float64)[order]
-            if _tells_time(name) and not (np.diff(own) < 0).any():
+            numbers = np.frombuffer(column, np.float64)[order]
+            if _tells_time(name) and not (np.diff(numbers) < 0).any():
                 notes += (f"field '{name}' left out: it tells the time; the log time is the clock",)
                 continue
             names.append(name)
             with np.errstate(over="ignore"):
-                values.append(own.astype(np.float32))
+                values.append(numbers.astype(np.float32))
         if not names:
             raise RecordingError("its messages hold nothing but times; expected numbers")
         notes += tuple(
@@ -408,7 +408,7 @@ def _joined(
         notes += own_notes
         said = f"{counted(len(own_times), 'message')} of '{topic}': each held until the next, at the times of '{first}'"
         notes += (said,)
-    return told_apart(names), np.concatenate(columns, axis=1), times, notes
+    return distinct_names(names), np.concatenate(columns, axis=1), times, notes
 
 
 FORMAT = RecordingFormat(

@@ -237,22 +237,22 @@ def _span(sensors: Sequence[Recording]) -> tuple[float, float]:
 
 def laid_on(sensor: Recording, times: Floats, rate: float) -> Values:
     """The values of a sensor at these times (n_times, n_channels); NaN where it has none."""
-    own = sensor.timestamps_s
-    assert own is not None and sensor.rate is not None, sensor.id
-    if own is times or np.array_equal(own, times):
+    sensor_times = sensor.timestamps_s
+    assert sensor_times is not None and sensor.rate is not None, sensor.id
+    if sensor_times is times or np.array_equal(sensor_times, times):
         return sensor.values
     if sensor.rate > _AVERAGED_FROM * rate:
-        return _averaged(sensor.values, own, times, 1 / rate)
+        return _averaged(sensor.values, sensor_times, times, 1 / rate)
     found = np.empty((len(times), sensor.n_channels), np.float32)
     for channel in range(sensor.n_channels):
-        found[:, channel] = _interpolated(sensor.values[:, channel], own, times)
+        found[:, channel] = _interpolated(sensor.values[:, channel], sensor_times, times)
     return found
 
 
-def _interpolated(column: NDArray[np.float32], own: Floats, times: Floats) -> Floats:
+def _interpolated(column: NDArray[np.float32], sensor_times: Floats, times: Floats) -> Floats:
     """On straight lines between values that are not too far apart; at both ends a value stands for one step."""
     there = ~np.isnan(column)
-    knots, values = own[there], column[there].astype(np.float64)
+    knots, values = sensor_times[there], column[there].astype(np.float64)
     if knots.size < 2:
         return np.full(len(times), np.nan)
     step = float(np.median(np.diff(knots)))
@@ -263,12 +263,16 @@ def _interpolated(column: NDArray[np.float32], own: Floats, times: Floats) -> Fl
     return np.where(is_bridged & is_within, np.interp(times, knots, values), np.nan)
 
 
-def _averaged(values: Values, own: Floats, times: Floats, step: float) -> Values:
+def _averaged(values: Values, sensor_times: Floats, times: Floats, step: float) -> Values:
     """The mean of all values that lie nearest to each row, and no further than half a step."""
-    row = np.clip(np.searchsorted(times, own), 1, len(times) - 1) if len(times) > 1 else np.zeros(len(own), np.int64)
+    row = (
+        np.clip(np.searchsorted(times, sensor_times), 1, len(times) - 1)
+        if len(times) > 1
+        else np.zeros(len(sensor_times), np.int64)
+    )
     if len(times) > 1:
-        row = np.where(own - times[row - 1] < times[row] - own, row - 1, row)
-    is_near = np.abs(own - times[row]) <= step / 2 * (1 + 1e-9)
+        row = np.where(sensor_times - times[row - 1] < times[row] - sensor_times, row - 1, row)
+    is_near = np.abs(sensor_times - times[row]) <= step / 2 * (1 + 1e-9)
     found = np.full((len(times), values.shape[1]), np.nan, np.float32)
     for channel in range(values.shape[1]):
         column = values[:, channel]
@@ -383,11 +387,11 @@ class _Session:
             self.left_out[table] = "as asked"
             return
         channels = [_full(table, name) for place, name in enumerate(names) if place not in gone]
-        own = found.without(gone) if gone else found
-        times = own.timestamps_s
+        sensor = found.without(gone) if gone else found
+        times = sensor.timestamps_s
         if self._system_time is not None and times is not None:
             times = self._system_time(times)
-        self.sensors.append(Recording(own.values, None, channels, table, times, own.notes))
+        self.sensors.append(Recording(sensor.values, None, channels, table, times, sensor.notes))
 
     def _names(self, found: Recording) -> tuple[str, ...]:
         """Of the columns; "" where the table has one without a name."""
@@ -407,7 +411,7 @@ def _full(table: str, column: str) -> str:
 def _merged(session: _Session, rate: float | None, chosen: _Chosen) -> Recording:
     rates = {one.id: one.rate or 1.0 for one in session.sensors}
     clock = clock_rate(list(rates.values())) if rate is None else rate
-    slow = [table for table, own in rates.items() if is_too_slow(own, clock) and not chosen.keeps(table)]
+    slow = [table for table, hertz in rates.items() if is_too_slow(hertz, clock) and not chosen.keeps(table)]
     for table in slow:
         slower = f"{clock / rates[table]:.3g} times slower than the clock"
         session.left_out[table] = f"{rates[table]:.4g} Hz, {slower}; --keep-column {table!r} interpolates it"

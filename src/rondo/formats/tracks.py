@@ -38,17 +38,19 @@ class TrackPoint(NamedTuple):
 def recording_of_points(points: Sequence[TrackPoint], id: str, reading: Reading) -> Recording:
     """One frame per point, NaN where a point lacks a value; points without a time have no place where others have."""
     timed = [point for point in points if point.time_s is not None]
-    own = timed if timed and reading.rate is None else list(points)
-    names = list(dict.fromkeys(name for point in own for name in point.values))
-    if not own or not names:
+    used = timed if timed and reading.rate is None else list(points)
+    names = list(dict.fromkeys(name for point in used for name in point.values))
+    if not used or not names:
         raise RecordingError("it holds no points with values; expected one for each moment of a track")
     kept, notes = kept_channels(names, reading)
-    values = np.array([[point.values.get(names[place], np.nan) for place in kept] for point in own], dtype=np.float32)
-    notes += (f"{counted(len(points) - len(own), 'point')} without a time left out",) if len(own) < len(points) else ()
+    values = np.array([[point.values.get(names[place], np.nan) for place in kept] for point in used], dtype=np.float32)
+    notes += (
+        (f"{counted(len(points) - len(used), 'point')} without a time left out",) if len(used) < len(points) else ()
+    )
     channels = [names[place] for place in kept]
     if reading.rate is not None or not timed:
         return Recording(values, reading.rate, channels, id, notes=notes)
-    times, apart = spread(np.array([point.time_s for point in own], dtype=np.float64), "time")
+    times, apart = spread(np.array([point.time_s for point in used], dtype=np.float64), "time")
     return Recording(values, None, channels, id, times, notes + apart)
 
 
@@ -157,12 +159,12 @@ class _Document:
         raise RecordingError("it has a DOCTYPE, which no GPX file needs; delete it")
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
-        own = name.rpartition(_SEPARATOR)[2]
-        self.root = self.root or own
+        tag = name.rpartition(_SEPARATOR)[2]
+        self.root = self.root or tag
         self._text = ""
-        if own == "trkseg":
+        if tag == "trkseg":
             self.segments.append([])
-        if own == "trkpt":
+        if tag == "trkpt":
             self._values = {said: float(attributes[said]) for said in ("lat", "lon")}
             self._time_s = None
 
@@ -171,19 +173,19 @@ class _Document:
             self._text += text
 
     def _end(self, name: str) -> None:
-        own, text = name.rpartition(_SEPARATOR)[2], self._text.strip()
+        tag, text = name.rpartition(_SEPARATOR)[2], self._text.strip()
         self._text = ""
         if self._values is None:
             return
-        if own == "trkpt":
+        if tag == "trkpt":
             self.segments[-1].append(TrackPoint(self._time_s, self._values))
             self._values = None
-        elif own == "time" and text:
+        elif tag == "time" and text:
             moment = datetime.fromisoformat(text)
             self._time_s = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-        elif text and own not in _WORDS:
+        elif text and tag not in _WORDS:
             try:
-                self._values[own] = float(text)
+                self._values[tag] = float(text)
             except ValueError:  # a name, a remark
                 return
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
 from rondo.files.columns import kept_channels
-from rondo.files.extras import of_one_rate, told_apart
+from rondo.files.extras import distinct_names, of_one_rate
 from rondo.files.reading import Reading, RecordingFormat
 from rondo.formats.edf import EVENT_LABELS
 from rondo.memory import ExpectedSize, refuse_large_array
@@ -270,7 +270,7 @@ _NO_FILE = "~"  # of signals that a layout has, and this segment has not
 def read_wfdb(path: Path, reading: Reading) -> Recording:
     """The signals of one rate; the others have to be left out, or `rate` says which are meant."""
     header = read_header(path)
-    names = told_apart([signal.text for signal in header.signals])
+    names = distinct_names([signal.text for signal in header.signals])
     absent = {place: "has no samples" for place, signal in enumerate(header.signals) if signal.file == _NO_FILE}
     absent |= {place: "holds events" for place, signal in enumerate(header.signals) if signal.text in EVENT_LABELS}
     places = [place for place in range(len(names)) if place not in absent]

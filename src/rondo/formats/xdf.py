@@ -17,7 +17,7 @@ import numpy as np
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
 from rondo.files.columns import kept_channels
-from rondo.files.extras import optional_library, refuse_another_format, told_apart
+from rondo.files.extras import distinct_names, optional_library, refuse_another_format
 from rondo.files.reading import Reading, RecordingFormat, listed
 
 GAP_S = 1.0
@@ -43,7 +43,7 @@ def read_xdf(path: Path, reading: Reading) -> Recording:
     values = np.asarray(stream["time_series"])
     if not len(values):
         raise RecordingError(f"the stream '{chosen['name']}' holds no frames")
-    names = told_apart(_labels(stream["info"], values.shape[1]))
+    names = distinct_names(_labels(stream["info"], values.shape[1]))
     kept, notes = kept_channels(names, reading)
     others = [f"'{other['name']}'" for other in streams if other is not chosen]
     notes += (f"other streams left out: {listed(others)}",) if others else ()

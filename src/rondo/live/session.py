@@ -81,10 +81,7 @@ def stream_of(model: Rondo, found: Checkpoint | None, frozen: bool) -> Stream:
     begun = model.stream(frozen=frozen)
     if found is None:
         return begun
-    state = found.tensors, found.plain["stream"]
-    if not found.plain["finished"]:
-        stream.Stream.restore(model.stream(frozen=frozen), *state).spend()  # what does not fit fails here, not later
-    return stream.Stream.restore(begun, *state)
+    return stream.Stream.restore(begun, found.tensors, found.plain["stream"])
 
 
 def missing_cells(model: Rondo, keep_columns: Sequence[str] = ()) -> MissingCells:

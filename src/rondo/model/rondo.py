@@ -85,6 +85,7 @@ class Rondo:
     True
     """
 
+    _resolved: tuple[str, RondoConfig] | None = None  # the arguments of the constructor, and what they resolve to
     config_: RondoConfig  # every setting, as the fit had it
     preprocessor_: Preprocessor  # which channels there are, and how their values are repaired and scaled
     unit_model_: UnitModel  # the units: `unit_model_.ids`; reads the unit of every window

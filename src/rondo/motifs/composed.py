@@ -158,6 +158,9 @@ class ComposedMotifs:
             _KINDS[int(tensors["shown"][0])],
             tuple(np.asarray(tensors["unshown"], np.int64).tolist()),
         )
+        parts = (restored.shown_model, restored.unshown_model)  # refuses a kind of which there are none
+        if any(model is not None and model.unit_ids != restored.unit_ids for model in parts):
+            raise ValueError("motifs of the two kinds are about different units")
         if not set(restored.unshown) <= set(restored.with_all_unshown().unshown):
             raise ValueError("motifs that labels do not show are none of the model")
         return restored

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.arrays import Flags, Floats, Ints, owned, owned_by
+from rondo.arrays import Flags, Floats, Ints, check_shapes, owned, owned_by
 from rondo.config.settings import SlowUnitsConfig
 from rondo.data.agreement import agreement
 from rondo.data.labels import runs_of
@@ -166,8 +166,6 @@ class Mixes:
     def restore(cls, tensors: Mapping[str, NDArray[np.generic]]) -> Mixes:
         """The mixes that wrote these tensors."""
         windows, first, follows = (np.asarray(tensors[name], np.int64) for name in ("windows", "first", "follows"))
-        if first.shape != windows.shape or follows.shape != (*windows.shape, windows.shape[-1]):
-            raise ValueError("which unit follows which does not fit the units of contexts")
         return cls(windows, first, follows)
 
 
@@ -240,9 +238,9 @@ _PRIOR = 0.5  # of every unit in every context, in windows that do not overlap: 
 _FEWEST_LONG_WINDOWS = 20  # fewer cannot show that anything comes back
 _NORM = 2.0  # of a block, as that of the four families of window statistics together
 _SHARES_COUNT = 3.0  # chosen on development sets (docs/results/motifs.md)
-_FEWEST_DIMENSIONS = 5
-_DRAWS = 5
-_MOST_ROUNDS = 20
+_FEWEST_DIMENSIONS = 5  # chosen by hand, not measured
+_DRAWS = 5  # guesses of the mixes that are tried; chosen by hand, not measured
+_MOST_ROUNDS = 20  # of reading and counting again; chosen by hand, not measured
 
 
 @dataclass(frozen=True, eq=False)
@@ -315,13 +313,15 @@ class ContextModel:
     @classmethod
     def restore(cls, tensors: Mapping[str, NDArray[np.generic]]) -> ContextModel:
         """The model that wrote these tensors."""
+        mixes = {"mixes.windows": "c units", "mixes.first": "c units", "mixes.follows": "c units units"}
+        check_shapes(tensors, {"unit_ids": "units", "windows": "two", "window_weight": "one"} | mixes, two=2, one=1)
         n_covered, n_apart = np.asarray(tensors["windows"], np.int64).tolist()
-        return cls(
-            tuple(np.asarray(tensors["unit_ids"], np.int64).tolist()),
-            LongWindows(n_covered, n_apart),
-            float(tensors["window_weight"][0]),
-            Mixes.restore(owned_by("mixes", tensors)),
-        )
+        weight = float(tensors["window_weight"][0])
+        restored = Mixes.restore(owned_by("mixes", tensors))
+        if min(n_covered, n_apart) < 1 or not weight > 0 or (restored.first.sum(axis=1) < 1).any():
+            raise ValueError(f"contexts in {n_covered} windows of weight {weight:g}, or one that never occurs")
+        unit_ids = tuple(np.asarray(tensors["unit_ids"], np.int64).tolist())
+        return cls(unit_ids, LongWindows(n_covered, n_apart), weight, restored)
 
 
 def log_shares(counts: Ints, window_weight: float) -> Floats:

@@ -27,12 +27,12 @@ from rondo.wording import Progress, silent
 
 _JUDGED = 8  # units; the surprise of a longer phrase is that of its beginning
 _TESTED_RUNS, _SEARCH_RUNS = 2000, 1000  # at most, in evenly spaced stretches
-_STRETCH_RUNS = 200
+_STRETCH_RUNS = 200  # runs; chosen by hand, not measured
 # When labels show phrases instead of contexts. In planted streams of 5 to 20 minutes 62 to 95 % of runs lie in phrases,
 # which save 0.6 to 1.9 nats per run, their own description included. In recordings of six public sets it is up to 78 %,
 # 1.2 nats, both only where there are one or two phrases (docs/method.md).
 _LEAST_SHARE, _LEAST_GAIN = 0.6, 0.5
-_FEW, _LEAST_SHARE_OF_FEW, _FEWEST_ROUNDS = 2, 0.9, 10
+_FEW, _LEAST_SHARE_OF_FEW, _FEWEST_ROUNDS = 2, 0.9, 10  # as above
 
 
 def fit_motifs(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.arrays import owned, owned_by
+from rondo.arrays import check_shapes, owned, owned_by
 from rondo.encoders.base import Curves
 from rondo.errors import ModelError
 from rondo.paper.settings import DirectUnitsConfig
@@ -50,8 +50,9 @@ class DirectProjection:
     def restore(cls, tensors: Mapping[str, NDArray[np.generic]], config: DirectUnitsConfig) -> DirectProjection:
         """The projection that wrote these tensors under this configuration."""
         centre, spread = (np.asarray(tensors[name], np.float64) for name in ("centre", "spread"))
-        if centre.ndim != 1 or spread.shape != centre.shape:
-            raise ModelError(f"a centre of {centre.shape} and a spread of {spread.shape}; fit the model again")
+        check_shapes(tensors, {"centre": "d", "spread": "d"})
+        if not (spread > 0).all():
+            raise ModelError("representations with a dimension without spread; fit the model again")
         if not config.mixture.latent_dim:
             return cls(centre, spread, None)
         from rondo.paper.deep_dpm import FittedAutoencoder

@@ -74,7 +74,7 @@ def _row_keys(rows: NDArray[np.int64]) -> NDArray[np.int64]:
 # items of one length, so it needs no padding, and a second length for L_cross: for each item one of its starts is
 # drawn, and what stands there at the second length is its partner. Partners that coincide are one row.
 
-_BATCH_SIZE = 256
+_BATCH_SIZE = 256  # not in the paper; chosen by hand, not measured
 
 
 @dataclass(frozen=True, eq=False)

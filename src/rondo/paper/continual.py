@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.arrays import Flags, Floats, Tensors, owned, owned_by
+from rondo.arrays import Flags, Floats, Tensors, check_shapes, owned, owned_by
 from rondo.config.settings import ContinualConfig
 from rondo.continual.contexts import ContextReader, reader_of
 from rondo.continual.journal import Event, Evidence
@@ -269,6 +269,8 @@ class PublishedReader:
         if not n_dims == self.entries.n_dims == self.novel.n_dims or self.viterbi.totals.size != len(self.entries) + 1:
             raise ValueError(f"units in {self.entries.n_dims} dimensions, expected {n_dims}")
         self._shown |= {id: id for id in self.entries.ids if id not in self._shown}
+        shapes = {"latents": "n d", "r": "n units", "accepted": "n units"}
+        check_shapes(tensors, shapes, n=len(plain["open"]), d=n_dims, units=len(self.entries))
         latents, r, blocks = (np.array(tensors[name], np.float64) for name in ("latents", "r", "blocks"))
         accepted = np.asarray(tensors["accepted"]).astype(np.bool_)
         self._open = deque(

@@ -154,12 +154,12 @@ class MotifFormerNet(nn.Module):
 # repetition: a loss is that of the batch with item i repeated w_i times. Each is finite, with a finite gradient, for
 # any batch, and 0 where it has nothing to say: no token masked, nothing to contrast with, no confident label.
 
-_LEARNING_RATE = 1e-3
+_LEARNING_RATE = 1e-3  # not in the paper; the default of AdamW
 _CLUSTERED_ITEMS = 4096  # as many are enough to find at most a few dozen components
 _CLUSTERING_ITERATIONS = 50  # pseudo-labels need no settled mixture
-_EPOCHS_PER_LABELLING = 5
-_CONFIDENT = 0.9
-_DESCRIBED_AT_ONCE = 4096
+_EPOCHS_PER_LABELLING = 5  # not in the paper; chosen by hand, not measured
+_CONFIDENT = 0.9  # not in the paper; chosen by hand, not measured
+_DESCRIBED_AT_ONCE = 4096  # items; bounds memory, changes no result
 _ROUNDING = 1e-6  # relative; centroids that differ by less are constant
 
 

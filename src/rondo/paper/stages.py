@@ -20,9 +20,9 @@ from rondo.registry import DeclaredEncoder, Mixture, MotifStage, Preset, Rule, U
 
 # Seconds and megabytes, measured on one core; a trained frame is one frame of one window in one step or epoch.
 _TS2VEC_S_PER_TRAINED_FRAME = 5e-5
-_TS2VEC_S_PER_READ_FRAME = 1.8e-5
+_TS2VEC_S_PER_READ_FRAME = 1.8e-5  # measured on one core
 _TS2VEC_MB_PER_FRAME = 5.5  # of a window, for a batch in training
-_TIME_MAE_S_PER_TRAINED_FRAME = 2.9e-5
+_TIME_MAE_S_PER_TRAINED_FRAME = 2.9e-5  # measured on one core
 _TIME_MAE_MB_PER_FRAME = 1.4  # of a window, for a batch in training
 _MANTIS_MB_PER_FRAME = 2.0  # of a window; its time was never measured
 

@@ -26,7 +26,7 @@ import torch.nn.functional as F  # noqa: N812 - what torch itself calls it
 from numpy.typing import NDArray
 from torch import nn
 
-from rondo.arrays import generators, owned, owned_by
+from rondo.arrays import check_shapes, generators, owned, owned_by
 from rondo.config.settings import MixtureConfig
 from rondo.data.labels import OTHER, label_agreement
 from rondo.data.windows import Span
@@ -48,7 +48,7 @@ from rondo.wording import Progress, silent
 # W2 starts at zero, so that h starts as LayerNorm(y). Each W is a linear layer with a bias, which the paper's
 # equations leave out; dropout, which it does not number, is 0.1.
 
-_DROPOUT = 0.1
+_DROPOUT = 0.1  # not numbered in the paper; chosen by hand, not measured
 
 
 class Adaptor(nn.Module):
@@ -163,7 +163,7 @@ def _freedom(h: torch.Tensor) -> int:
 
 _BATCH_SIZE = 128  # 64 took 1.5 times the CPU time on 3,600 windows and reached the same geometry
 _LEAST_BATCH = 8  # the covariance of fewer windows is mostly chance
-_LEARNING_RATE = 1e-3
+_LEARNING_RATE = 1e-3  # not in the paper; the default of AdamW
 
 
 class AlignTerms(NamedTuple):
@@ -228,8 +228,9 @@ class UnitAlignment:
         """The alignment that wrote these tensors under this configuration."""
         try:
             centre, spread, log = (np.asarray(tensors[name], np.float64) for name in ("centre", "spread", "log"))
-            if centre.ndim != 1 or spread.shape != centre.shape:
-                raise ValueError(f"centre {centre.shape} and spread {spread.shape}")
+            check_shapes(tensors, {"centre": "d", "spread": "d"})
+            if not (spread > 0).all():
+                raise ValueError("a dimension without spread")
             adaptor = Adaptor(centre.size, config, torch.Generator())
             rounds = tuple(Round._make([int(row[0]), *row[1:7], int(row[7]), row[8]]) for row in log.tolist())
         except (KeyError, IndexError, ValueError, TypeError, RuntimeError) as error:

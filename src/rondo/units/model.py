@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rondo.arrays import Ints, owned, owned_by
 from rondo.config.settings import EncoderConfig, UnitsConfig
 from rondo.data.labels import Labels
-from rondo.data.windows import Span, Windows
+from rondo.data.windows import Span, WindowGrid, Windows
 from rondo.encoders.base import Curves, FittedEncoder, Representations, build_encoder
 from rondo.errors import ModelError, RecordingError
 from rondo.registry import UNITS
@@ -33,7 +33,7 @@ from rondo.units.vocabulary import MergeTree, Vocabulary
 #
 # (the paper's micro-cluster radius, "bootstrap NN-distance P95").
 
-_PER_UNIT = 64
+_PER_UNIT = 64  # exemplars of a unit; chosen by hand, not measured
 _MOST_COMPARED = 2000  # windows, in one stretch per span, from which the reach is taken: their distances are a table
 _ROWS = 2048  # windows compared with exemplars at a time
 _RADIUS_QUANTILE = 0.95  # paper: Table Continual update
@@ -264,6 +264,26 @@ class UnitModel:
         if boundaries.unit_ids != tuple(restored.ids):
             raise ModelError(f"the boundaries are about units {boundaries.unit_ids}, there are {restored.ids}")
         return restored
+
+    def refuse_misfit(self, n_channels: int, length_frames: int) -> None:
+        """Refuse parts that do not fit windows of this shape, or each other.
+
+        One window of zeros is encoded: only the encoder knows how wide its representations are.
+        """
+        window = np.zeros((length_frames, n_channels), np.float32)
+        windows = Windows(window, WindowGrid(length_frames, length_frames, length_frames, ((0, length_frames),)))
+        representations = self.encoder.encode(windows)
+        widths = {"exemplars": self.exemplars.points.shape[1]}
+        if self.places is not None:
+            widths["places of groups"] = self.places.representations.mean.size
+        for part, width in widths.items():
+            if representations.shape != (1, width):
+                raise ValueError(f"representations {representations.shape}, the {part} have {width} dimensions")
+        latents, centres = self.projection.apply(representations), self.vocabulary.centres
+        embeddings, prototypes = self.projection.embed(representations), self.vocabulary.prototypes
+        if latents.shape[1:] != centres.shape[1:] or embeddings.shape[1:] != prototypes.shape[1:]:
+            raise ValueError(f"latents {latents.shape}, units with centres {centres.shape}")
+        self.boundaries.points(window)
 
 
 def joined_spans(spans_of_each: Sequence[Sequence[Span]]) -> tuple[Span, ...]:

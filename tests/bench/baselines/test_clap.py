@@ -9,21 +9,15 @@ from numpy.typing import NDArray
 
 from rondo.data.labels import OTHER
 from rondo.data.signal import Signal
-from rondo.data.windows import Span
 from rondo.errors import RondoWarning
 from rondo_bench.baselines.baseline import in_order_of_appearance
 from rondo_bench.baselines.clap import CLaP, CLaPConfig, merged, warn_long
 from tests import naive_clap as naive
 from tests.bench.baselines.gait import CLASPY, KINDS, LENGTHS, gait
+from tests.bench.baselines.signals import signal_of
 
 QUICK = CLaPConfig(n_kernels=200)
 Array = NDArray[np.float64]
-
-
-def signal_of(values: Array, spans: tuple[Span, ...] | None = None) -> Signal:
-    n_frames, n_channels = values.shape
-    names = tuple(f"c{i}" for i in range(n_channels))
-    return Signal("walk", values.astype(np.float32), None, names, spans or ((0, n_frames),), n_frames)
 
 
 def predicted(signal: Signal, config: CLaPConfig = QUICK) -> NDArray[np.int32]:
@@ -80,7 +74,7 @@ def test_a_long_run_is_said_with_what_would_help() -> None:
 
 @pytest.mark.slow
 @given(st.integers(1, 6), st.integers(0, 999), st.sampled_from([0.2, 0.5, 0.9]))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_merging_is_that_of_relabelling(n_segments: int, seed: int, share: float) -> None:
     rng = np.random.default_rng(seed)
     truth = np.concatenate([np.arange(n_segments), rng.integers(0, n_segments, 40)])

@@ -16,7 +16,7 @@ from tests.bench.baselines.gait import CLASPY, gait
 
 
 @given(st.integers(12, 90), st.integers(0, 99), st.sampled_from([0.05, 0.3, 2.0]))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_a_window_is_as_unlike_the_whole_as_by_loops(n_frames: int, seed: int, rate: float) -> None:
     channel = np.sin(rate * np.arange(n_frames)) + 0.2 * np.random.default_rng(seed).normal(size=n_frames)
     scaled = (channel - channel.min()) / np.ptp(channel)
@@ -58,7 +58,7 @@ def test_a_channel_that_stands_still_has_no_say() -> None:
 
 
 @given(st.integers(2, 6), st.integers(0, 40), st.integers(0, 999))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_profile_is_that_of_the_labels(width: int, more: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     n = 10 * width + more
@@ -67,14 +67,13 @@ def test_profile_is_that_of_the_labels(width: int, more: int, seed: int) -> None
 
 
 @given(st.integers(0, 999))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_labels_are_those_of_most_neighbours(seed: int) -> None:
     near = np.random.default_rng(seed).integers(0, 50, (50, 3))
     assert predicted(near, 25, 4).tolist() == naive.predicted(near, 25, 4)
 
 
 @given(st.lists(st.booleans(), min_size=2, max_size=60), st.data())
-@settings(max_examples=50, deadline=None)
 def test_p_value_is_that_of_the_rank_sums(labels: list[bool], data: st.DataObject) -> None:
     split = data.draw(st.integers(1, len(labels) - 1))
     ones = np.array(labels)

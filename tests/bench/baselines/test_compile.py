@@ -7,17 +7,17 @@ import numpy as np
 import numpy.testing as npt
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rondo.data.signal import Signal
 from rondo.data.windows import Span
 from rondo_bench.baselines import compile_net
 from rondo_bench.baselines.baseline import JoiningBaseline
 from rondo_bench.baselines.compile import Compile, CompileConfig, sequences_of
 from rondo_bench.baselines.compile_net import CompileNet, Noise, padded, read, trained
 from tests import naive_compile as naive
+from tests.bench.baselines.signals import signal_of
 from tests.contracts import planted
 
 TINY = CompileConfig(sequence_length=60, n_segments=4, hidden_dim=6, latent_dim=3, n_steps=3, learning_rate=0.02)
@@ -25,12 +25,6 @@ TINY = CompileConfig(sequence_length=60, n_segments=4, hidden_dim=6, latent_dim=
 
 def generator(seed: int = 0) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
-
-
-def signal_of(values: NDArray[np.float32], spans: tuple[Span, ...] | None = None, name: str = "walk") -> Signal:
-    n_frames, n_channels = values.shape
-    channels = tuple(f"c{i}" for i in range(n_channels))
-    return Signal(name, values, None, channels, spans or ((0, n_frames),), n_frames)
 
 
 def pieces(lengths: tuple[int, ...] = (60, 37, 2), n_channels: int = 3) -> list[NDArray[np.float32]]:
@@ -115,7 +109,6 @@ def test_how_many_go_through_at_once_does_not_matter(monkeypatch: pytest.MonkeyP
 
 
 @given(st.lists(st.tuples(st.integers(1, 50), st.integers(1, 9)), min_size=1, max_size=5), st.integers(2, 20))
-@settings(max_examples=50)
 def test_sequences_hold_every_frame_of_stretches_longer_than_one(stretches: list[tuple[int, int]], length: int) -> None:
     spans: list[Span] = []
     for width, gap in stretches:
@@ -136,7 +129,7 @@ def test_sequences_hold_every_frame_of_stretches_longer_than_one(stretches: list
 def test_recordings_together_share_their_states() -> None:
     method = Compile(TINY)
     assert isinstance(method, JoiningBaseline)
-    one, two = signal_of(planted(300)), signal_of(planted(250, seed=1), name="b")
+    one, two = signal_of(planted(300)), signal_of(planted(250, seed=1), id="b")
     first, second, again = method.fit_predict_many([one, two, replace(one, id="c")], np.random.default_rng(0))
     npt.assert_array_equal(first, again)
     assert second.shape == (250,)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.testing as npt
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -26,7 +26,6 @@ def faded_shared(clusters: DBStreamClusters) -> NDArray[np.float64]:
 
 
 @given(STREAMS, RADII, HALF_LIVES, N_INITIAL, st.sampled_from([(3.0, 0.1), (1.0, 0.3), (2.5, 0.0)]))
-@settings(max_examples=30, deadline=None)
 def test_labels_micro_clusters_and_shared_densities_are_those_of_the_definitions(
     points: NDArray[np.float64], radius: float, half_life: int, n_initial: int, rules: tuple[float, float]
 ) -> None:

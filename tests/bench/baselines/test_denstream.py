@@ -28,7 +28,6 @@ def state(clusters: DenStreamClusters) -> list[NDArray[np.generic]]:
 
 
 @given(STREAMS, RADII, HALF_LIVES, N_INITIAL, st.sampled_from([(4.0, 0.5), (10.0, 0.2), (2.0, 0.75), (1.0, 1.0)]))
-@settings(max_examples=30, deadline=None)
 def test_labels_and_micro_clusters_are_those_of_the_definitions(
     points: NDArray[np.float64], radius: float, half_life: int, n_initial: int, weights: tuple[float, float]
 ) -> None:
@@ -75,7 +74,7 @@ def test_a_micro_cluster_that_is_born_when_it_is_time_to_tidy_stays() -> None:
 
 
 @given(STREAMS, st.integers(1, 12), N_INITIAL)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_the_tables_are_never_overfull_and_ids_never_come_again(
     points: NDArray[np.float64], capacity: int, n_initial: int
 ) -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy.testing as npt
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -68,7 +68,6 @@ def test_one_run_is_not_enough_for_what_lasts(monkeypatch: pytest.MonkeyPatch) -
 
 
 @given(st.integers(1, 5), st.integers(1, 60), st.integers(1, 9))
-@settings(max_examples=30, deadline=None)
 def test_rows_are_frames_in_another_order(n_sequences: int, n_frames: int, n_blocks: int) -> None:
     blocks = Blocks(n_frames, n_sequences, n_blocks)
     frames = torch.arange(1, n_sequences * n_frames + 1).view(n_sequences, n_frames)

@@ -7,21 +7,15 @@ from numpy.typing import NDArray
 
 from rondo.data.labels import OTHER, Labels
 from rondo.data.signal import Signal
-from rondo.data.windows import Span
 from rondo.encoders.summary_stats import SummaryStats, SummaryStatsConfig
 from rondo.metrics.scores import evaluate
 from rondo_bench.baselines.baseline import Baseline, build_baseline
 from rondo_bench.baselines.micro_clusters import points_of
+from tests.bench.baselines.signals import signal_of
 from tests.contracts import planted, windows_of
 
 METHODS = ("denstream", "dbstream")
 WINDOWS = {"windows.length": 16, "windows.step": 4}
-
-
-def signal_of(values: NDArray[np.float32], spans: tuple[Span, ...] | None = None) -> Signal:
-    n_frames, n_channels = values.shape
-    names = tuple(f"c{i}" for i in range(n_channels))
-    return Signal("walk", values, None, names, spans or ((0, n_frames),), n_frames)
 
 
 def labelled(baseline: Baseline, signal: Signal) -> Labels:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.testing as npt
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rondo.data.labels import OTHER
@@ -11,7 +11,6 @@ from rondo_bench.baselines.micro_clusters import groups_of, lasting_ids
 
 
 @given(st.integers(0, 9), st.integers(0, 10_000))
-@settings(max_examples=60, deadline=None)
 def test_groups_are_those_of_a_walk_along_the_links(n_rows: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     links = np.triu(rng.random((n_rows, n_rows)) < 0.25, k=1)
@@ -30,7 +29,6 @@ def test_groups_are_those_of_a_walk_along_the_links(n_rows: int, seed: int) -> N
 
 
 @given(st.integers(1, 10), st.integers(0, 10_000))
-@settings(max_examples=60, deadline=None)
 def test_no_two_groups_share_an_id_and_new_ids_are_new(n_rows: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     groups = np.unique(rng.integers(4, size=n_rows), return_inverse=True)[1]

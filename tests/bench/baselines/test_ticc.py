@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.testing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import multivariate_normal
@@ -15,8 +15,6 @@ from sklearn.mixture import GaussianMixture
 
 from rondo.data.labels import OTHER, Labels
 from rondo.data.recording import Recording
-from rondo.data.signal import Signal
-from rondo.data.windows import Span
 from rondo.metrics.scores import evaluate
 from rondo.units.viterbi import smooth
 from rondo_bench.baselines.baseline import build_baseline, in_order_of_appearance, label_recording
@@ -31,15 +29,10 @@ from rondo_bench.baselines.ticc_solver import (
     toeplitz_lasso,
 )
 from tests import naive_ticc as naive
+from tests.bench.baselines.signals import signal_of
 from tests.contracts import planted
 
 Floats = NDArray[np.float64]
-
-
-def signal_of(values: NDArray[np.floating], spans: tuple[Span, ...] | None = None) -> Signal:
-    n_frames, n_channels = values.shape
-    names = tuple(f"c{i}" for i in range(n_channels))
-    return Signal("walk", values.astype(np.float32), None, names, spans or ((0, n_frames),), n_frames)
 
 
 def covariances(n_matrices: int, size: int, n_rows: int, seed: int = 0) -> Floats:
@@ -81,7 +74,6 @@ def test_classes_are_those_of_the_loops(n_channels: int, width: int) -> None:
 
 
 @given(st.integers(1, 3), st.integers(1, 4), st.sampled_from([0.02, 0.11, 1.0]), st.integers(2, 30), st.integers(0, 99))
-@settings(max_examples=40, deadline=None)
 def test_lasso_is_at_its_minimum(n_channels: int, width: int, sparsity: float, n_rows: int, seed: int) -> None:
     given_ones = covariances(3, n_channels * width, n_rows, seed)
     solved = toeplitz_lasso(given_ones, sparsity, toeplitz_classes(n_channels, width))
@@ -134,7 +126,6 @@ def test_first_labels_are_the_components_that_scikit_learn_finds(n_frames: int, 
 
 
 @given(st.integers(1, 6), st.integers(1, 3), st.integers(1, 6), st.sampled_from([0.0, 0.5, 2.0]), st.integers(0, 999))
-@settings(max_examples=30, deadline=None)
 def test_path_is_the_cheapest_of_all(n_windows: int, n_states: int, block: int, penalty: float, seed: int) -> None:
     costs = np.random.default_rng(seed).integers(0, 4, size=(n_windows, n_states)).astype(np.float64)
     path = cheapest_path_in_blocks(costs, penalty, block).tolist()
@@ -144,14 +135,13 @@ def test_path_is_the_cheapest_of_all(n_windows: int, n_states: int, block: int, 
 @given(
     st.integers(1, 300), st.integers(2, 9), st.integers(1, 40), st.sampled_from([0.0, 0.3, 3.0, 60.0]), st.booleans()
 )
-@settings(max_examples=30, deadline=None)
 def test_blocks_do_not_matter(n_windows: int, n_states: int, block: int, penalty: float, unknown: bool) -> None:
     costs = np.random.default_rng(n_windows).normal(size=(n_windows, n_states)).cumsum(axis=0) ** 2 % 5
     costs[:, -1] = np.inf if unknown else costs[:, -1]
     npt.assert_array_equal(cheapest_path_in_blocks(costs, penalty, block), smooth(costs, penalty))
 
 
-@pytest.mark.parametrize(("n_windows", "n_states"), [(999, 3), (1000, 3), (5000, 8), (1200, 30), (1500, 1)])
+@pytest.mark.parametrize(("n_windows", "n_states"), [(999, 3), (1000, 3), (1200, 30), (1500, 1)])
 def test_path_of_any_size_is_that_of_one_step_after_another(n_windows: int, n_states: int) -> None:
     costs = np.random.default_rng(0).normal(size=(n_windows, n_states)).cumsum(axis=0) ** 2 % 5
     path = cheapest_path(costs, 4.0)
@@ -165,7 +155,7 @@ def test_path_of_any_size_is_that_of_one_step_after_another(n_windows: int, n_st
 
 @pytest.mark.parametrize(
     ("width", "n_states", "switch_cost", "n_iterations"),
-    [(1, 3, 4.0, 4), (3, 3, 4.0, 4), (1, 5, 60.0, 1), (1, 5, 60.0, 3), (3, 5, 150.0, 4)],
+    [(3, 3, 4.0, 4), (1, 5, 60.0, 1), (3, 5, 150.0, 4)],
 )
 def test_alternation_is_that_of_the_loops(width: int, n_states: int, switch_cost: float, n_iterations: int) -> None:
     values, spans = planted(160, 2), ((0, 70), (75, 160))

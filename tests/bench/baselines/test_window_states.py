@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.testing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -38,7 +38,6 @@ def weights_of(fitted: FittedE2USD) -> NDArray[np.float32]:
     st.integers(0, 5),
     st.data(),
 )
-@settings(max_examples=60, deadline=None)
 def test_vote_is_that_of_the_matrix(lengths: tuple[int, int], n_frames: int, hole: int, data: st.DataObject) -> None:
     length, step = lengths
     middle = n_frames // 2
@@ -81,9 +80,7 @@ def test_groups_lie_in_one_span_and_in_the_share_that_is_learned_from() -> None:
     signal = signal_of(planted(40), ((0, 9), (11, 40)))
     groups = Groups.within(signal, 6, config, "e2usd")
     assert groups.starts.tolist() == [0, 1, 11, 12]  # 8 frames each, within frames 0-8 and 11-19
-    with pytest.raises(
-        RecordingError, match=r"^recording 'walk': e2usd trains on 3 windows .* takes 12 frames.* has 9;"
-    ):
+    with pytest.raises(RecordingError, match=r"'walk': e2usd .* 12 frames.* has 9"):
         Groups.within(signal, 10, config, "e2usd")
 
 
@@ -120,11 +117,7 @@ def test_network_and_mixture_learn_from_the_share_alone() -> None:
 
 def test_a_recording_that_does_not_fit_is_refused() -> None:
     fitted = changed().fit(signal_of(planted(200)), np.random.default_rng(0))
-    with pytest.raises(
-        RecordingError, match=r"^recording 'walk': windows of 16 frames and 3 channels .* has 2 channels"
-    ):
+    with pytest.raises(RecordingError, match=r"'walk': .* 3 channels .* has 2"):
         fitted.predict(signal_of(planted(200, 2)))
-    with pytest.raises(
-        RecordingError, match=r"^recording 'walk': windows of 16 frames .* and 15 frames without a break"
-    ):
+    with pytest.raises(RecordingError, match=r"'walk': .* 16 frames .* 15 frames"):
         fitted.predict(signal_of(planted(40), ((0, 15), (20, 34))))

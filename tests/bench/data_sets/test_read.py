@@ -10,7 +10,7 @@ import numpy.testing as npt
 import pytest
 
 from rondo.errors import AnnotationError, RecordingError, SettingError
-from rondo_bench.data_sets.catalogue import DATA_SETS, find_data_set, folders_of
+from rondo_bench.data_sets.catalogue import find_data_set, folders_of
 from rondo_bench.data_sets.read import data_directory, find_copy, read_data_set
 from tests.bench.data_sets.published import csv_file, written
 
@@ -61,7 +61,7 @@ def test_a_file_beside_them_names_channels_and_classes(tmp_path: Path) -> None:
     written(folder / "meta.json", json.dumps({"classes": "numbers of the authors"}))
     assert read_data_set("openpack", tmp_path).annotations["a"].names == ()  # a remark names none
     written(folder / "meta.json", json.dumps({"classes": 5}))
-    with pytest.raises(AnnotationError, match="must be a list of names"):
+    with pytest.raises(AnnotationError, match="list of names"):
         read_data_set("openpack", tmp_path)
     for text, message in (("{", "cannot be read as JSON"), ('{"channels": ["left"]}', "names 1; get the file again")):
         written(folder / "meta.json", text)
@@ -100,30 +100,30 @@ def test_the_directory_is_given_or_named(tmp_path: Path, monkeypatch: pytest.Mon
     assert data_directory(Path("given")) == Path("given")
     monkeypatch.delenv("RONDO_DATA")
     written(tmp_path / "settings" / "rondo" / "rondo.toml", "data = ")
-    with pytest.raises(SettingError, match=r"rondo.toml: it cannot be read"):
+    with pytest.raises(SettingError, match=r"rondo.toml: .*cannot be read"):
         data_directory()
     written(tmp_path / "settings" / "rondo" / "rondo.toml", "data = 5")
-    with pytest.raises(SettingError, match=r"rondo.toml: data is 5; expected the path of a folder"):
+    with pytest.raises(SettingError, match=r"rondo.toml: data is 5; expected"):
         data_directory()
 
 
 def test_what_is_wrong_is_said(tmp_path: Path) -> None:
     with pytest.raises(SettingError, match="did you mean 'mocap'"):
         read_data_set("mocop", tmp_path)
-    with pytest.raises(SettingError, match=r"where is pamap2\? Give the folder of data sets with --data"):
+    with pytest.raises(SettingError, match=r"pamap2.* --data"):
         read_data_set("pamap2")
-    with pytest.raises(RecordingError, match=r"no files of PAMAP2 Protocol .* `rondo datasets download pamap2"):
+    with pytest.raises(RecordingError, match="`rondo datasets download pamap2"):
         read_data_set("pamap2", tmp_path)
-    with pytest.raises(SettingError, match="no such folder of data sets"):
+    with pytest.raises(SettingError, match="no such folder"):
         read_data_set("pamap2", tmp_path / "nowhere")
-    with pytest.raises(RecordingError, match="no such file or folder"):
+    with pytest.raises(RecordingError, match="no such file"):
         read_data_set(str(tmp_path / "nowhere"))
     stored(tmp_path / "mocap" / "a.npz", y=[0, 1])
-    with pytest.raises(AnnotationError, match="it has 5 frames, but its annotation 2"):
+    with pytest.raises(AnnotationError, match="5 frames, but its annotation 2"):
         read_data_set("mocap", tmp_path)
-    with pytest.raises(SettingError, match="no recording 'b'; it has a"):
+    with pytest.raises(SettingError, match="no recording 'b'"):
         read_data_set("mocap", tmp_path, only=("b",))
-    with pytest.raises(SettingError, match="a limit of 0 recordings leaves none"):
+    with pytest.raises(SettingError, match="0 recordings leaves none"):
         read_data_set("mocap", tmp_path, limit=0)
     written(tmp_path / "mocap" / "a.npz", "cut off")
     with pytest.raises(RecordingError, match=r"a.npz: it is damaged"):
@@ -175,28 +175,8 @@ def test_classes_may_lie_in_files_of_their_own(tmp_path: Path, suffix: str) -> N
     assert {own.id for own in found.annotations.values()} == {"day0", "day1"}
 
 
-@pytest.mark.parametrize("written", ["usc_had", "USC-HAD", "usc had", "UscHad"])
-def test_names_are_found_however_they_are_written(written: str) -> None:
-    assert find_data_set(written).name == "usc_had"
-
-
-@pytest.mark.parametrize(("written", "meant"), [("pamap", "pamap2"), ("Drive-Acts", "drive_act"), ("", "mocap")])
-def test_unknown_names_are_refused_with_what_was_meant(written: str, meant: str) -> None:
-    with pytest.raises(SettingError, match=meant):
-        find_data_set(written)
-
-
-def test_facts_are_plausible() -> None:
-    assert len({one.name for one in DATA_SETS}) == len(DATA_SETS)
-    for one in DATA_SETS:
-        assert find_data_set(one.name) is one and one.n_classes > 1
-        if one.window == "auto" or one.step == "auto":
-            assert one.window == one.step
-        else:
-            assert 0 < one.step <= one.window <= one.n_frames / one.n_recordings
-
-
-def test_folders_are_found_under_any_spelling(tmp_path: Path) -> None:
+def test_names_and_folders_are_found_in_any_spelling(tmp_path: Path) -> None:
+    assert {find_data_set(name).name for name in ("usc_had", "USC-HAD", "usc had", "UscHad")} == {"usc_had"}
     for name in ("MoCap", "mo-cap", "MoCap_old"):
         (tmp_path / name).mkdir()
     (tmp_path / "mocap").touch()  # a file

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import numpy.testing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rondo.errors import AnnotationError, RecordingError
@@ -22,7 +22,6 @@ def written(path: Path, rows: list[list[str]], blank: str = " ", end: str = "\n"
     return path
 
 
-@settings(max_examples=30, deadline=None)
 @given(rows=st.lists(st.lists(numbers, min_size=3, max_size=3), min_size=1, max_size=5))
 def test_both_readings_say_what_was_written(tmp_path_factory: pytest.TempPathFactory, rows: list[list[float]]) -> None:
     cells = [["NaN" if value != value else repr(value) for value in row] for row in rows]
@@ -54,7 +53,8 @@ def test_times_that_do_not_increase_are_left_out_with_a_note() -> None:
     for times in ([0.0, 0.02, 0.02, 0.04], [0.0, np.nan, 0.04, 0.06]):
         recording = timed_recording(path, values, np.array(times), 30, ["a"])
         assert (recording.rate, recording.timestamps_s) == (30, None)
-        assert recording.notes == ("its times do not always increase: rows counted at 30 Hz",)
+        (note,) = recording.notes
+        assert "times" in note and "30 Hz" in note
 
 
 SPANS = st.lists(st.tuples(st.integers(-3, 15), st.integers(-3, 15), st.integers(1, 4)), max_size=5)
@@ -73,5 +73,5 @@ def test_painting_is_the_loop_over_frames(
 def test_published_numbers_are_kept_and_others_refused() -> None:
     annotation = numbered(np.array([2.0, 0.0]), {0: "none", 2: "walk"}, "day1", Path("file"), "it")
     assert (annotation.classes.tolist(), annotation.names) == ([2, 0], ("none", "class 1", "walk"))
-    with pytest.raises(AnnotationError, match="file: row 2 has class nan"):
+    with pytest.raises(AnnotationError, match="row 2 has class nan"):
         numbered(np.array([0.0, np.nan]), {0: "none"}, "day1", Path("file"), "it")

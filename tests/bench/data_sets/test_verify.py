@@ -12,8 +12,6 @@ from rondo_bench.data_sets.catalogue import Listing, find_data_set
 from rondo_bench.data_sets.read import find_copy
 from rondo_bench.data_sets.verify import (
     CONSTANT_SCORES,
-    EXPECTED_FRAMES,
-    EXPECTED_IDS,
     Check,
     Counts,
     check_constant,
@@ -78,14 +76,6 @@ def test_what_cannot_be_read_is_a_difference_and_the_rest_is_counted(tmp_path: P
     assert other_recordings(find_data_set("lara"), found) == ([], [])  # whose recordings we have no list of
 
 
-def test_the_recordings_that_are_expected_are_as_many_as_the_catalogue_says() -> None:
-    for name, ids in EXPECTED_IDS.items():
-        assert len(set(ids)) == find_data_set(name).n_recordings
-    for name, frames in EXPECTED_FRAMES.items():
-        listing = find_data_set(name)
-        assert (len(frames), sum(frames.values())) == (listing.n_recordings, listing.n_frames)
-
-
 def test_a_rate_may_be_rounded_but_not_be_another() -> None:
     opportunity = replace(MOCAP, rate=30.3)
     for rate, agrees in ((30.0, True), (30.3, True), (60.0, False), (25.0, False)):
@@ -94,10 +84,3 @@ def test_a_rate_may_be_rounded_but_not_be_another() -> None:
         assert (check.expected, check.agrees) == ("30.3 Hz", agrees)
         told = [line for line in differences(opportunity, found) if line.startswith("r0: ") and "Hz" in line]
         assert told == ([] if agrees else [f"r0: {rate:g} Hz, expected 30.3 Hz"])
-
-
-def test_a_recording_without_classes_is_named() -> None:
-    found = counts()
-    without = {id: one for id, one in found.annotations.items() if id != "r3"}
-    told = differences(MOCAP, replace(found, annotations=without))
-    assert "r3: no annotation, expected a class for each frame" in told

@@ -81,22 +81,20 @@ def test_a_copy_with_other_counts_is_told(tmp_path: Path) -> None:
     np.savez(tmp_path / "MoCap" / "amc_86_01.npz", X=np.zeros((10, 4)), y=np.zeros(10))
     found = plan(read_experiment("static"), read_data_sets(), Choice(("mocap",), ("clock",)), tmp_path, Path("out"))
     assert len(found.tasks) == 1
-    assert found.notes[0].startswith("mocap has 1 recording here, expected 9;")
+    assert "mocap has 1 recording here" in found.notes[0]
 
 
 def test_what_needs_weights_is_left_out_with_a_note(walks: Path) -> None:
     found = planned("representation", walks, "mantis", "rondo", seeds=1)
     assert {task.method_name for task in found.tasks} == {"rondo"}
-    assert "give the folder of MantisV2's weights with --mantis" in found.notes[0]
+    assert "MantisV2's weights with --mantis" in found.notes[0]
 
 
 def test_a_mistake_in_settings_says_whose(walks: Path) -> None:
     experiment = read_experiment("static")
     wrong = experiment.methods["rondo"].model_copy(update={"settings": {"evidence.surogates": 0}})
     changed = experiment.model_copy(update={"methods": {"rondo": wrong}})
-    with pytest.raises(
-        SettingError, match=r"method 'rondo' of 'static': unknown setting 'evidence.surogates'; did you"
-    ):
+    with pytest.raises(SettingError, match=r"'rondo' of 'static': .*'evidence.surogates'"):
         plan(changed, read_data_sets(), Choice((str(walks),)), None, Path("out"))
 
 
@@ -104,5 +102,5 @@ def test_two_folders_of_one_name_are_refused(walks: Path, tmp_path: Path) -> Non
     (tmp_path / "walks").mkdir()
     np.savez(tmp_path / "walks" / "ann_1.npz", X=np.zeros((10, 4)), y=np.zeros(10))
     both = Choice((str(walks), str(tmp_path / "walks")), ("clock",))
-    with pytest.raises(SettingError, match="two data sets are called 'walks'; rename one of the folders"):
+    with pytest.raises(SettingError, match="called 'walks'; rename"):
         plan(read_experiment("static"), read_data_sets(), both, None, Path("out"))

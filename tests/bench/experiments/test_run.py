@@ -98,7 +98,7 @@ def test_a_method_that_raises_is_kept_and_the_rest_goes_on(
     monkeypatch.setattr(bench_work, "labels_of", labels_of)
     outcome = run(rondo, walks)
     assert outcome.code == 2
-    assert "ann_2 kmeans seed 0: nothing recurs here" in outcome.err
+    assert "ann_2 kmeans seed 0: nothing" in outcome.err
     assert outcome.err.endswith("--retry runs them again\n")
     failed = [own for own in stored(here) if not own.is_ok]
     assert [(own.key.recording, own.key.seed, own.error) for own in failed] == [
@@ -109,7 +109,7 @@ def test_a_method_that_raises_is_kept_and_the_rest_goes_on(
     assert listed.count("nothing recurs here") == 2 and len(listed.splitlines()) == 3
 
     monkeypatch.setattr(bench_work, "labels_of", real)
-    assert "2 failed before (--retry runs them again)" in run(rondo, walks).err
+    assert "2 failed before (--retry runs" in run(rondo, walks).err
     assert not all(own.is_ok for own in stored(here))
     assert run(rondo, walks, "--retry").code == 0
     assert len(stored(here)) == 9 and all(own.is_ok for own in stored(here))
@@ -138,20 +138,14 @@ def test_what_is_no_number_is_a_failed_row_and_the_rest_goes_on(
 
     monkeypatch.setattr(bench_work, "outcome", outcome)
     assert run(rondo, walks, "--methods", "clock").code == 2
-    assert {own.key.recording: own.error for own in stored(here)} == {
-        "ann_1": "",
-        "ann_2": "a number in this row is not finite (promoted)",
-        "bob_1": "",
-    }
+    errors = {own.key.recording: own.error for own in stored(here)}
+    assert "(promoted)" in errors.pop("ann_2") and errors == {"ann_1": "", "bob_1": ""}
 
 
 def test_two_runs_at_once_are_refused(rondo: Command, here: Path, walks: Path) -> None:
     with open_rows(here / "out"):
         outcome = run(rondo, walks)
-    assert outcome.code == 2
-    assert outcome.err == f"error: {here / 'out'}: another `rondo bench run` writes here; wait for it, stop it, or " + (
-        "give another --out\n"
-    )
+    assert outcome.code == 2 and str(here / "out") in outcome.err and outcome.err.endswith("--out\n")
 
 
 @pytest.mark.parametrize(

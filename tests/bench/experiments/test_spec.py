@@ -64,7 +64,7 @@ def test_shared_axes_are_applied_before_rondo_but_for_streams() -> None:
 def test_channels_go_by_pattern() -> None:
     of_set = read_data_sets()["pamap2"]
     assert of_set.chosen(("heart_rate", "hand_acc16x", "hand_acc6x", "ankle_acc16z")) == ("hand_acc16x", "ankle_acc16z")
-    with pytest.raises(SettingError, match=r"no channel is called like '\*acc16\*'; there are 'c0', 'c1'"):
+    with pytest.raises(SettingError, match=r"'\*acc16\*'.*'c0', 'c1'"):
         of_set.chosen(("c0", "c1"))
     assert SetSpec().chosen(("c0", "c1")) == ("c0", "c1")
 
@@ -115,12 +115,10 @@ def test_a_mistake_in_a_file_is_named(tmp_path: Path, change: str, message: str)
 def test_mistakes_in_methods_and_sets_are_named(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(text_of("ablation").replace("preset", "preste", 1))
-    with pytest.raises(
-        SettingError, match=r"methods.rondo-paper.preste: there is no such setting; did you mean 'prese"
-    ):
+    with pytest.raises(SettingError, match=r"methods.rondo-paper.preste: .*'prese"):
         read_experiment(str(path))
     path.write_text(text_of("static").replace("clock = 20", "clock = -3"))
-    with pytest.raises(SettingError, match=r"methods.clock.clock: .*greater than or equal to 0"):
+    with pytest.raises(SettingError, match=r"methods.clock.clock: .*greater"):
         read_experiment(str(path))
     for wrong, message in (
         ("windoww = 5", "windoww: there is no such setting; did you mean 'window'"),
@@ -131,7 +129,7 @@ def test_mistakes_in_methods_and_sets_are_named(tmp_path: Path) -> None:
         path.write_text(f"[lara]\n{wrong}\n")
         with pytest.raises(SettingError, match=rf"mine.toml, \[lara\]: {message}"):
             read_data_sets(path)
-    with pytest.raises(SettingError, match=r"none.toml: cannot be read .*; `rondo bench show data_sets` prints one"):
+    with pytest.raises(SettingError, match=r"none.toml: .*bench show data_sets"):
         read_data_sets(tmp_path / "none.toml")
 
 

@@ -38,7 +38,7 @@ def test_stored_labels_are_scored_and_nothing_is_run(rondo: Command, here: Path,
     assert scores["covering"] == pytest.approx(100 * naive.covering(truth.tolist(), late.tolist()))
     assert rows["ticc", "Sines"].scores["covering"] == rows["ticc", "Sines"].scores["ami"] == pytest.approx(100)
     table = rondo("bench", "table", "clap_suite", "--out", "out").out
-    assert "| method | ARI | AMI | one-to-one | covering | F1 of changes | clusters |" in table
+    assert "| ARI | AMI | one-to-one | covering |" in table
     (line,) = (line for line in table.splitlines() if line.startswith("| CLaP |"))
     assert [cell.strip() for cell in line.strip("|").split("|")][-2:] == ["–", "–"]  # seconds, memory
 
@@ -83,7 +83,7 @@ def test_one_vocabulary_over_all_captures_is_scored_over_all_frames(
     expected = 100 * adjusted_rand_score(mocap6_arrays()["TrueZ"], found)
     assert [row.scores["pooled_ari"] for row in rows] == pytest.approx([expected] * 6)
     table = rondo("bench", "table", "mocap6", "--out", "out").out
-    assert "| one-to-one | pooled ARI | pooled AMI | pooled one-to-one | covering |" in table
+    assert "| pooled ARI | pooled AMI |" in table
     kept = here / "out" / "rows.jsonl"  # a part that is missing is learned from all again
     kept.write_text("".join(kept.read_text().splitlines(keepends=True)[:-1]))
     assert run(rondo, "mocap6", clone, "--methods", "rondo").code == 0
@@ -91,9 +91,9 @@ def test_one_vocabulary_over_all_captures_is_scored_over_all_frames(
 
 
 def test_joint_and_stored_are_for_their_protocol(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="joint is a choice of Rondo"):
+    with pytest.raises(ValueError, match=r"joint .*Rondo"):
         Method(title="", source="", baseline="ticc", joint=True)
-    with pytest.raises(ValueError, match="must have one of preset"):
+    with pytest.raises(ValueError, match="preset"):
         Method(title="", source="", preset="default", stored="CLaP")
     for name, method in (("mocap6", "rondo"), ("clap_suite", "clap")):
         path = tmp_path / f"{name}.toml"

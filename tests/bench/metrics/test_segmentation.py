@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rondo.metrics.overlap import Overlap
@@ -10,19 +10,16 @@ from tests import naive_metrics as naive
 from tests.metrics.tracks import Pair, pairs
 
 
-@settings(max_examples=100, deadline=None)
 @given(pairs(max_frames=30))
 def test_covering_equals_naive_twin(pair: Pair) -> None:
     assert covering(Overlap.of(*pair)) == pytest.approx(naive.covering(*pair))
 
 
-@settings(max_examples=100, deadline=None)
 @given(pairs(max_frames=12), st.sampled_from([0.0, 0.1, 0.25, 1.0]))
 def test_change_point_f1_equals_naive_twin(pair: Pair, margin: float) -> None:
     assert change_point_f1(Overlap.of(*pair), margin) == pytest.approx(naive.change_point_f1(*pair, margin))
 
 
-@settings(max_examples=30, deadline=None)
 @given(pairs())
 def test_a_track_segments_itself_perfectly_whatever_its_names(pair: Pair) -> None:
     truth = pair[0]

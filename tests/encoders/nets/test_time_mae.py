@@ -233,9 +233,7 @@ def test_seeds_differ_and_global_randomness_is_neither_used_nor_disturbed() -> N
 
 
 def test_a_lost_loss_is_refused_by_name() -> None:
-    with pytest.raises(
-        SettingError, match=r"loss is not a number from step 2 of 4 .*learning_rate = 1e\+30; lower"
-    ) as e:
+    with pytest.raises(SettingError, match=r"step 2 of 4 .*learning_rate = 1e\+30") as e:
         tiny(learning_rate=1e30, epochs=4).fit([windows_of(planted(100))])
     assert "\n" not in str(e.value)
 
@@ -243,12 +241,12 @@ def test_a_lost_loss_is_refused_by_name() -> None:
 def test_values_that_are_not_finite_are_refused() -> None:
     values = planted()
     values[100] = np.nan
-    with pytest.raises(SettingError, match=r"from step 1 of \d+ on.*values that are not finite"):
+    with pytest.raises(SettingError, match=r"step 1 .*not finite"):
         tiny().fit([windows_of(values)])
 
 
 def test_heads_share_the_output() -> None:
-    with pytest.raises(SettingError, match=r"'encoder\.output_dim' must be a multiple of 4, got 66") as caught:
+    with pytest.raises(SettingError, match=r"'encoder\.output_dim' .* 4, got 66") as caught:
         resolve(overrides={"encoder.name": "time_mae", "encoder.output_dim": 66})
     assert "\n" not in str(caught.value)
 
@@ -256,9 +254,7 @@ def test_heads_share_the_output() -> None:
 def test_windows_of_another_length_are_refused_by_name() -> None:
     fitted = tiny().fit([windows_of(planted())])
     assert fitted.encode(windows_of(planted(), length=15)).shape[1] == 8  # as many patches, the last one filled up
-    with pytest.raises(
-        SettingError, match=r"windows of 8 patches, got windows of 20 frames, which are 10 patches of 2"
-    ):
+    with pytest.raises(SettingError, match=r"8 patches, .*10 patches"):
         fitted.encode(windows_of(planted(), length=20))
 
 
@@ -321,12 +317,12 @@ def test_tensors_are_copies() -> None:
 )
 def test_a_missing_tensor_is_named(name: str) -> None:
     tensors = {key: value for key, value in fitted_on().tensors().items() if key != name}
-    with pytest.raises(ModelError, match=rf"tensor '{name}' is missing; fit and save"):
+    with pytest.raises(ModelError, match=f"tensor '{name}' is missing"):
         tiny().restore(tensors)
 
 
 def test_tensors_of_other_settings_are_refused() -> None:
-    with pytest.raises(ModelError, match=r"'position' is \(8, 8\), its settings make it \(8, 12\)"):
+    with pytest.raises(ModelError, match=r"'position' is \(8, 8\), .*\(8, 12\)"):
         tiny(output_dim=12).restore(fitted_on().tensors())
 
 

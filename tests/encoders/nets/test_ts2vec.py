@@ -318,15 +318,13 @@ def test_tensors_are_copies() -> None:
 @pytest.mark.parametrize("name", ["entry.weight", "blocks.2.first.bias", "training_log"])
 def test_a_missing_tensor_is_named(name: str) -> None:
     tensors = {key: value for key, value in fitted_on().tensors().items() if key != name}
-    with pytest.raises(ModelError, match=rf"tensor '{name}' is missing; fit and save"):
+    with pytest.raises(ModelError, match=f"tensor '{name}' is missing"):
         TS2Vec(TINY).restore(tensors)
 
 
 def test_tensors_of_other_settings_are_refused() -> None:
     wider = TS2Vec(TINY.model_copy(update={"output_dim": 9}))
-    with pytest.raises(
-        ModelError, match=r"'blocks\.4\.first\.weight' is \(3, 8, 8\), its settings make it \(3, 8, 9\)"
-    ):
+    with pytest.raises(ModelError, match=r"'blocks\.4\.first\.weight' .*\(3, 8, 8\), .*\(3, 8, 9\)"):
         wider.restore(fitted_on().tensors())
 
 

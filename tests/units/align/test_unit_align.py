@@ -96,9 +96,7 @@ def test_stops_when_components_stay(
         warnings.simplefilter("always")
         fitted = fit_unit_align(representations(6), ((0, 6),), config, 0, "cpu")
     assert [line.number for line in fitted.log] == list(range(n_rounds + 1))
-    assert [str(warning.message)[:38] for warning in caught] == (
-        [] if settles else ["UnitAlign's components did not settle "]
-    )
+    assert ["not settle" in str(warning.message) for warning in caught] == ([] if settles else [True])
 
 
 def test_not_settling_is_one_line_with_advice(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -232,7 +230,7 @@ def test_foreign_tensors_are_refused_in_one_line(name: str, fitted: UnitAlignmen
     missing = {key: tensor for key, tensor in tensors.items() if key != name}
     misshapen = {**tensors, name: np.zeros((2, 3, 4), dtype=np.float32)}
     for wrong in (missing, misshapen):
-        with pytest.raises(ModelError, match=r"do not fit together|tensor '(up|inward)\.weight' is") as caught:
+        with pytest.raises(ModelError, match=r"not fit together|tensor '(up|inward)\.weight'") as caught:
             UnitAlignment.restore(wrong, SMALL)
         assert "\n" not in str(caught.value)
 

@@ -65,12 +65,12 @@ def part_ids(id: str, values: Iterable[str], split_by: str) -> dict[str, str]:
     ids: dict[str, str] = {}
     value_of: dict[str, str] = {}
     for value in values:
-        own = f"{id}_{_NOT_IN_IDS.sub('_', value).strip('_') or 'blank'}"
-        if own in value_of:
+        part_id = f"{id}_{_NOT_IN_IDS.sub('_', value).strip('_') or 'blank'}"
+        if part_id in value_of:
             raise RecordingError(
-                f"values of column '{split_by}' such as '{value_of[own]}' give the same id '{own}'; rename them"
+                f"values of column '{split_by}' such as '{value_of[part_id]}' give the same id '{part_id}'; rename them"
             )
-        ids[value], value_of[own] = own, value
+        ids[value], value_of[part_id] = part_id, value
     return ids
 
 

@@ -66,7 +66,9 @@ def refuse_taking_turns(layout: Layout, columns: Columns, reading: Reading) -> N
         at_each = [[row[teller] for row in group] for _, group in groupby(rows, lambda row: [row[at] for at in when])]
         inner = at_each[1:-1] if len(at_each) > _LEAST_TIMES else at_each
         sets = [frozenset(cells) for cells in inner]
-        if len(inner) < _LEAST_TIMES or any(len(own) < len(cells) for own, cells in zip(sets, inner, strict=True)):
+        if len(inner) < _LEAST_TIMES or any(
+            len(values) < len(cells) for values, cells in zip(sets, inner, strict=True)
+        ):
             continue
         usual = max(sets, key=sets.count)
         if len(usual) < 2 or sets.count(usual) < _LEAST_ALIKE * len(sets):

@@ -72,7 +72,7 @@ def read_open_text(
     notes = layout.notes + scored + columns.notes + notes
     if columns.clock is not None and times is not None:
         values, times, cut = _without_blank_end(values, times)
-        values, times, more = _told(values, times, columns, layout, kinds)
+        values, times, more = _clock_in_seconds(values, times, columns, layout, kinds)
         notes += cut + more
     values, channels, empty = without_empty(values, columns.channels)
     if not layout.has_header and columns.clock is None and channels[1:] and not reading.names(channels[0]):
@@ -281,7 +281,7 @@ def _without_blank_end(values: NDArray[np.float32], times: Times) -> tuple[NDArr
     return values[:stop], times[:stop], note
 
 
-def _told(
+def _clock_in_seconds(
     values: NDArray[np.float32], times: Times, columns: Columns, layout: Layout, kinds: Mapping[int, Kind]
 ) -> tuple[NDArray[np.float32], Times, tuple[str, ...]]:
     """The clock in seconds, rising through midnight and through readings that repeat, and what was done to it."""
