@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from rondo.data.labels import OTHER, runs_of
 from rondo.evidence.verdicts import EntryEvidence, Evidence, Verdict
 from rondo.model.describe import evidence_words
-from rondo.run.overview import FrameScores, overview_path, scores_path, write_overview, write_scores
+from rondo.run.overview import FrameScores, overview_path, scores_path
 from rondo.run.tally import EntryTally, Words
+from tests.run.stored import write_overview, write_scores
 
 N_UNITS = 5
 MOTIFS = ((0, 1), (2, 3, 2), (4, 1))

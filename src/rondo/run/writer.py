@@ -18,7 +18,7 @@ import numpy as np
 
 from rondo.run.data import RunData
 from rondo.run.labelling import Labelling
-from rondo.run.overview import FrameScores, Overview, stored_overview
+from rondo.run.overview import FrameScores, Overview, stored_overview, stored_scores
 from rondo.run.segments import LEVELS
 from rondo.run.summary import SUMMARY, RunSummary
 from rondo.store.csv_text import csv_of_rows, csv_of_table, plain_table
@@ -39,9 +39,7 @@ def recording_files(
     files = {} if labelling is None else _label_files(labelling)
     files[f"overview/{id}.npz"] = stored_overview(overview)
     if scores is not None and scores.tell_something:
-        buffer = io.BytesIO()
-        np.savez_compressed(buffer, unit=scores.units.astype(np.float32), motif=scores.motifs.astype(np.float32))
-        files[f"scores/{id}.npz"] = buffer.getvalue()
+        files[f"scores/{id}.npz"] = stored_scores(scores)
     return files
 
 
