@@ -53,7 +53,9 @@ def test_merged_segments_are_those_of_merged_labels(
 @given(tracks)
 def test_motifs_are_units_where_they_are_in_every_frame(drawn: list[tuple[int, int]]) -> None:
     one = labelling(drawn, [], [])
-    assert are_one_to_one(*labels_between_ends(one.table)) == are_one_to_one(one.units, one.motifs)
+    assert are_one_to_one(*labels_between_ends(one.occurrences("unit"), one.occurrences("motif"))) == are_one_to_one(
+        one.units, one.motifs
+    )
 
 
 def test_dates_stand_where_the_clock_counts_from_1970() -> None:

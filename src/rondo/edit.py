@@ -25,9 +25,10 @@ from rondo.model.describe import entry_ids, own_motifs
 from rondo.model.method import CHECKPOINT, checkpoint_folder, grown_model
 from rondo.model.rondo import Rondo
 from rondo.result import Result, with_truth
+from rondo.run.bucket import run_here
 from rondo.run.decisions import EVENTS
 from rondo.run.edit_lists import EditLists, finish_lists, read_lists, write_lists
-from rondo.run.folder import found_ids, update_run
+from rondo.run.folder import found_ids
 from rondo.run.labelling import Labelling
 from rondo.run.segments import LEVELS, labels_in
 from rondo.run.summary import (
@@ -41,7 +42,7 @@ from rondo.run.summary import (
     read_summary,
 )
 from rondo.run.wanted_edits import WantedEdit, read_wanted, wanted_edits
-from rondo.store.cloud_folder import run_here
+from rondo.run.writer import RunWriter
 from rondo.store.locations import refuse_url
 from rondo.units.vocabulary import Level
 
@@ -78,7 +79,7 @@ def show_edits(run: Path) -> None:
 
 def _show(run: Path, result: Result) -> None:
     edits = read_edits(model_place(run)) if result.model is None else None
-    update_run(run, _scored(result.edited(edits)))
+    RunWriter(run).show(_scored(result.edited(edits)).run)
     _draw_report(run)
 
 
@@ -382,6 +383,11 @@ def _run_of(where: Path) -> Path | None:
 
 def _without_model(run: Path, summary: RunSummary) -> EditedVocabulary:
     """The vocabulary of a method that keeps no model: what occurs in the run."""
+    if summary.id_shifts:
+        raise OutputError(
+            f"{run}: version 0.2.0 wrote a vocabulary for each recording, so it is read only; edit a copy that "
+            "Result.load(...).save(...) writes"
+        )
     ids = _ids_in(run, summary)
     return EditedVocabulary(model_place(run), read_lists(run, summary), ids, _same_ids(ids), (run,))
 

@@ -42,7 +42,7 @@ from rondo.model.transfer import move_units, refit_motifs
 from rondo.motifs.base import Motifs
 from rondo.registry import RULES
 from rondo.result import Result
-from rondo.store.cloud_folder import run_here
+from rondo.run.bucket import run_here
 from rondo.units.model import UnitModel
 from rondo.units.viterbi import Timeline
 from rondo.wording import Progress, counted, silent
