@@ -162,7 +162,7 @@ def home(request: pytest.FixtureRequest, tmp_path: Path) -> Home:
         file.parent.mkdir()
         file.write_text(code, encoding="utf-8")
     if request.param == "folders of Rondo":
-        packages = ("rondo.encoders", "rondo.formats", "rondo.annotations.formats")
+        packages = ("rondo.encoders", "rondo.formats", "rondo.annotations")
         return Home({name: str(file.parent) for name, (file, _) in zip(packages, parts.values(), strict=True)}, "")
     about = tmp_path / "ours-1.0.dist-info"
     about.mkdir()
