@@ -69,7 +69,7 @@ def test_a_copy_goes_with_the_process(bucket: str, here: Path) -> None:
 def test_no_object_is_copied_out_of_the_folder(bucket: str, here: Path) -> None:
     put_run(made_run(here / "run"), f"{bucket}/run")
     put(f"{bucket}/run/labels/../../../evil", here / "run" / "summary.json")
-    with pytest.raises(OutputError, match=r"an object 'labels/\.\./\.\./\.\./evil' that no run has"):
+    with pytest.raises(OutputError, match=r"object 'labels/\.\./\.\./\.\./evil'"):
         run_here(f"{bucket}/run")
     for name in ("", "/etc/x", "a//b", "./a", "a/..", "a\0"):
         with pytest.raises(OutputError):
@@ -79,7 +79,7 @@ def test_no_object_is_copied_out_of_the_folder(bucket: str, here: Path) -> None:
 def test_what_is_no_run_is_refused(bucket: str) -> None:
     put(f"{bucket}/part/labels/a.npy", Path(__file__))
     for url in (f"{bucket}/part", f"{bucket}/nothing", bucket):
-        with pytest.raises(OutputError, match=r"it holds no summary\.json, so no run"):
+        with pytest.raises(OutputError, match=r"holds no summary\.json"):
             run_here(url)
 
 

@@ -65,12 +65,12 @@ def test_archives_describe_their_array(tmp_path: Path, suffix: str) -> None:
     assert (recording.rate, recording.channels, recording.notes) == (40.0, ("acc", "gyr"), ())
     other = read_one(path, rate=20, leave_out=["gyr"])
     assert (other.rate, other.channels) == (20.0, ("acc",))
-    assert other.notes == ("the file's own rate of 40 Hz left aside",)
+    assert ["file's own rate of 40" in note for note in other.notes] == [True]
     assert "'channels' holds 2 names for 1" in refusal(lambda: read_one(path, key="Z"), naming=path)
     save(path, Z=VALUES[:, :1], time=np.array([1.7e12, 1.7e12 + 10, 1.7e12 + 20]))
     timed = read_one(path, key="Z")
     npt.assert_allclose(timed.rate, 100, rtol=1e-4)
-    assert timed.notes == ("clock 'time' read as milliseconds since 1970, from its size",)
+    assert ["clock 'time' read" in note for note in timed.notes] == [True]
     assert read_one(path, key="Z", rate=5).timestamps_s is None
     save(path, X=np.arange(6.0).reshape(3, 2), channels=np.array(["t", "x"], dtype="S"))
     npt.assert_array_equal(read_one(path).timestamps_s, [0, 2, 4])

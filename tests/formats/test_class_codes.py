@@ -55,8 +55,8 @@ def test_codes_without_a_name_are_left_out_and_said(what: str) -> None:
     npt.assert_array_equal(recording.values, WAVE[:, None])
     assert recording.channels == ("ch0",)
     (note,) = recording.notes
-    assert note.startswith("column 'ch1' left out: it has no name, and jumps between ")
-    assert note.endswith("as labels do; give the columns names if it is a channel")
+    assert "column 'ch1' left out" in note
+    assert "columns names if" in note
 
 
 @pytest.mark.parametrize("what", LABELS)
@@ -64,8 +64,8 @@ def test_codes_with_a_name_of_their_own_are_kept_with_a_warning(what: str) -> No
     recording = read(LABELS[what], name="stage")
     assert recording.channels == ("ch0", "stage")
     (note,) = recording.notes
-    assert note.startswith("column 'stage' holds a few whole numbers in long runs (")
-    assert note.endswith("if these are labels, leave it out with --label-column 'stage'")
+    assert "column 'stage' holds" in note
+    assert "--label-column 'stage'" in note
 
 
 @pytest.mark.parametrize("name", ["Var2", "V2", "1", "Unnamed: 1", "Column1"])

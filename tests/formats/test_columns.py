@@ -83,7 +83,7 @@ def test_channels_that_a_model_knows_are_channels_whatever_they_look_like() -> N
         ["n", "time", "label", "state", "", "id"], Reading(), kinds=kinds, wanted=["state", "n", "id"]
     )
     assert (chosen.channels, chosen.positions, chosen.clock) == (("n", "state", "id"), (0, 3, 5), 1)
-    assert chosen.notes[-1] == "1 channel left out that the model does not know: 'column 5'"
+    assert "not know: 'column 5'" in chosen.notes[-1]
     twice = choose_columns(["x", "x", "y"], Reading(), kinds=kinds, wanted=["y", "x"])  # the first only counts rows
     assert twice.positions == (1, 2)
     assert choose_columns(["n", "x"], Reading(), kinds=kinds, wanted=["z"]).channels == ("x",)

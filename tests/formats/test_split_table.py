@@ -41,7 +41,7 @@ def test_rows_of_one_value_are_one_recording(tmp_path: Path) -> None:
         for place, one in enumerate(found):
             assert (one.channels, one.rate) == (("x", "y"), 10.0)
             npt.assert_array_equal(one.values[:, 0], place * 100 + np.arange(40) ** 2)
-            assert one.notes[-1] == "one of 2 recordings in the file, told apart by column 'subject'"
+            assert "apart by column 'subject'" in one.notes[-1]
 
 
 def test_json_lines_are_split_too(tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ def test_the_clock_cuts_where_it_goes_back(tmp_path: Path, clock: str) -> None:
         ("day_3", 15, ("x",)),
     ]
     assert [round(one.rate or 0, 3) for one in found] == [10, 10, 10]  # seconds since 1970 have 7 decimals
-    assert found[0].notes[-1] == "one of 3 recordings in the file, cut where the clock 'time' goes back"
+    assert "clock 'time' goes back" in found[0].notes[-1]
 
 
 def test_what_cannot_be_split_is_refused(tmp_path: Path) -> None:

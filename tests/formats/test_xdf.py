@@ -78,7 +78,7 @@ def test_the_only_signal_is_the_recording_and_events_are_not(tmp_path: Path) -> 
     assert recording.times_s is not None and recording.rate is not None
     npt.assert_allclose(recording.times_s, TIMES, atol=1e-6)
     npt.assert_allclose(recording.rate, 50, rtol=1e-6)
-    assert recording.notes == ("other streams left out: 'task', 'keys', 'trigger'",)
+    assert ["out: 'task', 'keys', 'trigger'" in note for note in recording.notes] == [True]
 
 
 def test_one_of_several_streams_by_its_name(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_a_stream_that_was_silent_has_a_gap_in_its_clock(tmp_path: Path) -> None
 def test_a_given_rate_is_the_clock(tmp_path: Path) -> None:
     recording = read_one(save_xdf(tmp_path / "a.xdf", SIGNAL), rate=25, leave_out=["y"])
     assert (recording.channels, recording.rate, recording.timestamps_s) == (("x",), 25.0, None)
-    assert recording.notes == ("time stamps left out: the given rate of 25 Hz is the clock",)
+    assert ["given rate of 25 Hz" in note for note in recording.notes] == [True]
 
 
 def test_files_that_are_damaged(tmp_path: Path) -> None:
