@@ -230,7 +230,7 @@ class RunSummary(_Stored):
         if isinstance(found, dict) and found.get("own_vocabularies") and len(found.get("recordings", ())) > 1:
             try:
                 return _with_shifted_ids(found)
-            except (LookupError, TypeError, AttributeError) as error:
+            except (LookupError, TypeError, AttributeError, ArithmeticError) as error:
                 raise ValueError(f"its entries cannot be read ({error!r})") from None
         return found
 
@@ -270,6 +270,9 @@ def _with_shifted_ids(stored: dict[str, Any]) -> dict[str, Any]:
         own = [entry for entry in (*stored["units"], *stored["motifs"]) if entry["recording"] == recording]
         shifts[recording] = first
         first += 1 + max((id for entry in own for id in (entry["id"], *entry["absorbed"])), default=-1)
+
+    if first >= 1 << 31:
+        raise OverflowError("ids are too large")
 
     def entry(one: dict[str, Any]) -> dict[str, Any]:
         shift, recording = shifts[one["recording"]], one["recording"]
