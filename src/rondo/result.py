@@ -111,19 +111,7 @@ class Result:
         rondo.errors.OutputError: missing: no such folder; give the --out of `rondo discover`, `label` or `stream`
         """
         run = run_here(folder)
-        return cls.of_folder(run, read_summary(run))
-
-    @classmethod
-    def of_folder(cls, folder: Path, summary: RunSummary) -> Result:
-        """The run of a folder whose summary may not be written yet; its model is read once, on first use."""
-        model = model_place(folder)
-        has_model = (model / MANIFEST).is_file()
-        if summary.stream is not None and not summary.stream.finished:
-            words = find_method(summary.method).words_in(model) if has_model else Words()
-            run = running_stream(folder, summary, words)
-        else:
-            run = stored_run(folder, summary)
-        return cls(run, _read_model=cache(lambda: _stored_model(model) if has_model else None))
+        return result_in(run, read_summary(run))
 
     def save(self, folder: str | Path) -> Location:
         """Write the run folder, completely or not at all.
@@ -646,6 +634,18 @@ class Result:
         known = Words.of_summary(self.summary) if self.model is None else find_method(self.method).words(self.model)
         whole = (known.edits if edits is None else edits).then(self.run.edits)
         return replace(self, run=self.run.edited(replace(known, edits=whole)))
+
+
+def result_in(folder: Path, summary: RunSummary) -> Result:
+    """The run of a folder whose summary may not be written yet; its model is read once, on first use."""
+    model = model_place(folder)
+    has_model = (model / MANIFEST).is_file()
+    if summary.stream is not None and not summary.stream.finished:
+        words = find_method(summary.method).words_in(model) if has_model else Words()
+        run = running_stream(folder, summary, words)
+    else:
+        run = stored_run(folder, summary)
+    return Result(run, _read_model=cache(lambda: _stored_model(model) if has_model else None))
 
 
 def _stored_model(folder: Path) -> Any:
