@@ -19,6 +19,7 @@ from rondo.files.reading import KnownColumn, with_kept
 from rondo.many.driver import ManyFiles, discover_files, label_many
 from rondo.many.way import Asked, files_to_read, warn_of_failed
 from rondo.methods import DEFAULT, Model, Options, find_method, load_model, refuse_idle
+from rondo.model.describe import carrying
 from rondo.model.folder import from_config
 from rondo.model.method import CHECKPOINT, RondoSettings, has_checkpoint, relabel
 from rondo.model.rondo import Rondo
@@ -308,7 +309,8 @@ def _model_of(given: Model | str | Path) -> tuple[Model, bool]:
     """The model, and whether a stream has grown it."""
     if isinstance(given, str | Path):
         folder = model_folder(Path(given))
-        return load_model(folder), follows_stream(folder)
+        model = load_model(folder)
+        return carrying(model) if isinstance(model, Rondo) else model, follows_stream(folder)
     if isinstance(given, Rondo):
         _ = given.units_  # refuses one that is not fitted
     return given, False

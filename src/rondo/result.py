@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from rondo.continual.journal import Event
 from rondo.data.labels import Labels
 from rondo.data.recording import Recording
+from rondo.editing.apply import shown
 from rondo.editing.edits import Edits
 from rondo.errors import RecordingError
 from rondo.files.locations import Location, as_location
@@ -69,8 +70,6 @@ class Result:
         The recordings that are in memory.
     folder : Path or None
         The run folder that it was read from.
-    run_edits : Edits
-        Edits that people made on frames of the recordings.
 
     Examples
     --------
@@ -91,7 +90,6 @@ class Result:
     tables: Mapping[str, pl.DataFrame] = field(repr=False)
     at_hand: Mapping[str, Recording] = field(default_factory=dict, repr=False)
     folder: Path | None = None
-    run_edits: Edits = field(default_factory=Edits, repr=False)
     _read_model: Callable[[], Any] = field(default=lambda: None, repr=False)
     _read_events: Callable[[], Sequence[Event]] = field(default=tuple, repr=False)
 
@@ -596,14 +594,12 @@ class Result:
     # ------------------------------------------------------------ the same, otherwise
 
     def edited(self, edits: Edits | None = None) -> Result:
-        """Return the result with the names, merges and splits made in its model since, as by `model.merge("u0", "u2")`.
-
-        Edits on frames of the recordings (`run_edits`) are applied as well.
+        """Return the result with the names and merges made in its model since, as by `model.merge("u0", "u2")`.
 
         Parameters
         ----------
         edits : Edits or None
-            Edits of the entries, for a result without a model.
+            The edits to show it under; those of its model if not given.
 
         Returns
         -------
@@ -611,8 +607,8 @@ class Result:
             The edited result.
         """
         known = known_words(self.summary) if self.model is None else find_method(self.method).words(self.model)
-        whole = (known.edits if edits is None else edits).then(self.run_edits)
-        labellings = {labelling.recording_id: labelling.edited(whole) for labelling in self}
+        whole = known.edits if edits is None else edits
+        labellings = {labelling.recording_id: shown(labelling, whole) for labelling in self}
         summary = counted(self.summary, *tables_of(labellings), replace(known, edits=whole))
         summary = with_known_evidence(summary, self.summary)
         findings = edited_findings(self.findings, whole, summary.motifs_are_units)

@@ -124,9 +124,10 @@ def _labelled_at_once(
 
 def _loaded(folder: Path, stream: Path | None, chosen: dict[str, Any]) -> Rondo:
     """The model, with what a stream has learned since if one is named, and the settings that were given."""
+    from rondo.model.describe import carrying
     from rondo.model.folder import config_of
     from rondo.model.method import grown_model
 
-    fitted = grown_model(folder, stream)
+    fitted = carrying(grown_model(folder, stream))
     config_of(fitted.set_params(**{name: value for name, value in chosen.items() if value is not None}))  # refuses
     return fitted

@@ -6,7 +6,6 @@
     segments.csv, segments.parquet    every occurrence (`rondo.run.segments`)
     unshown_segments.csv, .parquet    the same of motifs that labels do not show, with their kind; where there are any
     found.parquet                     segments before people merged entries or changed frames; only where they have
-    edits.json                        what people have changed on frames of the recordings; only where they have
     truth.parquet, training.csv       ground truth, curves of training; where there are any
     failed.csv                        files that could not be read, where recordings were read one by one
     model/                            the model, where the method can label others; edits.json beside it
@@ -30,7 +29,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rondo.data.labels import OTHER, Labels
-from rondo.editing.edits import Edits, read_edits, write_edits
+from rondo.editing.apply import shown
+from rondo.editing.edits import Edits, write_edits
 from rondo.errors import OutputError
 from rondo.files.locations import Location
 from rondo.lazy import Lazy, Passing
@@ -63,7 +63,7 @@ from rondo.run.segments import (
     unit_sequences,
     with_kinds,
 )
-from rondo.run.summary import SUMMARY, RecordingSummary, RunSummary, model_place, read_summary
+from rondo.run.summary import SUMMARY, RecordingSummary, RunSummary, model_place, read_summary, run_edits
 from rondo.run.tally import Words
 from rondo.store.cloud_folder import whole_cloud_folder
 from rondo.store.csv_text import csv_of_table, text_table
@@ -100,8 +100,6 @@ def write_run(result: Result, out: Location) -> None:
                 with whole_file(draft / name) as file:
                     table.write_parquet(file) if name == TRUTH else file.write(csv_of_table(table).encode())
         _write_model(result, draft / _MODEL)
-        if result.run_edits.history:
-            write_edits(draft, result.run_edits)
         write_tables(draft, result)
         write_summary(draft, result.summary)
         result.report(draft / "report.html")
@@ -200,11 +198,11 @@ def run_of(run_dir: Path, summary: RunSummary) -> Result:
     ids = [one.id for one in summary.recordings]
     about = {one.id: one for one in summary.recordings}
     tables = _tables(run_dir, summary)
-    run_edits, rows = read_edits(run_dir), _RowsByRecording(tables)
+    rows = _RowsByRecording(tables)
 
     @cache
     def edits() -> Edits:
-        return read_edits(model_place(run_dir)).then(run_edits)
+        return run_edits(run_dir, summary)
 
     def labelling(id: str) -> Labelling:
         return _labelling(run_dir, about[id], rows, edits())
@@ -221,7 +219,6 @@ def run_of(run_dir: Path, summary: RunSummary) -> Result:
         Passing(ids, lambda id: read_scores(scores_path(run_dir, id), about[id].n_frames)),
         Lazy([*tables, "unshown_segments"], table),
         folder=run_dir,
-        run_edits=run_edits,
         _read_model=_model_reader(run_dir),
         _read_events=lambda: events_on_rows(events_of(run_dir), RowFrames.read(run_dir)),
     )
@@ -321,7 +318,8 @@ def _labelling(run_dir: Path, about: RecordingSummary, tables: _RowsByRecording,
     written = labelling(*(_track(run_dir / name / f"{about.id}.npy", about.n_frames) for name in ("units", "labels")))
     if unshown is not None:
         base = own if found is None else found  # whose units are those that were found
-        written = replace(written, unshown=_unshown(base, unshown, as_found).edited(edits.without_spans("motif")))
+        other = _unshown(base, unshown, as_found)
+        written = replace(written, unshown=shown(replace(other, unshown=other), edits).unshown)
     return written.stored(own, edits, None if found is None else as_found(found))
 
 

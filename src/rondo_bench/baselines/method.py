@@ -15,6 +15,7 @@ from typing import Any
 from rondo.config.overrides import changed
 from rondo.data.recording import Recording
 from rondo.device import require_torch
+from rondo.editing.apply import shown
 from rondo.errors import SettingError
 from rondo.methods import Options, refuse_idle
 from rondo.result import Result, make_result
@@ -112,7 +113,7 @@ def reading_result(kept: KeptBaseline, recordings: Sequence[Recording], resample
         progress(f"{kept.name}: reading", number, len(recordings))
         signal = kept.prepare(recording, resample)
         labelling = labelling_of(recording, signal, kept.labels(signal))
-        found.append(Discovery(labelling.edited(kept.edits), *windows_of(signal, kept.baseline)))
+        found.append(Discovery(shown(labelling, kept.edits.carried()), *windows_of(signal, kept.baseline)))
     sources = [each["id"] for each in kept.provenance["recordings"]]
     learned_from = f"'{sources[0]}'" if len(sources) == 1 else f"{len(sources)} recordings"
     findings = [
