@@ -200,7 +200,7 @@ def open_vocabulary(where: Path, stream: Path | None = None) -> EditedVocabulary
     """
     refuse_url(where, "edits change a run where it lies; copy it here first")
     run = _run_of(where)
-    runs = () if run is None else (run,)
+    runs: tuple[Path, ...] = () if run is None else (run,)
     folder = where if run is None else model_place(run)
     if run is not None and not (folder / _MANIFEST).is_file():
         return EditedVocabulary(folder, read_edits(folder), _ids_in(run), runs)

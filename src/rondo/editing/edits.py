@@ -389,7 +389,9 @@ def read_edits(folder: Path) -> Edits:
     if found is not None and _schema(found) != OLD_SCHEMA:
         return Edits.from_json(found, folder / EDITS)
     of_frames = _read(folder.parent / EDITS) if folder.name in ("model", "checkpoint") else None
-    if _schema(of_frames) != OLD_SCHEMA or "run" in of_frames:  # a file for `rondo apply` names its run
+    if (
+        of_frames is None or _schema(of_frames) != OLD_SCHEMA or "run" in of_frames
+    ):  # a file for `rondo apply` names its run
         of_frames = None
     if found is None and of_frames is None:
         return Edits()
