@@ -4,7 +4,6 @@
     python benchmarks/guard.py DATA --sets MoCap,planted --seeds 1   some sets, one seed
     python benchmarks/guard.py DATA --recordings 2                   a quick look at the first two of each set
     python benchmarks/guard.py DATA --store                          replace the stored scores of the sets that ran
-    python benchmarks/guard.py --page docs/results/quality.md        write the page from the stored scores; runs nothing
 
 DATA holds a folder per set: .npz recordings (`X`, `y` and perhaps `y2` for scoring) and a meta.json whose `rate_hz` is
 the sampling rate. Planted sets are generated. Each recording is fitted and labelled by itself with `Rondo(seed=seed)`.
@@ -16,7 +15,8 @@ which only some recordings ran are printed, but neither compared nor stored. Few
 the same seeds. The column `labels` says whether every label equals the stored run's.
 
 With `--cache FILE` each fit is a line of FILE, and a run that was stopped continues from there. Lines written by
-another version of the source are ignored. One pass over all sets takes 5 CPU minutes.
+another version of the source are ignored. One pass over all sets takes 5 CPU minutes. After `--store`, write the page
+with `python benchmarks/pages.py quality`.
 """
 
 from __future__ import annotations
@@ -38,14 +38,11 @@ os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL
 
 import numpy as np
 from numpy.typing import NDArray
-from quality_page import page_text, stored_scores
 
 import rondo
-from rondo.data.recording import Recording
-from rondo.metrics.scores import evaluate
-from rondo.model.rondo import Rondo
-from rondo.synthetic.plan import StreamPlan
-from rondo.synthetic.streams import plant
+from rondo import Recording, Rondo
+from rondo.metrics import evaluate
+from rondo.synthetic import StreamPlan, plant
 
 STORED = Path(__file__).with_name("guard.json")
 PLANTED = {  # by the structure of their motifs: rondo.synthetic.motifs
@@ -304,8 +301,7 @@ def as_text(summaries: Mapping[str, Summary]) -> str:
 
 def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", type=Path, nargs="?")
-    parser.add_argument("--page", type=Path, help="write the results page from the stored scores, and run nothing")
+    parser.add_argument("data", type=Path)
     parser.add_argument("--sets", default=",".join(SETS), help="names with commas between; all unless given")
     parser.add_argument("--seeds", type=int, default=N_SEEDS)
     parser.add_argument("--recordings", type=int, help="only the first so many of each set")
@@ -313,10 +309,6 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=1, help="processes, of one thread each")
     parser.add_argument("--store", action="store_true", help="replace the stored scores of the sets that ran")
     given = parser.parse_args(arguments)
-    if (given.data is None) == (given.page is None):
-        parser.error("expected DATA, the folder of data sets, or --page FILE")
-    if given.page is not None:
-        return given
     given.sets = given.sets.split(",")
     unknown = [name for name in given.sets if name not in SETS]
     if unknown:
@@ -333,9 +325,6 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     given = parsed(arguments)
-    if given.page is not None:
-        given.page.write_text(page_text(*stored_scores()), encoding="utf-8")
-        return 0
     whole = {name: recording_ids(given.data, name) for name in given.sets}
     chosen = {name: ids[: given.recordings] for name, ids in whole.items()}
     fits = [Fit(name, id, seed) for seed in range(given.seeds) for name, ids in chosen.items() for id in ids]

@@ -12,9 +12,7 @@ import numpy as np
 
 from rondo.data.windows import Span
 from rondo_bench.baselines.autoplait import AutoPlaitConfig
-from rondo_bench.baselines.autoplait_cost import Fitted
-from rondo_bench.baselines.autoplait_hmm import Hmm, initial
-from rondo_bench.baselines.autoplait_paths import Floats
+from rondo_bench.baselines.autoplait_hmm import Fitted, Floats, Hmm, initial
 
 TINY = 1e-6
 Sets = tuple[list[Span], list[Span]]

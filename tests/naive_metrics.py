@@ -157,68 +157,6 @@ def change_point_f1(truth: Track, labels: Track, margin: float) -> float:
     return 2 * most(true, predicted) / (len(true) + len(predicted))
 
 
-def weighted_adjusted_rand(truth: Track, labels: Track, slope: Fraction) -> Fraction:
-    """ARI's table of pairs with weights in place of ones, as tsseg-eval has it; every frame by itself."""
-    weights = [Fraction(1)] * len(truth)
-    for start, stop, _ in segments(truth):
-        for frame in range(start, stop):
-            weights[frame] += slope * min(frame - start, stop - 1 - frame)
-    total = sum(weights)
-
-    def squares(parts: Sequence[tuple[int, ...]]) -> Fraction:
-        sums = {part: sum(w for w, own in zip(weights, parts, strict=True) if own == part) for part in set(parts)}
-        return sum((value**2 for value in sums.values()), Fraction(0))
-
-    cells, classes, clusters = (
-        squares([*zip(truth, labels, strict=True)]),
-        squares([*zip(truth)]),
-        squares([*zip(labels)]),
-    )
-    together, apart_in_labels, apart_in_truth = cells - total, classes - cells, clusters - cells
-    apart = total**2 - apart_in_labels - apart_in_truth - cells
-    if apart_in_labels == apart_in_truth == 0:
-        return Fraction(1)
-    expected = (together + apart_in_labels) * (apart_in_labels + apart)
-    expected += (together + apart_in_truth) * (apart_in_truth + apart)
-    return 2 * (together * apart - apart_in_labels * apart_in_truth) / expected
-
-
-def state_matching_scores(truth: Track, labels: Track) -> list[float]:
-    """One score for each way to give classes clusters of their own that matches the most frames."""
-    classes, clusters = sorted(set(truth)), sorted(set(labels))
-    partners: list[int | None] = [*clusters, *([None] * len(classes))]
-    found: dict[int, list[float]] = {}
-    for choice in set(permutations(partners, len(classes))):
-        to_class = {cluster: c for c, cluster in zip(classes, choice, strict=True) if cluster is not None}
-        read = [to_class.get(label, 1000 + label) for label in labels]
-        n_right = sum(t == p for t, p in zip(truth, read, strict=True))
-        found.setdefault(n_right, []).append(_cost_of_errors(truth, read))
-    return found[max(found)]
-
-
-def _cost_of_errors(truth: Track, read: Track) -> float:
-    n, frame, total = len(truth), 0, 0.0
-    changes = [0, n, *(start for start, _, _ in segments(truth))]
-    while frame < n:
-        stop = frame
-        while stop < n and read[stop] == read[frame] != truth[stop]:
-            stop += 1
-        if stop == frame:
-            frame += 1
-            continue
-        size, n_segments, own = stop - frame, len(segments(truth[frame:stop])), read[frame]
-        far = 2 * min(abs((frame + stop - 1) / 2 - change) for change in changes) / n
-        before = frame > 0 and truth[frame - 1] == read[frame - 1] == own
-        after = stop < n and truth[stop] == read[stop] == own
-        if n_segments == 1:
-            cost = 0.1 if before or after else 0.8 * far
-        else:
-            cost = 0.3 * far if n_segments == 2 else 0.5 * (1 + (0.5 - 1) * 3 / n_segments)
-        total += size * (1 + cost)
-        frame = stop
-    return 1 - total / n
-
-
 Tracks = Mapping[str, Track]
 
 

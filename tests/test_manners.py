@@ -22,7 +22,7 @@ UNITS: dict[str, dict[str, Any]] = {
     "unit_align": {
         "bottleneck_dim": 8, "output_dim": 4, "init_epochs": 1, "refine_epochs": 1, "max_rounds": 1, "mixture": MIXTURE
     },
-    "direct": {"mixture": MIXTURE},
+    "direct": {"mixture": MIXTURE | {"kind": "deep_dpm"}},
 }  # fmt: skip
 MOTIFS: dict[str, dict[str, Any]] = {
     "composed": {},

@@ -21,6 +21,7 @@ from rondo.editing.apply import shown
 from rondo.editing.edits import Edits, read_edits
 from rondo.errors import ModelError, OutputError, SettingError
 from rondo.files.inputs import as_recordings
+from rondo.files.reading import Reading
 from rondo.methods import Options, find_method, method_names, method_of, refuse_idle
 from rondo.result import Result, make_result
 from rondo.run.labelling import Labelling
@@ -39,7 +40,7 @@ class Threshold:
     edits: Edits = field(default_factory=Edits)
 
     def predict(self, recordings: Any, *, rate: float | None = None, resample: bool = False) -> Result:
-        given = as_recordings(recordings, rate=rate)
+        given = as_recordings(recordings, Reading(rate=rate))
         return result_of(given, self, kind="label")
 
     def words(self) -> Words:
@@ -137,7 +138,7 @@ def test_a_method_of_another_package_is_used_from_python_and_its_model_reads() -
     loaded = Result.load("run")
     assert isinstance(loaded.model, Threshold) and method_of(Path("run/model")) == "threshold"
     npt.assert_array_equal(loaded.model.predict("y.csv").units, result["y"].units)
-    with pytest.raises(SettingError, match="--window has no effect with --method threshold"):
+    with pytest.raises(SettingError, match=r"--window .*--method threshold"):
         rondo.discover("x.csv", method="threshold", window=3)
 
 
@@ -168,7 +169,7 @@ def test_a_method_of_another_package_works_with_every_command(here: Path, rondo_
     again = run("label", "run", "x.csv", "--out", "named")
     assert "2 units" in again.out and "u1 high" in (here / "named/report.html").read_text()
     refused = rondo_command("stream", "run", "--source", "x.csv", "--out", "live")
-    assert (refused.code, "a model of the method threshold, not of Rondo" in refused.err) == (2, True)
+    assert (refused.code, "method threshold, not" in refused.err) == (2, True)
     near = rondo_command("discover", "x.csv", "--method", "treshold", "--out", "o")
     assert "did you mean 'threshold'?" in near.err
 
@@ -184,7 +185,7 @@ def test_help_and_completion_know_it(here: Path) -> None:
     assert completing_methods("thr") == ["threshold"]
 
 
-@pytest.mark.parametrize("method", ["clock", "hdbscan"])
+@pytest.mark.parametrize("method", [pytest.param("clock", marks=pytest.mark.slow), "hdbscan"])
 def test_states_without_a_model_can_be_named_and_merged(here: Path, rondo_command: Command, method: str) -> None:
     window = () if method == "clock" else ("--window", "50")
     assert rondo_command("discover", "x.csv", "y.csv", "--method", method, "--out", "run", *window).code == 0
@@ -216,7 +217,7 @@ def as_version_0_2(run: Path) -> None:
         (run / "moved").rename(run / "model" / id)
 
 
-@pytest.mark.parametrize("method", ["clock", "kmeans"])
+@pytest.mark.parametrize("method", [pytest.param("clock", marks=pytest.mark.slow), "kmeans"])
 def test_a_run_of_version_0_2_over_one_recording_is_read_and_edited(
     here: Path, rondo_command: Command, method: str
 ) -> None:
@@ -226,7 +227,7 @@ def test_a_run_of_version_0_2_over_one_recording_is_read_and_edited(
     as_version_0_2(here / "run")
     found = Result.load(here / "run")
     assert_frame_equal(found.segments, expected.segments)
-    assert found.summary == expected.summary and (found.model is None) == (method == "clock")
+    assert found.summary == expected.summary and found.model is None
     assert rondo_command("merge", "run", "unit:0", "unit:1").code == 0
     assert [edit.kind for edit in read_edits(here / "run" / "model" / "x").history] == ["name", "merge"]
     assert 1 not in Result.load(here / "run").units
@@ -237,7 +238,7 @@ def test_a_run_of_version_0_2_with_several_vocabularies_is_refused_in_one_line(
 ) -> None:
     assert rondo_command("discover", "x.csv", "y.csv", "--method", "clock", "--out", "run").code == 0
     as_version_0_2(here / "run")
-    with pytest.raises(OutputError, match="each recording of this run has its own vocabulary"):
+    with pytest.raises(OutputError, match="own vocabulary"):
         Result.load(here / "run")
     refused = rondo_command("report", "run")
     assert (refused.code, refused.out, len(refused.err.splitlines())) == (2, "", 1)
@@ -255,5 +256,5 @@ def test_a_model_of_a_method_that_is_not_installed_is_told(tmp_path: Path) -> No
 def test_the_clock_keeps_no_model(tmp_path: Path) -> None:
     rondo.discover(waves(600), "clock", states=4).save(tmp_path / "run")
     assert Result.load(tmp_path / "run").model is None
-    with pytest.raises(ModelError, match="clock cannot read another recording"):
+    with pytest.raises(ModelError, match="clock cannot read"):
         find_method("clock").load(tmp_path / "run" / "model")

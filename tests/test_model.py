@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import warnings
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import numpy.testing as npt
-import pandas as pd
-import polars as pl
 import pytest
-from sklearn.base import clone
 from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 
 from rondo.data.labels import OTHER
 from rondo.data.recording import Recording
-from rondo.errors import InputError, ModelError, NotFittedError, RecordingError, RondoWarning, SettingError
+from rondo.errors import InputError, ModelError, RecordingError, SettingError
 from rondo.model.label import label_one
 from rondo.model.rondo import Rondo
 from rondo.result import Result
@@ -26,10 +22,12 @@ from rondo.run.labelling import Labelling
 from rondo.store import model_file
 from rondo.synthetic.streams import PlantedStream, plant, structureless
 
+QUICK: dict[str, object] = {"evidence.surrogates": 0}
+
 
 @pytest.fixture(scope="module")
 def stream() -> PlantedStream:
-    return plant(n_frames=15_000, seed=1)
+    return plant(n_frames=9_000, seed=1)
 
 
 @pytest.fixture(scope="module")
@@ -42,35 +40,6 @@ def assert_same(some: Labelling | Result, other: Labelling | Result) -> None:
     some, other = (one[0] if isinstance(one, Result) else one for one in (some, other))
     for name in ("units", "motifs", "unit_scores", "motif_scores"):
         npt.assert_array_equal(getattr(some, name), getattr(other, name))
-
-
-# ---------------------------------------------------------------- manners
-
-
-def test_scikit_learn_manners() -> None:
-    model = Rondo(window="2s", settings={"units.dimension": 3}, seed=7)
-    copy = clone(model)
-    assert copy is not model
-    assert copy.get_params() == model.get_params()
-    assert repr(model) == "Rondo(window='2s', settings={'units.dimension': 3}, seed=7)"
-    assert model.set_params(seed=8).seed == 8
-    with pytest.raises(SettingError, match="no parameter 'sead'"):
-        model.set_params(sead=1)
-
-
-def test_fit_returns_self_and_leaves_settings_alone(stream: PlantedStream, model: Rondo) -> None:
-    fresh = Rondo(seed=0)
-    before = fresh.get_params()
-    assert fresh.fit(stream.recording) is fresh
-    assert fresh.get_params() == before
-    assert_same(fresh.predict(stream.recording), model.predict(stream.recording))
-
-
-@pytest.mark.parametrize("call", ["predict", "save", "adapt", "fit_motifs"])
-def test_an_unfitted_model_says_so(call: str, stream: PlantedStream, tmp_path: Path) -> None:
-    argument = tmp_path / "model" if call == "save" else stream.recording
-    with pytest.raises(NotFittedError, match="not fitted"):
-        getattr(Rondo(), call)(argument)
 
 
 @pytest.mark.parametrize(
@@ -114,33 +83,20 @@ def test_settings_that_are_no_more_are_dropped_where_they_hold_their_defaults(mo
         model_file.save(tmp_path / f"old{place}", replace(stored, config=config))
     assert Rondo.load(tmp_path / "old0").config_ == model.config_
     for place, name in ((1, "preprocess.missing"), (2, "units.window_weight")):
-        with pytest.raises(ModelError, match=f"{name}, a setting that Rondo no longer has"):
+        with pytest.raises(ModelError, match=f"{name}, .*no longer"):
             Rondo.load(tmp_path / f"old{place}")
 
 
+@pytest.mark.promise
 def test_another_process_saves_the_same_bytes(model: Rondo, tmp_path: Path) -> None:
     model.save(tmp_path / "here")
     code = (
         "from rondo import Rondo; from rondo.synthetic import plant;"
-        f"Rondo(seed=0).fit(plant(n_frames=15_000, seed=1).recording).save({str(tmp_path / 'there')!r})"
+        f"Rondo(seed=0).fit(plant(n_frames=9_000, seed=1).recording).save({str(tmp_path / 'there')!r})"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
     for name in ("manifest.json", "tensors.safetensors"):
         assert (tmp_path / "here" / name).read_bytes() == (tmp_path / "there" / name).read_bytes()
-
-
-def test_input_is_not_touched(stream: PlantedStream) -> None:
-    values = stream.recording.values.copy()
-    Rondo(window=75).fit(values)
-    npt.assert_array_equal(values, stream.recording.values)
-
-
-def test_tables_arrays_and_recordings_are_the_same(stream: PlantedStream) -> None:
-    values = stream.recording.values[:6_000]
-    columns = {f"c{i}": values[:, i] for i in range(values.shape[1])}
-    reference = Rondo(window=75).fit(values).predict(values)
-    for table in (pd.DataFrame(columns), pl.DataFrame(columns)):
-        assert_same(Rondo(window=75).fit(table).predict(table), reference)
 
 
 def test_channels_go_by_name_not_by_order(model: Rondo, stream: PlantedStream) -> None:
@@ -162,7 +118,7 @@ def test_several_recordings_share_one_vocabulary(stream: PlantedStream) -> None:
     values, channels = stream.recording.values, stream.recording.channels
     halves = [Recording(part, 50, channels, name) for name, part in zip("ab", np.split(values, 2), strict=True)]
     short = Recording(values[:40], 50, channels, "short")  # too short for one window
-    labellings = Rondo(window=75).fit([*halves, short]).predict([*halves, short])
+    labellings = Rondo(window=75, settings=QUICK).fit([*halves, short]).predict([*halves, short])
     assert [labelling.recording_id for labelling in labellings] == ["a", "b", "short"]
     assert set(labellings[0].units) & set(labellings[1].units)
     assert (labellings[2].units == OTHER).all()
@@ -174,7 +130,7 @@ def test_long_gaps_are_other_and_nothing_else_is(stream: PlantedStream) -> None:
     values[3_000:3_400] = np.nan  # 8 s
     values[5_000:5_010, 1] = np.nan  # 0.2 s
     values[7_000:7_400, 2] = np.nan  # 8 s of one channel, which the others predict
-    labelling = label_one(Rondo(window=75).fit(Recording(values, 50)), Recording(values, 50))
+    labelling = label_one(Rondo(window=75, settings=QUICK).fit(Recording(values, 50)), Recording(values, 50))
     other = np.zeros(9_000, dtype=bool)
     other[3_000:3_400] = True
     npt.assert_array_equal(labelling.units == OTHER, other)
@@ -189,7 +145,7 @@ def test_the_order_of_recordings_and_of_channels_changes_names_only(stream: Plan
         Recording(part, 50, id=name) for name, part in zip("abc", np.split(stream.recording.values, 3), strict=True)
     ]
     turned = [Recording(part.values[:, ::-1], 50, part.channels[::-1], part.id) for part in parts]
-    settings = {"motifs.method": "none"}
+    settings = QUICK | {"motifs.method": "none"}
     labels = [
         np.concatenate([x.units for x in Rondo(window=75, settings=settings).fit(order).predict(parts)])
         for order in (parts, parts[::-1], turned)
@@ -201,7 +157,7 @@ def test_the_order_of_recordings_and_of_channels_changes_names_only(stream: Plan
 def test_one_list_of_recordings_is_what_is_expected(stream: PlantedStream, tmp_path: Path) -> None:
     for path in ("day1.csv", tmp_path / "day1.csv"):
         for given in (path, [path]):
-            with pytest.raises(RecordingError, match=r"day1\.csv: there is no such file or folder"):
+            with pytest.raises(RecordingError, match=r"day1\.csv"):
                 Rondo().fit(given)
     for nested in ([[stream.recording, stream.recording]], [[0.0, 1.0], [1.0, 2.0]]):
         with pytest.raises(RecordingError, match="list within the list"):
@@ -209,14 +165,6 @@ def test_one_list_of_recordings_is_what_is_expected(stream: PlantedStream, tmp_p
     for foreign in (None, 5, {"x": [1.0]}, iter([stream.recording])):
         with pytest.raises(RecordingError, match="table"):
             Rondo().fit(foreign)
-
-
-def test_a_failed_fit_leaves_the_model_as_it_was(stream: PlantedStream) -> None:
-    model = Rondo(window=75).fit(stream.recording.values[:6_000])
-    before = model.predict(stream.recording.values)
-    with pytest.raises(RecordingError):
-        model.fit(np.ones((100, 2)))
-    assert_same(model.predict(stream.recording.values), before)
 
 
 @pytest.mark.parametrize(("window", "step"), [(100, 100), (50, 50), (1, 1)])
@@ -227,8 +175,7 @@ def test_one_window_two_windows_and_windows_of_one_frame(window: int, step: int)
     assert ((labelling.unit_scores > 0) & (labelling.unit_scores <= 1)).all()
 
 
-@pytest.mark.parametrize("n_frames", [1, 2, 5, 20, 100])
-@pytest.mark.parametrize("n_channels", [1, 3, 40])
+@pytest.mark.parametrize(("n_frames", "n_channels"), [(1, 1), (2, 40), (5, 3), (20, 1), (100, 40)])
 def test_tiny_recordings_end_in_a_result_or_one_clear_line(n_frames: int, n_channels: int) -> None:
     values = np.random.default_rng(0).normal(size=(n_frames, n_channels))
     try:
@@ -243,7 +190,7 @@ def test_constant_channels(stream: PlantedStream) -> None:
     with pytest.raises(RecordingError, match="every channel is constant"):
         Rondo(window=10).fit(np.ones((100, 2)))
     values = np.column_stack([stream.recording.values[:3_000], np.ones(3_000)])
-    assert any("constant" in note for note in Rondo(window=75).fit(values).predict(values)[0].notes)
+    assert any("constant" in note for note in Rondo(window=75, settings=QUICK).fit(values).predict(values)[0].notes)
 
 
 def test_recordings_that_do_not_fit_are_refused(model: Rondo, stream: PlantedStream) -> None:
@@ -271,32 +218,13 @@ def test_transfer_keeps_units_and_learns_motifs_anew(model: Rondo, stream: Plant
     assert transferred.provenance_["motifs_refitted_on"][0]["n_frames"] == 9_000
 
 
-@pytest.mark.parametrize(
-    "ways", [{"encoder.name": "ts2vec"}, {"units.method": "unit_align"}, {"units.mixture.kind": "deep_dpm"}]
-)
-def test_other_ways_of_a_stage_fit_save_and_repeat(ways: dict[str, str], stream: PlantedStream, tmp_path: Path) -> None:
-    few = {"encoder.name": {"encoder.iterations": 2, "encoder.depth": 3}, "units.method": {"units.max_rounds": 1}}
-    settings: dict[str, object] = {"motifs.method": "none", **ways}
-    for way in ways:
-        settings |= few.get(way, {})
-    recording = Recording(stream.recording.values[:3_000], 50)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RondoWarning)  # one round does not settle
-        models = [Rondo(window=75, settings=settings).fit(recording) for _ in range(2)]
-    models[0].save(tmp_path / "model")
-    models.append(Rondo.load(tmp_path / "model"))
-    first, second, loaded = (model.predict(recording) for model in models)
-    assert_same(first, second)
-    assert_same(first, loaded)
-
-
 # ---------------------------------------------------------------- how well
 
 
-@pytest.mark.parametrize("seed", [0, 3])
+@pytest.mark.parametrize("seed", [0, pytest.param(3, marks=pytest.mark.slow)])
 def test_planted_units_are_recovered(seed: int) -> None:
     stream = plant(n_frames=30_000, seed=seed)
-    labelling = Rondo(seed=seed).fit(stream.recording).predict(stream.recording)
+    labelling = Rondo(seed=seed, settings=QUICK).fit(stream.recording).predict(stream.recording)
     assert adjusted_mutual_info_score(stream.unit_truth, labelling.units) > 0.7
     assert adjusted_mutual_info_score(stream.motif_truth, labelling.motifs) > 0.4
 

@@ -86,7 +86,7 @@ def test_what_is_broken_is_named_and_takes_nothing_along(registry: Made, points:
 def test_nothing_is_imported_before_the_first_question() -> None:
     code = (
         "import sys, rondo.config.settings as schema; print('rondo.encoders' in sys.modules);"
-        "schema.resolve('paper'); print('rondo.paper.encoders' in sys.modules, 'torch' in sys.modules)"
+        "schema.resolve('paper'); print('rondo.paper.settings' in sys.modules, 'torch' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout.split() == ["False", "True", "False"]

@@ -126,13 +126,6 @@ def test_calls_that_end_with_an_error_add_no_depth(toy: Path) -> None:
     assert functions_passed(used.caught, [toy]).depth == 4
 
 
-def test_the_profiler_before_is_put_back(toy: Path) -> None:
-    before = sys.getprofile()
-    with pytest.raises(ZeroDivisionError):
-        functions_passed(lambda: 1 / 0, [toy])
-    assert sys.getprofile() is before
-
-
 # ---------------------------------------------------------------- source
 
 

@@ -42,7 +42,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     model, place = folder / "discover" / "model", folder / "stopped"
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(session, "CHUNK_ROWS", 100)
-        at = SessionPaths(str(folder / "x.csv"), place, place / "checkpoint")
+        at = SessionPaths(str(folder / "x.csv"), place)
         with closing(Session(Rondo.load(model), model, at)) as stopped:
             for _ in range(9):
                 stopped.step()
@@ -81,7 +81,7 @@ def truth_of(run: Path, here: Path) -> Path:
 
 
 def test_the_layout_is_the_same(run: Path) -> None:
-    extra = {path.name for path in run.iterdir()} - LAYOUT - {"health.json", "alarms.jsonl"}  # of the command
+    extra = {path.name for path in run.iterdir()} - LAYOUT - {"health.json"}  # of the command
     unshown = {"unshown_segments.csv", "unshown_segments.parquet"}  # both kinds of motif are found in these waves
     assert extra in (unshown, {"labels.csv", "rows.csv", "events.jsonl", "checkpoint"})
     assert {path.name for path in run.iterdir()} >= LAYOUT - {"scores"}  # which say nothing where all of them are 1
@@ -208,9 +208,9 @@ def test_an_update_that_was_interrupted_is_repaired_by_the_same_command(
     def broken(*_: object) -> None:
         raise Killed
 
-    for step in ("write_labels", "_write_shown", "write_summary"):
+    for step in ("_label_files", "RunWriter._write_table", "write_json"):
         with monkeypatch.context() as patched:
-            patched.setattr(f"rondo.run.folder.{step}", broken)
+            patched.setattr(f"rondo.run.writer.{step}", broken)
             with pytest.raises(Killed):
                 call("merge", run, "unit:0", "unit:1")
     rondo("merge", run, "unit:0", "unit:1")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import warnings
 from typing import Any
 
@@ -112,9 +110,3 @@ def test_settings_are_searched_with_a_score_of_ones_own() -> None:
     search.fit(VALUES, truth)
     assert search.best_params_["window"] in (20, 40)
     assert len(search.best_estimator_.units_) >= 2
-
-
-def test_scikit_learn_is_not_imported_for_its_manners() -> None:
-    code = "import sys, rondo; rondo.Rondo(); print('sklearn' in sys.modules)"
-    out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
-    assert out.strip() == "False"

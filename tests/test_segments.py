@@ -6,15 +6,15 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from rondo.data.labels import OTHER, are_one_to_one
+from rondo.data.labels import are_one_to_one
 from rondo.editing.apply import shown
 from rondo.editing.edits import Edits
 from rondo.run.labelling import Labelling
-from rondo.run.segments import COLUMNS, edited, labels_between_ends, labels_in, to_pandas, with_dates
+from rondo.run.segments import COLUMNS, labels_between_ends, labels_in, to_pandas, with_dates
 
 tracks = st.lists(st.tuples(st.integers(-1, 3), st.integers(-1, 3)), min_size=1, max_size=40)
 
@@ -29,7 +29,6 @@ def labelling(drawn: list[tuple[int, int]], breaks: list[int], begins: list[int]
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None)
 @given(tracks, st.lists(st.integers(1, 39), max_size=3), st.lists(st.integers(1, 39), max_size=3))
 def test_merged_segments_are_those_of_merged_labels(
     drawn: list[tuple[int, int]], breaks: list[int], begins: list[int]
@@ -52,11 +51,12 @@ def test_merged_segments_are_those_of_merged_labels(
     assert_frame_equal(shown(merged, Edits()).table, found.table)
 
 
-@settings(max_examples=200, deadline=None)
 @given(tracks)
 def test_motifs_are_units_where_they_are_in_every_frame(drawn: list[tuple[int, int]]) -> None:
     one = labelling(drawn, [], [])
-    assert are_one_to_one(*labels_between_ends(one.table)) == are_one_to_one(one.units, one.motifs)
+    assert are_one_to_one(*labels_between_ends(one.occurrences("unit"), one.occurrences("motif"))) == are_one_to_one(
+        one.units, one.motifs
+    )
 
 
 def test_dates_stand_where_the_clock_counts_from_1970() -> None:
@@ -73,9 +73,3 @@ def test_dates_stand_where_the_clock_counts_from_1970() -> None:
     assert table["start_time"].isna().tolist() == [True, False, True, True]
     assert table["start_time"][1] == pd.Timestamp("2026-11-15 20:31:05.25")
     assert table["start_s"].isna().tolist() == [False, False, True, False]
-
-
-def test_nothing_found_is_an_empty_table_of_the_same_columns() -> None:
-    none = labelling([(OTHER, OTHER)] * 3, [], [])
-    assert tuple(none.segments.columns) == COLUMNS and none.segments.empty
-    assert edited(none.table, Edits().merged(["u0", "u1"]), []).is_empty()

@@ -11,7 +11,7 @@ import numpy.testing as npt
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
@@ -131,7 +131,6 @@ labels = st.lists(
 )
 
 
-@settings(max_examples=200, deadline=None)
 @given(labels, st.integers(1, 5), st.booleans())
 def test_segments_in_parts_are_those_of_the_whole(
     drawn: list[tuple[int, int, bool, int, int]], chunk: int, has_clock: bool

@@ -80,4 +80,4 @@ def test_arguments_without_a_step_are_refused(
 ) -> None:
     monkeypatch.setattr(check, "set_up", lambda: None)
     assert check.main(["-k", "csv"]) == 2
-    assert "name it first: lint, format, types, imports, rulers, tests" in capsys.readouterr().err
+    assert "first: lint, format, types" in capsys.readouterr().err

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rondo.wording import day_and_time, duration_in_words, estimate_in_words, is_date, moment_in_words, spread_in_words
+from rondo.wording import day_and_time, duration_in_words, estimate_in_words, is_date, moment_in_words
 
 NOVEMBER = 1794774665.25
 SECONDS_IN = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "days": 86_400.0, "years": 365.25 * 86_400}
@@ -51,21 +51,8 @@ def test_an_estimate_has_no_decimals(seconds: float) -> None:
     assert int(number.replace(",", "")) * SECONDS_IN[unit] == pytest.approx(seconds, rel=0.34, abs=1.0)
 
 
-def test_a_spread_has_one_unit() -> None:
-    assert spread_in_words(0.27, 0.1, 3.0) == "0.27 (0.1–3) s"
-    assert spread_in_words(1_875_927.0, 1_000_000.0, 2_937_600.0) == "21.7 (11.6–34) days"
-
-
 def test_readings_since_1970_are_times_of_day_and_dates_where_a_day_is_not_enough() -> None:
     assert is_date(NOVEMBER) and not is_date(5e8) and not is_date(None)
     assert moment_in_words(NOVEMBER) == moment_in_words(NOVEMBER, 86_400.0) == "20:31:05.2"
     assert moment_in_words(NOVEMBER, 86_401.0) == "2026-11-15 20:31"
     assert day_and_time(NOVEMBER) == "2026-11-15 20:31:05"
-
-
-@pytest.mark.parametrize(
-    ("seconds", "words"),
-    [(0.0, "0.0 s"), (12.34, "12.3 s"), (600.0, "0:10:00"), (172_799.0, "47:59:59"), (172_800.0, "2 d 0:00:00")],
-)
-def test_other_readings_count_from_a_beginning(seconds: float, words: str) -> None:
-    assert moment_in_words(seconds) == words

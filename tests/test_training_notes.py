@@ -41,8 +41,8 @@ def notes_with(**changes: Any) -> str:
 @pytest.mark.slow
 def test_a_floor_of_steps_and_a_sample_of_items_are_named() -> None:
     said = notes_with(motifs__items_per_epoch=10)
-    assert "the autoencoder was trained for 40 epochs instead of 10" in said
-    assert "saw a sample of 10 of " in said
+    assert "40 epochs instead of 10" in said
+    assert "sample of 10" in said
 
 
 @pytest.mark.slow
@@ -66,5 +66,5 @@ def test_a_fit_file_by_file_prints_the_notes_of_one_in_memory(tmp_path: Path) ->
     by_file = call(*asked, "--out", tmp_path / "by_file", "--engine", "serial")
     for done in (in_memory, by_file):
         assert done.code == 0, done.err
-        assert done.err.count("epochs instead of 10") == done.err.count("saw a sample of 10 of ") == 1
+        assert done.err.count("epochs instead of 10") == done.err.count("a sample of 10") == 1
     assert_same_run(tmp_path / "memory", tmp_path / "by_file")

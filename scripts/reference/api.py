@@ -10,43 +10,31 @@ from typing import Any
 
 from scripts.reference.markup import cell, code, page, table
 
-MODULES: dict[str, tuple[str, str]] = {  # names to document, and what is to be said of them
-    "rondo": ("discover label read evaluate Result Rondo Recording Labelling", ""),
+MODULES: dict[str, tuple[str, str]] = {  # names to document, and an introduction
+    "rondo": ("discover label read evaluate Reading Result Rondo Recording Labelling", ""),
+    "rondo.metrics": (
+        "Scores ScoreRow",
+        "What `evaluate` returns. See [scores](../judging.md).",
+    ),
     "rondo.model.parts": (
         "StreamPart StreamParts",
-        "What `Rondo.stream` gives back for rows. See [streams](../streams.md).",
+        "What `Rondo.stream` returns. See [streams](../streams.md).",
     ),
-    "rondo.continual.stream": ("StreamReport", "What `Rondo.partial_fit` gives back. See [streams](../streams.md)."),
+    "rondo.continual.stream": ("StreamReport", "What `Rondo.partial_fit` returns."),
     "rondo.continual.reading": ("Decision", ""),
     "rondo.continual.journal": ("Event", ""),
-    "rondo.metrics": (
-        "evaluate Scores ScoreRow shared_scores SharedScores meaning clock_labels compare Comparison "
-        "evaluate_continual ContinualScores StageScores",
-        "No learner can import this module: a contract in the build. What each score says: [scores](../judging.md).",
-    ),
-    "rondo.annotations.annotation": ("Annotation", ""),
-    "rondo.edit": (
-        "editing open_vocabulary model_folder EditedVocabulary apply_edits apply_file undo_edit edits_in show_edits",
-        "Names, merges and edits of frames in the folder of a run. See [the report](../report.md).",
-    ),
-    "rondo.synthetic": ("plant plant_subjects structureless StreamPlan Novelty Gaps PlantedStream", ""),
-    "rondo_bench.data_sets.read": ("read_data_set DataSet", "See [data sets](../benchmark.md#data-sets)."),
-    "rondo_bench.baselines": (
-        "baseline_names build_baseline label_recording BaselineSettings Baseline ReadingBaseline FittedBaseline "
-        "JoiningBaseline JoiningReader",
-        "See [other methods](../benchmark.md#other-methods).",
-    ),
 }
 
 
 def api_page() -> str:
     return page(
         "# Python",
-        "`rondo` has these names: `discover`, `label`, `read`, `evaluate`, `Result`, `Rondo`, `Recording`, "
-        "`Labelling`, `errors` and `__version__`. The other modules below are those that pages of this documentation "
-        "use; before version 1.0 they may still move. Everything else is internal. The examples run as they stand, one "
-        "after the other, as all of this documentation does.",
-        "```python\n>>> import numpy as np\n>>> from rondo.annotations.annotation import Annotation\n\n```",
+        "The public names are those of `rondo`: `discover`, `label`, `read`, `evaluate`, `Result`, `Rondo`, "
+        "`Reading`, `Recording`, `Labelling`, `errors` and `__version__`, with the types that they return. Pages of "
+        "this documentation also use `rondo.metrics`, `rondo.synthetic` and `rondo.edit`, which may move before "
+        "version 1.0; `help(rondo.metrics)` prints their docstrings. Everything else is internal. The examples "
+        "run as they stand, one after the other.",
+        "```python\n>>> import numpy as np\n\n```",
         *(
             block
             for module, (names, about) in MODULES.items()

@@ -11,9 +11,10 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from rondo.config.overrides import ways_of
+from rondo.config.overrides import choices_of
 from rondo.config.settings import PRESETS, PreprocessConfig, RondoConfig
-from rondo_bench.baselines.base import baseline_names, build_baseline
+from rondo.registry import NameIn
+from rondo_bench.baselines.baseline import baseline_names, build_baseline
 from scripts.reference.markup import cell, code, page, table
 
 
@@ -50,7 +51,7 @@ def _baselines(listed: set[type[BaseModel]]) -> Iterator[str]:
 
 def _sections(config: BaseModel, listed: set[type[BaseModel]]) -> Iterator[str]:
     for name, field in type(config).model_fields.items():
-        tag, ways = ways_of(field)
+        tag, ways = choices_of(field)
         for chosen, way in ways.items():
             yield f"## {name}" + (f": {tag} = {chosen}" if tag else "")
             yield inspect.cleandoc(way.__doc__ or "")
@@ -97,6 +98,9 @@ def _value(value: Any) -> str:
 
 
 def _allowed(field: FieldInfo) -> str:
+    for mark in field.metadata:
+        if isinstance(mark, NameIn):
+            return ", ".join(map(code, mark.registry))
     if get_origin(field.annotation) is Literal:
         return ", ".join(code(str(value)) for value in get_args(field.annotation))
     if field.annotation is bool:
@@ -113,7 +117,7 @@ def _paper_changes() -> Iterator[tuple[str, str]]:
         ours, papers = getattr(PRESETS["default"], name), getattr(PRESETS["paper"], name)
         if ours == papers:
             continue
-        tag, _ = ways_of(RondoConfig.model_fields[name])
+        tag, _ = choices_of(RondoConfig.model_fields[name])
         for key, value in papers:
             if key == tag if tag else value != getattr(ours, key):
                 yield f"{name}.{key}", _value(value)

@@ -1,8 +1,9 @@
 """Rondo: what recurs in long, unlabelled sensor recordings.
 
 >>> import rondo
->>> sorted(rondo.__all__)
-['Labelling', 'Recording', 'Result', 'Rondo', '__version__', 'discover', 'errors', 'evaluate', 'label', 'read']
+>>> sorted(rondo.__all__)  # doctest: +NORMALIZE_WHITESPACE
+['Labelling', 'Reading', 'Recording', 'Result', 'Rondo', '__version__',
+ 'discover', 'errors', 'evaluate', 'label', 'read']
 """
 
 from importlib import import_module
@@ -16,12 +17,14 @@ if TYPE_CHECKING:
     from rondo.discovery import discover, label
     from rondo.evaluation import evaluate
     from rondo.files.inputs import read
+    from rondo.files.reading import Reading
     from rondo.model.rondo import Rondo
     from rondo.result import Result
     from rondo.run.labelling import Labelling
 
 __all__ = [
     "Labelling",
+    "Reading",
     "Recording",
     "Result",
     "Rondo",
@@ -35,6 +38,7 @@ __all__ = [
 
 _HOME = {
     "Labelling": "rondo.run.labelling",
+    "Reading": "rondo.files.reading",
     "Recording": "rondo.data.recording",
     "Result": "rondo.result",
     "Rondo": "rondo.model.rondo",

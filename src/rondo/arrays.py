@@ -6,8 +6,9 @@ them.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
-from typing import Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,26 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
+
+
+class NpyHeader(NamedTuple):
+    """What the header of a numpy file says of its array."""
+
+    shape: tuple[int, ...]
+    column_major: bool
+    dtype: np.dtype[Any]
+
+
+def npy_header(stream: IO[bytes]) -> NpyHeader:
+    """Read the header of a numpy array; the stream then stands at its first number.
+
+    Version 3 differs from 2 in the encoding of field names alone, and an array of numbers has none.
+    """
+    second = np.lib.format.read_array_header_2_0
+    readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): second, (3, 0): second}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of old or odd headers, which are read or refused
+        return NpyHeader(*readers[np.lib.format.read_magic(stream)](stream))
 
 
 Tensors = Mapping[str, NDArray[np.generic]]
@@ -99,3 +120,26 @@ def generators(seed: int, stages: tuple[str, ...]) -> dict[str, np.random.Genera
     """
     children = np.random.SeedSequence(seed).spawn(len(stages))
     return {stage: np.random.default_rng(child) for stage, child in zip(stages, children, strict=True)}
+
+
+def check_shapes(tensors: Tensors, shapes: Mapping[str, str], **sizes: int) -> dict[str, int]:
+    """Refuse tensors that are missing, not numbers, or not of these shapes; the size of every dimension by its name.
+
+    >>> check_shapes({"mean": np.zeros(3), "matrix": np.zeros((3, 2))}, {"mean": "d", "matrix": "d k"})
+    {'d': 3, 'k': 2}
+    >>> check_shapes({"mean": np.zeros(3)}, {"mean": "d"}, d=4)
+    Traceback (most recent call last):
+        ...
+    ValueError: mean is (3), expected d = 4
+    """
+    for name, dims in shapes.items():
+        if name not in tensors:
+            raise ValueError(f"{name} is missing")
+        array, expected = np.asarray(tensors[name]), dims.split()
+        shape = f"{name} is ({', '.join(map(str, array.shape))})"
+        if array.dtype.kind not in "iufb" or array.ndim != len(expected):
+            raise ValueError(f"{shape} of {array.dtype}, expected numbers ({', '.join(expected)})")
+        for dim, size in zip(expected, array.shape, strict=True):
+            if sizes.setdefault(dim, size) != size:
+                raise ValueError(f"{shape}, expected {dim} = {sizes[dim]}")
+    return sizes

@@ -1,6 +1,6 @@
 """How long a fit will take and how much memory it needs, said before it starts.
 
-A linear model of what was measured on one core of a machine that others used too (docs/results/judging.md):
+A linear model of what was measured on one core of a machine that others used too (docs/results/evidence.md):
 
     seconds = once + Σ over recordings of their own vocabularies ( evidence + a · windows + encoder + units + motifs )
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,16 +30,16 @@ from rondo.data.labels import Labels
 from rondo.editing.edits import FORMAT, Edits, KnownIds, changing, now, read_edits, write_edits
 from rondo.editing.kinds import Edit
 from rondo.editing.names import EntryId, known_entry
-from rondo.errors import ModelError, OutputError, RondoError, SettingError
-from rondo.files.locations import refuse_url
+from rondo.errors import InputError, ModelError, OutputError, RondoError, RondoWarning, SettingError
 from rondo.methods import find_method, method_of
 from rondo.metrics.scores import evaluate as score
 from rondo.model.describe import known_ids
 from rondo.model.method import CHECKPOINT, checkpoint_folder, grown_model
 from rondo.model.rondo import Rondo
 from rondo.result import Result, with_truth
+from rondo.run.bucket import run_here
 from rondo.run.decisions import EVENTS
-from rondo.run.folder import found_ids, update_run
+from rondo.run.folder import found_ids
 from rondo.run.segments import LEVELS, labels_in
 from rondo.run.summary import (
     SUMMARY,
@@ -51,7 +52,8 @@ from rondo.run.summary import (
     read_summary,
     run_edits,
 )
-from rondo.store.cloud_folder import run_here
+from rondo.run.writer import RunWriter
+from rondo.store.locations import refuse_url
 from rondo.store.reading import read_regular
 from rondo.units.vocabulary import Level
 
@@ -87,7 +89,23 @@ def show_edits(run: Path) -> None:
 
 
 def _show(run: Path, result: Result) -> None:
-    update_run(run, _scored(result.edited(run_edits(run, result.summary))))
+    RunWriter(run).show(_scored(result.edited(run_edits(run, result.summary))).run)
+    _draw_report(run)
+
+
+def _draw_report(run: Path) -> None:
+    """Draw the page again, with the recordings and channels of last time; unreadable annotations are left out."""
+    from rondo.report.contents import kept_wish
+    from rondo.report.render import write_page
+
+    wish, result, page = kept_wish(run), Result.load(run), run / "report.html"
+    try:
+        write_page(result, page, wish)
+    except InputError as error:
+        if wish.truth is None:
+            raise
+        write_page(result, page, wish._replace(truth=None))
+        warnings.warn(f"the report was drawn without its annotations: {error}", RondoWarning, stacklevel=2)
 
 
 def _scored(result: Result) -> Result:
@@ -325,6 +343,11 @@ def _states(folder: Path) -> KnownIds:
 def _ids_in(run: Path) -> KnownIds:
     """The entries that were found in a run: some may have lost all their frames to edits since."""
     summary = read_summary(run)
+    if summary.id_shifts:
+        raise OutputError(
+            f"{run}: version 0.2.0 wrote a vocabulary for each recording, so it is read only; edit a copy that "
+            "Result.load(...).save(...) writes"
+        )
     found, edits = found_ids(run, summary), run_edits(run, summary)
 
     def of(level: Level, entries: Sequence[EntrySummary]) -> tuple[int, ...]:

@@ -1,13 +1,13 @@
-"""How much memory is free, as far as the system tells."""
+"""How much memory is free, as far as the system tells, and whether recordings fit into it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from rondo.errors import RecordingError
-from rondo.files.inputs import ExpectedSize, RecordingFile
 
 _MEMINFO = Path("/proc/meminfo")
 _CGROUPS = (
@@ -70,6 +70,19 @@ MANY_FILES = 200
 """From here on recordings are read one after the other, however small."""
 
 
+class ExpectedSize(NamedTuple):
+    """What a recording will be, from its header alone; frames and channels are None where only the size tells."""
+
+    n_frames: int | None
+    n_channels: int | None
+    n_bytes: int  # of its values in memory
+
+    @classmethod
+    def of_table(cls, n_frames: int, n_channels: int) -> ExpectedSize:
+        """For values in float32."""
+        return cls(n_frames, n_channels, 4 * n_frames * n_channels)
+
+
 def needed(size: ExpectedSize) -> int:
     """Bytes that it takes to learn from, or label, one recording in memory."""
     n_frames = size.n_bytes // 32 if size.n_frames is None else size.n_frames
@@ -81,14 +94,12 @@ def most_text_bytes(most_bytes: int | None) -> int | None:
     return None if most_bytes is None else most_bytes * 1000 // needed(ExpectedSize(None, None, 1000))
 
 
-def refuse_too_large(file: RecordingFile, most_bytes: int | None) -> None:
+def refuse_too_large(file: str, size: ExpectedSize, most_bytes: int | None) -> None:
     """Refuse a file that alone does not fit."""
-    if most_bytes is None:
-        return
-    needs = needed(file.expected())
-    if needs > most_bytes:
+    needs = needed(size)
+    if most_bytes is not None and needs > most_bytes:
         raise RecordingError(
-            f"{file.url}: it needs about {in_gigabytes(needs)} of memory, {in_gigabytes(most_bytes)} are free; cut it "
+            f"{file}: it needs about {in_gigabytes(needs)} of memory, {in_gigabytes(most_bytes)} are free; cut it "
             "into shorter recordings, or choose fewer channels"
         )
 
@@ -96,7 +107,7 @@ def refuse_too_large(file: RecordingFile, most_bytes: int | None) -> None:
 def refuse_large_array(n_frames: int, n_channels: int) -> None:
     """For files whose size does not tell what is in them: called when their header is known, before they are read."""
     most = most_for_a_file()
-    needs = needed(ExpectedSize(n_frames, n_channels, 4 * n_frames * n_channels))
+    needs = needed(ExpectedSize.of_table(n_frames, n_channels))
     if most is not None and needs > most:
         raise RecordingError(
             f"its {n_frames} frames of {n_channels} channels need about {in_gigabytes(needs)} of memory, "
@@ -114,7 +125,7 @@ def workers_that_fit(n_workers: int, sizes: Sequence[ExpectedSize], most_bytes: 
     """As many as have room for the largest file that is going to be read, each."""
     if most_bytes is None:
         return n_workers
-    fitting = [own for own in map(needed, sizes) if own <= most_bytes]
+    fitting = [n_bytes for n_bytes in map(needed, sizes) if n_bytes <= most_bytes]
     largest = PROCESS_BYTES + max(fitting, default=0)
     return max(1, min(n_workers, (most_bytes + PROCESS_BYTES) // largest))
 

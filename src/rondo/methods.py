@@ -93,7 +93,7 @@ class Method(Protocol):
         """What there is to say about the entries of the model in a folder, with the edits that lie beside it."""
 
     def why_no_model(self) -> str:
-        """Why a run of it may hold no model, and what to do instead; "" where every run holds one."""
+        """Why its runs hold no model, and what to do instead; "" where they hold one."""
 
 
 def method_names() -> tuple[str, ...]:

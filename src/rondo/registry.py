@@ -1,12 +1,16 @@
-"""Declarations that are found, not listed: an encoder or a file format is one file, and no list names it.
+"""Parts that are found by name: encoders, unit and motif stages, mixtures, continual rules, presets, file formats.
 
-A declaration is a value at the top of a module. A registry looks for values of one type in the modules of its packages;
-another distribution adds its own by an entry point, whose value is the declaration:
+A part declares itself by one value at the top of a module. A registry looks for values of one type in the modules of
+its table; another distribution adds its own by an entry point, whose value is the declaration:
 
     [project.entry-points."rondo.encoders"]
     spectrum = "my_package.spectrum:ENCODER"
 
-Nothing is imported before the first question, so that a registry may stand below the packages it looks into.
+Nothing is imported before the first lookup, so that the registry may stand below everything it looks into. The stages
+of the default chain are declared in `rondo/model/stages.py`, those of the RONDO paper in `rondo/paper/stages.py`.
+Neither file imports what it declares until a stage is used, so that torch is loaded only for a network.
+
+All settings are frozen, take no unknown keys, and name the source of each default.
 """
 
 from __future__ import annotations
@@ -14,16 +18,60 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import entry_points
-from typing import Generic, Protocol, TypeVar
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler
+from pydantic_core import CoreSchema, core_schema
 
 from rondo.errors import RondoWarning
+from rondo.wording import did_you_mean, one_of
+
+if TYPE_CHECKING:
+    from rondo.arrays import Tensors
+    from rondo.config.settings import RondoConfig
+    from rondo.continual.reading import Reader
+    from rondo.encoders.base import Encoder, EncoderCost
+    from rondo.motifs.base import Motifs
+    from rondo.motifs.discover import MotifInput
+    from rondo.units.fit import Latents, UnitInput
+    from rondo.units.mixture import FittedMixture
+    from rondo.units.model import UnitProjection
+
+T = TypeVar("T")
+
+
+class StageSettings(BaseModel):
+    """Settings of one stage."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    def network(self) -> str | None:
+        """The setting that asks for a network, as 'name = value'; None where none does."""
+        return None
+
+
+class EncoderSettings(StageSettings):
+    """Settings of an encoder; a subclass gives `name` its only value, by which it is chosen."""
+
+    name: str = ""
+
+
+def setting(default: T, source: str, **constraints: Any) -> T:
+    """A default together with where it comes from; `rondo config show` prints both."""
+    field: T = Field(default=default, description=source, **constraints)
+    return field
+
+
+# ---------------------------------------------------------------- what a part declares
 
 
 class Declaration(Protocol):
-    """What a registry asks of the values it finds."""
+    """What a registry needs to know of the values it finds."""
 
     @property
     def name(self) -> str:
@@ -31,8 +79,142 @@ class Declaration(Protocol):
 
     @property
     def order(self) -> int:
-        """Its place in lists, those of one place by name."""
+        """Its position in lists; parts of the same position are listed by name."""
 
+
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """One way to run a stage that has several.
+
+    Parameters
+    ----------
+    settings
+        Its settings; the default of their `name` (or `method`) is the name of the stage.
+    help
+        A few words for people who choose.
+    order
+        Its position in lists.
+    needs
+        "torch" where it trains or runs a network (extra `nets`); None otherwise.
+    """
+
+    tag: ClassVar[str] = "name"  # the setting that chooses a stage
+    settings: type[StageSettings]
+    help: str
+    order: int = 100
+    needs: str | None = None
+
+    @property
+    def name(self) -> str:
+        return str(self.settings.model_fields[self.tag].default)
+
+
+S = TypeVar("S", bound=EncoderSettings)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeclaredEncoder(Stage, Generic[S]):
+    """The declaration of an encoder: one value at the top of one module.
+
+    The module is imported whenever a configuration is made. A large library belongs into `build`.
+
+    Parameters
+    ----------
+    settings : type
+        The class of its settings; the default of their `name` is the name of the encoder.
+    help : str
+        A few words, for people who choose.
+    order : int
+        Its position in lists.
+    needs : str or None
+        "torch" for a network (extra `nets`), which can use a GPU.
+    build : callable
+        Makes the encoder from settings, a seed and a device ("cpu", "cuda").
+    cost : callable
+        Estimates the cost from settings, the number of windows and their length in frames.
+
+    Examples
+    --------
+    >>> from rondo.encoders.base import declared_encoder
+    >>> declared_encoder("ts2vec").needs
+    'torch'
+    """
+
+    build: Callable[[S, int, str], Encoder]
+    cost: Callable[[S, int, int], EncoderCost]
+
+
+def _no_notes(fitted: Any, settings: Any) -> list[str]:
+    return []
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnitStage(Stage):
+    """Representations -> latents, to which the mixture of units is fitted.
+
+    `restore` gives back the projection and refuses tensors that do not fit; `notes` names each limit of ours that
+    applied in training.
+    """
+
+    tag: ClassVar[str] = "method"
+    fit: Callable[[UnitInput, Any], Latents]
+    restore: Callable[[Tensors, Any], UnitProjection]
+    notes: Callable[[Any, Any], list[str]] = _no_notes
+
+
+@dataclass(frozen=True, kw_only=True)
+class MotifStage(Stage):
+    """Unit timelines -> motifs; `restore` refuses tensors that do not fit, `notes` as in `UnitStage`."""
+
+    tag: ClassVar[str] = "method"
+    fit: Callable[[MotifInput, Any], Motifs]
+    restore: Callable[[Tensors, Any], Motifs]
+    notes: Callable[[Any, Any], list[str]] = _no_notes
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mixture:
+    """A kind of mixture: latents, settings, rng, observations per window, device, first components -> FittedMixture."""
+
+    name: str
+    fit: Callable[..., FittedMixture]
+    order: int = 100
+    needs: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """A continual rule: `begin(units, motifs, config, grid, aligned)` gives the reader of a stream that learns."""
+
+    name: str
+    begin: Callable[..., Reader]
+    order: int = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preset:
+    """A complete configuration under one name."""
+
+    name: str
+    make: Callable[[], RondoConfig]
+    order: int = 100
+
+
+def lazily(target: str) -> Callable[..., Any]:
+    """The function 'module:name', imported when it is called.
+
+    >>> lazily("math:sqrt")(4.0)
+    2.0
+    """
+    module, _, path = target.partition(":")
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return attrgetter(path)(importlib.import_module(module))(*args, **kwargs)
+
+    return call
+
+
+# ---------------------------------------------------------------- finding parts
 
 D = TypeVar("D", bound=Declaration)
 
@@ -45,7 +227,7 @@ class Registry(Mapping[str, D], Generic[D]):
     kind
         The type of the declarations.
     packages
-        Names of packages whose modules are looked into, not those of packages inside them, and of single modules.
+        Names of packages whose modules are searched, not those of packages inside them, and of single modules.
     group
         The entry points by which other distributions declare more.
     """
@@ -54,21 +236,21 @@ class Registry(Mapping[str, D], Generic[D]):
         self.kind, self.packages, self.group = kind, packages, group
 
     def __getitem__(self, name: str) -> D:
-        return self._found[name]
+        return self._declared[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._found)
+        return iter(self._declared)
 
     def __len__(self) -> int:
-        return len(self._found)
+        return len(self._declared)
 
     @cached_property
-    def _found(self) -> dict[str, D]:
-        found: dict[str, D] = {}
-        for place, declared in (*self._in_packages(), *self._in_entry_points()):
-            if found.setdefault(declared.name, declared) is not declared:
-                _warn(f"{place}: there is a '{declared.name}' of {self.group} already; this one is not used, rename it")
-        return dict(sorted(found.items(), key=lambda item: (item[1].order, item[0])))
+    def _declared(self) -> dict[str, D]:
+        declared: dict[str, D] = {}
+        for place, part in (*self._in_packages(), *self._in_entry_points()):
+            if declared.setdefault(part.name, part) is not part:
+                _warn(f"{place}: there is a '{part.name}' of {self.group} already; this one is not used, rename it")
+        return dict(sorted(declared.items(), key=lambda item: (item[1].order, item[0])))
 
     def _in_packages(self) -> Iterator[tuple[str, D]]:
         for package in self.packages:
@@ -77,7 +259,7 @@ class Registry(Mapping[str, D], Generic[D]):
                 yield from ((name, value) for value in vars(module).values() if isinstance(value, self.kind))
 
     def _in_entry_points(self) -> Iterator[tuple[str, D]]:
-        """A distribution that is broken must not take the others along: it is named and left out."""
+        """A distribution that is broken is named and left out; the others stay."""
         for point in sorted(entry_points(group=self.group)):
             place = f"entry point {self.group}: {point.name} = {point.value}"
             try:
@@ -101,3 +283,62 @@ def _modules(package: str) -> list[str]:
 
 def _warn(message: str) -> None:
     warnings.warn(" ".join(message.split()), RondoWarning, stacklevel=2)
+
+
+_STAGES = ("rondo.model.stages", "rondo.paper.stages")
+ENCODERS: Registry[DeclaredEncoder[Any]] = Registry(
+    DeclaredEncoder, ("rondo.encoders", "rondo.paper.stages"), "rondo.encoders"
+)
+UNITS = Registry(UnitStage, _STAGES, "rondo.units")
+MOTIFS = Registry(MotifStage, _STAGES, "rondo.motifs")
+MIXTURES = Registry(Mixture, _STAGES, "rondo.mixtures")
+RULES = Registry(Rule, _STAGES, "rondo.rules")
+PRESETS = Registry(Preset, _STAGES, "rondo.presets")
+
+
+# ---------------------------------------------------------------- parts in a configuration
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """Marks a section of a configuration that a registry offers several stages for."""
+
+    registry: Registry[Any]
+
+    @property
+    def tag(self) -> str:
+        """The setting that chooses a stage."""
+        return str(self.registry.kind.tag)
+
+    def choices(self) -> Mapping[str, type[StageSettings]]:
+        """The settings of each stage, by its name."""
+        return {name: stage.settings for name, stage in self.registry.items()}
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_before_validator_function(self._as_settings, handler(source))
+
+    def _as_settings(self, value: Any) -> Any:
+        """Plain values as the settings of the stage that they name; anything else is left to pydantic."""
+        if not isinstance(value, Mapping):
+            return value
+        choices = self.choices()
+        chosen = value.get(self.tag)
+        if not isinstance(chosen, str) or chosen not in choices:
+            hint = did_you_mean(str(chosen), choices, "perhaps the package that has it is not installed")
+            raise ValueError(f"must have {self.tag} = {one_of(choices)}; {hint}")
+        return choices[chosen].model_validate(value)
+
+
+@dataclass(frozen=True)
+class NameIn:
+    """Marks a setting whose value is the name of a part in a registry."""
+
+    registry: Registry[Any]
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(self._known, handler(source))
+
+    def _known(self, value: str) -> str:
+        if value not in self.registry:
+            raise ValueError(f"must be {one_of(self.registry)}")
+        return value

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import numpy.testing as npt
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rondo.analysis.shape import LEAST_SHARE, mean_and_band, means_between, occurrence_columns
@@ -16,7 +16,6 @@ from tests import naive_alignment as naive
 VALUES = st.lists(st.one_of(st.floats(-5, 5), st.just(float("nan"))), min_size=1, max_size=30)
 
 
-@settings(max_examples=80, deadline=None)
 @given(VALUES, st.integers(1, 12))
 def test_means_between_equal_the_slow_twin(values: list[float], n_columns: int) -> None:
     edges = np.linspace(0, len(values), n_columns + 1)
@@ -25,7 +24,6 @@ def test_means_between_equal_the_slow_twin(values: list[float], n_columns: int) 
     npt.assert_allclose(found, expected, atol=1e-9)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 20), st.integers(1, 40), st.integers(1, 60), st.integers(1, 16))
 def test_an_occurrence_equals_the_slow_twin_both_ways(start: int, length: int, width: int, n_columns: int) -> None:
     rng = np.random.default_rng(length)
@@ -46,7 +44,6 @@ def test_larger_buckets_are_read_by_their_middle() -> None:
     npt.assert_allclose(found[0], [19.5, 27.5, 35.5, 43.5], atol=0.01)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(1, 30), st.integers(1, 8), st.floats(0, 0.9))
 def test_mean_and_band_equal_the_slow_twin(n: int, n_columns: int, missing: float) -> None:
     rng = np.random.default_rng(n)

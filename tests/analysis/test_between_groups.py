@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rondo.analysis import usage
-from rondo.analysis.usage import N_DEALS, gaps_between, holm, smallest_p_of
+from rondo.analysis.usage import N_DEALS, gaps_between, holm, smallest_p
 
 FIRST = np.arange(14) < 7  # 3,432 deals: all are tried
 
@@ -27,7 +27,7 @@ def test_many_deals_tell_small_p_apart_and_stay_within_bounds() -> None:
     is_first = np.arange(40) < 20
     values = np.stack([is_first + np.arange(40) / 1000, np.zeros(40)], axis=1)
     _, p = gaps_between(values, is_first)
-    assert p[0] == 1 / (N_DEALS + 1) == smallest_p_of(20, 20) and p[1] == 1.0
+    assert p[0] == 1 / (N_DEALS + 1) == smallest_p(20, 20) and p[1] == 1.0
 
 
 @pytest.mark.slow

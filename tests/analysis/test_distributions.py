@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.testing as npt
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rondo.analysis.shape import N_PLACES, duration_bins, frames_before, when
@@ -30,7 +30,6 @@ def spans_of(track: list[int]) -> tuple[np.ndarray, np.ndarray]:
     return runs.starts[own].astype(float), runs.stops[own].astype(float)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(0, 1), min_size=1, max_size=40))
 def test_frames_before_are_counted(track: list[int]) -> None:
     expected = np.cumsum([0, *track])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rondo.analysis.composition import Piece, Run, laid_along, mix_shares, part_shares, parts_of
@@ -31,7 +31,6 @@ def best_of_all_ways(runs: list[Run], parts: list[Piece]) -> float:
     return best
 
 
-@settings(max_examples=150, deadline=None)
 @given(RUNS, PARTS)
 def test_as_much_time_as_possible_falls_on_parts(runs: list[Run], parts: list[Piece]) -> None:
     amounts = laid_along(runs, parts)

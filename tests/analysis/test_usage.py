@@ -190,15 +190,15 @@ def test_paths_name_groups_that_ids_do_not(run: Path) -> None:
 def test_the_unit_of_comparison_is_said_and_who_is_in_twice(run: Path) -> None:
     result = Result.load(run)
     (said,) = unit_of_comparison(result, {id: id[:2] for id in IDS})
-    assert said.startswith("The unit of comparison is the recording")
+    assert "comparison is the recording" in said
     alone = unit_of_comparison(result, dict(zip(IDS, "xxxy", strict=True)))[1]
-    assert alone == "No interval for 'y': one recording has no spread."
+    assert "No interval for 'y'" in alone
     about = json.loads((run / "summary.json").read_text(encoding="utf-8"))["recordings"]
     edit_summary(run, recordings=[one | {"group": "ann" if i < 2 else "bob"} for i, one in enumerate(about)])
     people = Result.load(run)
     assert len(unit_of_comparison(people, {one.id: one.group for one in people.recordings})) == 1
     days = unit_of_comparison(people, dict(zip(IDS, ("day1", "day1", "day2", "day1"), strict=True)))
-    assert "'day1' holds several recordings of 'ann'" in days[-1] and "not independent" in days[-1]
+    assert "several recordings of 'ann'" in days[-1] and "not independent" in days[-1]
     assert len(unit_of_comparison(people, {id: id[-1] for id in IDS})) == 1  # one of each person in each
 
 
@@ -219,7 +219,7 @@ def naive_p(first: list[float], second: list[float]) -> float:
 shares = st.lists(st.floats(0, 1).map(lambda value: round(value, 3)), min_size=1, max_size=3)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(shares, shares)
 def test_p_as_the_slow_twin_has_it(first: list[float], second: list[float]) -> None:
     rows = [usage(f"a{i}", "x", share) for i, share in enumerate(first)]
@@ -227,7 +227,7 @@ def test_p_as_the_slow_twin_has_it(first: list[float], second: list[float]) -> N
     (found,) = differences(rows)
     assert found.p == pytest.approx(naive_p(first, second))
     assert found.difference == pytest.approx(np.mean(first) - np.mean(second))
-    assert found.p >= smallest_p(rows, ("x", "y")) - 1e-12
+    assert found.p >= smallest_p(len(first), len(second)) - 1e-12
 
 
 def test_few_recordings_cannot_tell_and_many_can() -> None:

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from rondo.data.recording import Recording
 from rondo.live import session
 from rondo.live.session import Session, SessionPaths
 from rondo.model.rondo import Rondo
-from tests.cli.running import Command, call, command, waves, write_csv
+from tests.cli.running import Command, command, waves, write_csv
 from tests.continual.fakes import FakeStream
 
 
@@ -29,25 +28,15 @@ def rondo(capfd: pytest.CaptureFixture[str]) -> Command:
 
 
 @pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def model(small_run: Path) -> Path:
     """A small model that knows the channels a and b at 50 Hz; a test file may have one of its own."""
-    folder = tmp_path_factory.mktemp("fitted") / "model"
-    fitted = Rondo(window=40, step=20, settings={"evidence": {"surrogates": 0}}, device="cpu")
-    fitted.fit(Recording(waves(900), rate=50, channels=("a", "b"))).save(folder)
-    return folder
+    return small_run / "model"
 
 
 @pytest.fixture(scope="module")
-def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def fitted(small_run: Path) -> Path:
     """A run of `rondo discover`, small and quick; a test file may have one of its own."""
-    folder = tmp_path_factory.mktemp("discovered")
-    write_csv(folder / "day.csv", waves(900))
-    quick = ("--set", "evidence.surrogates=0")
-    done = call(
-        "discover", folder / "day.csv", "--rate", 50, "--window", 40, "--step", 20, "--out", folder / "run", *quick
-    )
-    assert done.code == 0, done.err
-    return folder / "run"
+    return small_run
 
 
 @pytest.fixture
@@ -62,7 +51,7 @@ def halfway(here: Path, run: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(session, "CHUNK_ROWS", 100)
     write_csv(here / "x.csv", waves(1800, seed=6))
     folder = run / "model"
-    place = SessionPaths("x.csv", here / "live", here / "live" / "checkpoint")
+    place = SessionPaths("x.csv", here / "live")
     with closing(Session(Rondo.load(folder), folder, place)) as stopped:
         for _ in range(9):
             stopped.step()

@@ -7,23 +7,24 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 from types import TracebackType
+
+from tests.systems import LISTENING_PYTHON
 
 ROOT = Path(__file__).resolve().parents[2]
 
 _SERVER = """
 import json, os, shutil, signal, sys, time
 from pathlib import Path
-import rondo.cli.stream, rondo.continual.stream, rondo.live.session, rondo.model
+import rondo.live.cli, rondo.continual.stream, rondo.live.session, rondo.model
 from rondo.cli.main import run
 
 if sys.argv[1] == "fake":
     from tests.continual.fakes import FakeStream
     rondo.live.session.stream_of = FakeStream.of
 
-rondo.live.session.CHUNK_ROWS = 50  # many chunks of few rows, many checkpoints
+rondo.live.session.CHUNK_ROWS, rondo.live.session.WINDOWS_BETWEEN = 50, 3  # many chunks, many checkpoints
 
 STEPS = [(os, "write"), (os, "fsync"), (os, "ftruncate"), (Path, "rename"), (Path, "replace"), (Path, "mkdir"),
          (Path, "unlink"), (shutil, "rmtree")]
@@ -55,6 +56,8 @@ def child(order):
         os._exit(stopped.code or 0)
 
 def is_time(order, begun):
+    if order["until"] is not None:
+        return os.path.exists(order["err"]) and order["until"] in Path(order["err"]).read_text()
     if order["once"] is not None:
         path, n_bytes = order["once"]
         return os.path.exists(path) and os.path.getsize(path) >= n_bytes
@@ -70,7 +73,7 @@ for line in sys.stdin:
         finally:
             os._exit(99)
     begun, status = time.monotonic(), None
-    is_ended = order["after_s"] is not None or order["once"] is not None
+    is_ended = any(order[name] is not None for name in ("after_s", "once", "until"))
     while is_ended and status is None and not is_time(order, begun):
         time.sleep(0.005)
         done, found = os.waitpid(pid, os.WNOHANG)
@@ -88,7 +91,7 @@ class Killer:
     def __init__(self, folder: Path, stream: str) -> None:
         self.out, self.err = folder / "stdout", folder / "stderr"
         self._server = subprocess.Popen(
-            [sys.executable, "-c", _SERVER, stream],
+            [*LISTENING_PYTHON, "-c", _SERVER, stream],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -102,14 +105,19 @@ class Killer:
         *arguments: object,
         after_s: float | None = None,
         once: tuple[Path, int] | None = None,
+        until: str | None = None,
         at_call: int | None = None,
         signal: int = 9,
     ) -> int:
-        """The exit code of the command, or minus the signal that ended it; `once` is a file and its bytes."""
+        """The exit code of the command, or minus the signal that ended it.
+
+        It is sent after a time, `once` a file has so many bytes, or when stderr holds the text `until`.
+        """
         order = {
             "arguments": [str(argument) for argument in arguments],
             "after_s": after_s,
             "once": None if once is None else (str(once[0]), once[1]),
+            "until": until,
             "at_call": at_call,
             "signal": signal,
             "out": str(self.out),

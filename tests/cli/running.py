@@ -91,5 +91,5 @@ def refused_alone(outcome: Outcome, message: str) -> None:
 
 def without_wall_clock(folder: Path) -> dict[str, bytes | None]:
     """What a stream has written, apart from the files that tell when."""
-    hidden = ("checkpoint", "health.json", "alarms.jsonl")
+    hidden = ("checkpoint", "health.json")
     return {name: content for name, content in tree(folder).items() if not name.startswith(hidden)}

@@ -23,8 +23,8 @@ from typing import Literal
 
 import numpy as np
 
-from rondo.config.ways import setting
-from rondo.config.ways import EncoderSettings
+from rondo.registry import setting
+from rondo.registry import EncoderSettings
 from rondo.encoders.base import DeclaredEncoder, EncoderCost
 
 
@@ -78,9 +78,9 @@ from rondo.data.recording import Recording
 from rondo.files.reading import RecordingFormat
 
 
-def read_raw(path, *, rate, key, label_columns=()):
+def read_raw(path, reading):
     table = np.fromfile(path, np.float32).reshape(-1, 2)
-    return Recording(table[:: 2 if key == "half" else 1], rate, ["a", "b"], path.stem)
+    return Recording(table[:: 2 if reading.key == "half" else 1], reading.rate, ["a", "b"], path.stem)
 
 
 FORMAT = RecordingFormat(name="raw", suffixes=(".raw",), read=read_raw, takes_key=True, help="pairs of numbers")

@@ -7,27 +7,15 @@ import shutil
 from pathlib import Path
 
 import numpy as np
-import polars as pl
 import pytest
 
 from rondo.result import Result
-from tests.cli.running import Command, Outcome, call, refused_alone, tree, waves, write_csv
-
-
-@pytest.fixture(scope="module")
-def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("applied")
-    write_csv(folder / "day.csv", waves(900))
-    quick = ("--set", "evidence.surrogates=0", "--set", "motifs.method=none")
-    windows = ("--rate", 50, "--window", 50, "--step", 25)
-    done = call("discover", folder / "day.csv", *windows, "--out", folder / "run", *quick)
-    assert done.code == 0, done.err
-    return folder / "run"
+from tests.cli.running import Command, Outcome, refused_alone
 
 
 @pytest.fixture
-def run(fitted: Path, here: Path) -> Path:
-    return Path(shutil.copytree(fitted, here / "run"))
+def run(flat_run: Path, here: Path) -> Path:
+    return Path(shutil.copytree(flat_run, here / "run"))
 
 
 def write_edits_of(run: Path, *edits: dict[str, object]) -> None:
@@ -60,31 +48,6 @@ def test_a_file_is_applied_and_taken_back(rondo: Command, run: Path) -> None:
     assert rondo("name", "run", "--history").out.count("(undone)") == 2
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("apply", "run", "nowhere.json"), "nowhere.json: cannot be read"),
-        (("apply", "nowhere", "edits.json"), "nowhere: no such folder"),
-        (("apply", "run/model", "edits.json"), "neither a run nor a stream"),
-        (("apply", "run", "edits.json"), "edit 2 of 2: there is no unit:99 here"),
-        (("apply", "other", "edits.json"), "it holds edits of run"),
-        (("undo", "run"), "there is nothing to undo"),
-        (("undo", "run", "1"), "there is no edit 1, expected one of no edits yet"),
-        (("undo", "s3://bucket/run"), "copy it here first"),
-    ],
-)
-def test_what_is_refused_changes_nothing(
-    rondo: Command, here: Path, run: Path, arguments: tuple[str, ...], message: str
-) -> None:
-    write_edits_of(run, {"kind": "name", "ids": [1], "name": "reach"}, {"kind": "name", "ids": [99], "name": "grasp"})
-    summary = json.loads((run / "summary.json").read_text())
-    shutil.copytree(run, here / "other")
-    (here / "other" / "summary.json").write_text(json.dumps(summary | {"seed": 7}))
-    before = tree(here)
-    refused_alone(rondo(*arguments), message)
-    assert tree(here) == before
-
-
 @pytest.mark.slow
 def test_a_stream_that_has_ended_is_edited_like_any_run(rondo: Command, here: Path, halfway: Path) -> None:
     shutil.copytree(halfway, here / "running")
@@ -111,7 +74,7 @@ def test_a_stream_that_has_ended_is_edited_like_any_run(rondo: Command, here: Pa
     for _ in range(3):
         assert rondo("undo", "live").code == 0
     assert np.array_equal(np.load(halfway / "units/x.npy"), before)
-    assert rondo("label", "run", "x.csv", "--rate", 50, "--out", "again", "--stream", "live").code == 0
+    assert rondo("label", "live", "x.csv", "--rate", 50, "--out", "again").code == 0
     assert 1000 not in np.load(here / "again/units/x.npy")
 
 

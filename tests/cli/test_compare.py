@@ -10,8 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tests.cli.running import Command, call, refused_alone, tree, waves, write_csv
-from tests.cli.test_name import FLAT, QUICK
+from tests.cli.running import Command, call, tree, waves, write_csv
 
 N_FRAMES = 900
 CLASSES = np.array(["walk", "sit", "run"])[np.arange(N_FRAMES) // 150 % 3]
@@ -26,7 +25,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for seed, name in enumerate(("a", "b")):
         write_csv(folder / "in" / f"{name}.csv", waves(N_FRAMES, seed=seed))
         pl.DataFrame({"y": CLASSES}).write_csv(folder / "truth" / f"{name}.csv")
-    given = ("--rate", 50, "--window", 50, "--step", 25, *QUICK, *FLAT)
+    flat = ("--set", "evidence.surrogates=0", "--set", "motifs.method=none")
+    given = ("--rate", 50, "--window", 50, "--step", 25, *flat)
     done = call("discover", folder / "in", "--out", folder / "run", *given)
     assert done.code == 0, done.err
     return folder
@@ -96,18 +96,3 @@ def test_one_recording_of_many(rondo: Command, runs: Path) -> None:
     for truth in ("truth", "truth/b.csv"):
         found = json.loads(rondo("compare", "run", truth, "--recording", "b", "--level", "unit", "--json").out)
         assert found["n_frames"] == N_FRAMES
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("compare", "run", "truth", "--level", "states"), "--level is unit or motif"),
-        (("compare", "run", "truth", "--apply"), "give both"),
-        (("compare", "truth", "truth"), "neither a run nor a stream"),
-        (("compare", "run", "truth", "--recording", "c"), "no recording 'c'; it has a, b"),
-        (("compare", "run", "nowhere"), "nowhere"),
-        (("compare", "run", "truth/a.csv"), "one file for 2 recordings"),
-    ],
-)
-def test_what_is_refused(rondo: Command, runs: Path, arguments: tuple[str, ...], message: str) -> None:
-    refused_alone(rondo(*arguments), message)

@@ -142,9 +142,9 @@ def test_the_model_in_the_folder_gives_the_labels_in_the_folder(
     finished: tuple[Path, Outcome], stream: PlantedStream
 ) -> None:
     run, _ = finished
-    from rondo.data.recording import Recording
+    from rondo.files.read import read_recording
 
-    again = Rondo.load(run / "model").predict(Recording.from_file(run.parent / "whole.npz"))
+    again = Rondo.load(run / "model").predict(read_recording(run.parent / "whole.npz"))
     npt.assert_array_equal(again.motifs, labels_in(run, "whole"))
 
 
@@ -159,6 +159,7 @@ def test_a_report_is_rebuilt_to_the_byte(finished: tuple[Path, Outcome], here: P
     assert (run / "report.html").read_bytes() == first == write_report(run).read_bytes()
 
 
+@pytest.mark.promise
 @pytest.mark.parametrize("arguments", [[], ["--method", "clock"]], ids=["rondo", "clock"])
 def test_the_same_seed_gives_the_same_bytes(rondo: Command, here: Path, arguments: list[str]) -> None:
     (here / "in").mkdir()
@@ -218,6 +219,7 @@ def test_the_current_folder_is_not_pulled_away(rondo: Command, here: Path, monke
 # ---------------------------------------------------------------- time
 
 
+@pytest.mark.promise
 def test_irregular_clocks_are_labelled_row_by_row(rondo: Command, here: Path) -> None:
     rng = np.random.default_rng(0)
     times = np.cumsum(rng.uniform(0.005, 0.035, 3000))

@@ -62,35 +62,3 @@ def test_an_export_that_was_killed_between_two_files_is_completed(rondo: Command
     outcome = rondo(*export)
     assert outcome.code == 2 and "x.json: it exists already" in outcome.err
     assert not (here / "x.config.xml").exists()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("nowhere", "--format", "csv", "--out", "x.csv"), "no such folder; give the --out of `rondo discover`"),
-        (("run", "--format", "pdf", "--out", "x.pdf"), "--format is one of csv, parquet, eaf"),
-        (("run", "--format", "csv", "--out", "x.csv", "--level", "word"), "--level is unit, motif or both"),
-        (("run", "--format", "csv", "--out", "x.csv", "--recording", "day9"), "no recording 'day9'"),
-        (("run", "--format", "audacity", "--out", "x.txt"), "audacity needs 2 files here"),
-        (("run", "--format", "csv", "--out", "run/summary.json"), "it exists already"),
-        (("run", "--format", "csv", "--out", "run/summary.json/x.csv"), "cannot be written"),
-        (("run", "--format", "csv"), "--out"),
-    ],
-)
-def test_bad_input_is_one_line_and_writes_nothing(
-    rondo: Command, here: Path, arguments: tuple[str, ...], said: str
-) -> None:
-    write_made_run(here / "run", {"day1": DAY})
-    before = tree(here)
-    outcome = rondo("export", *arguments)
-    assert outcome.code == 2 and outcome.out == ""
-    assert outcome.err.startswith("error: ") and outcome.err.count("\n") == 1
-    assert said in outcome.err
-    assert tree(here) == before
-
-
-def test_help_teaches(rondo: Command) -> None:
-    outcome = rondo("export", "--help")
-    assert outcome.code == 0
-    for word in ("Example: rondo export run --format eaf", "ELAN", "label-studio", "seconds since the first frame"):
-        assert word in " ".join(outcome.out.replace("│", " ").split())

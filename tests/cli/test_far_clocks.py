@@ -44,11 +44,8 @@ def test_a_run_has_a_label_for_every_row(folder: Path) -> None:
     assert segments["end_s"].max() > 1e12  # type: ignore[operator]
 
 
-@pytest.mark.parametrize("arguments", COMMANDS, ids=[each[0] for each in COMMANDS])
-def test_every_command_takes_it(
-    folder: Path, arguments: tuple[str, ...], rondo: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_command_takes_it(folder: Path, rondo: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
-    outcome = rondo(*arguments)
-    assert outcome.code == 0, outcome.err
-    assert "Traceback" not in outcome.err
+    for arguments in COMMANDS:
+        outcome = rondo(*arguments)
+        assert outcome.code == 0, (arguments, outcome.err)

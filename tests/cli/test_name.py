@@ -12,25 +12,12 @@ import polars as pl
 import pytest
 
 from rondo.continual.journal import Event
-from tests.cli.running import Command, Outcome, call, refused_alone, tree, waves, write_csv
-
-QUICK = ("--set", "evidence.surrogates=0")
-FLAT = ("--set", "motifs.method=none")  # every unit is its own motif
-
-
-@pytest.fixture(scope="module")
-def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("named")
-    write_csv(folder / "day.csv", waves(900))
-    windows = ("--rate", 50, "--window", 50, "--step", 25)
-    done = call("discover", folder / "day.csv", *windows, "--out", folder / "run", *QUICK, *FLAT)
-    assert done.code == 0, done.err
-    return folder / "run"
+from tests.cli.running import Command, Outcome, refused_alone, tree, waves, write_csv
 
 
 @pytest.fixture
-def run(fitted: Path, here: Path) -> Path:
-    return Path(shutil.copytree(fitted, here / "run"))
+def run(flat_run: Path, here: Path) -> Path:
+    return Path(shutil.copytree(flat_run, here / "run"))
 
 
 def edits_in(folder: Path) -> list[tuple[str, list[int], str]]:
@@ -149,33 +136,6 @@ def test_units_that_were_merged_alone_are_told_from_their_motifs(rondo: Command,
     assert not any("its own motif" in line for line in lines)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("name", "run", "unit:9", "reach"), "there is no unit:9 here: the model has unit:0 to unit:2"),
-        (("name", "run", "state:1", "reach"), "expected an entry as unit:3 or motif:5"),
-        (("name", "run", "unit:1", ""), "the name is empty"),
-        (("name", "run", "unit:1", "Grasp"), "'grasp' is the name of unit:0 already"),
-        (("name", "run", "unit:1", "x", "--remove"), "either its NAME or --remove"),
-        (("name", "run", "--remove"), "either its NAME or --remove"),
-        (("name", "run", "unit:1", "x", "--history"), "either its NAME or --remove"),
-        (("name", "nowhere", "unit:1", "x"), "no such model folder"),
-        (("name", "run", "unit:1", "x", "--stream", "run"), "it holds no checkpoint"),
-        (("merge", "run", "unit:1"), "two or more different entries of one level"),
-        (("merge", "run", "unit:1", "motif:1"), "two or more different entries of one level"),
-        (("merge", "run", "unit:1", "unit:7"), "there is no unit:7 here"),
-        (("split", "run", "unit:1"), "not merged with anything"),
-    ],
-)
-def test_what_is_refused_changes_nothing(
-    rondo: Command, here: Path, run: Path, arguments: tuple[str, ...], message: str
-) -> None:
-    assert rondo("name", "run", "unit:0", "grasp").code == 0
-    before = tree(here)
-    refused_alone(rondo(*arguments), message)
-    assert tree(here) == before
-
-
 def test_edits_that_someone_has_spoilt(rondo: Command, run: Path) -> None:
     (run / "model" / "edits.json").write_text('{"format": "rondo-edits"')
     refused_alone(rondo("name", "run"), "edits.json: not JSON")
@@ -191,7 +151,7 @@ def test_a_stream_goes_on_with_names_and_merges(rondo: Command, here: Path, half
     assert rondo("name", "run", "unit:1", "reach").code == 0  # beside the model
     assert rondo("merge", "run", "unit:0", "unit:2", "--stream", "live").code == 0  # beside the stream
     assert edits_in(halfway / "checkpoint") == [("merge", [0, 2], "")]
-    done = rondo("stream", "run", "--source", "x.csv", "--out", "live", "--json")
+    done = rondo("stream", "run", "--source", "x.csv", "--out", "live", "--sink", "-")
     assert done.code == 0 and "going on after 900 rows" in done.err
     expected = pl.read_csv(here / "plain" / "labels.csv")
     found = pl.read_csv(halfway / "labels.csv")
@@ -209,7 +169,7 @@ def test_a_stream_goes_on_with_names_and_merges(rondo: Command, here: Path, half
     about = [(unit["id"], unit["name"], unit["absorbed"]) for unit in summary["units"]]
     assert about == [(0, "", [2]), (1, "reach", [])]  # what was issued as u2 counts as u0 too
     assert 2 not in np.load(halfway / "units/x.npy") and 2 in found["unit"]
-    again = rondo("label", "run", "x.csv", "--rate", 50, "--out", "again", "--stream", "live")
+    again = rondo("label", "live", "x.csv", "--rate", 50, "--out", "again")
     assert "Merged by hand, and not tested as one: u2 as u0." in again.out
     assert 2 not in np.load(here / "again/units/x.npy")
 

@@ -116,7 +116,7 @@ def test_a_reader_of_stderr_that_has_gone_costs_no_run(tmp_path: Path) -> None:
 @pytest.mark.slow
 @needs_posix
 @pytest.mark.parametrize(
-    "command", [["--version"], ["stream", "model", "--source", "x.csv", "--out", "live", "--json"]]
+    "command", [["--version"], ["stream", "model", "--source", "x.csv", "--out", "live", "--sink", "-"]]
 )
 def test_a_reader_of_stdout_that_has_gone_ends_a_command_as_it_ends_others(
     command: list[str], rondo: Command, here: Path

@@ -70,6 +70,7 @@ def streamed(rondo: Command, run: Path, source: Path, out: str, *more: str) -> O
     return done
 
 
+@pytest.mark.promise
 def test_label_and_stream_agree_on_text_parquet_and_json(rondo: Command, here: Path, run: Path, day: Path) -> None:
     done = rondo("label", run, day, "--out", "labelled")
     assert done.code == 0, done.err
@@ -109,7 +110,7 @@ def test_a_stopped_stream_goes_on_with_the_same_bytes(
 ) -> None:
     streamed(rondo, run, day, "whole")
     monkeypatch.setattr(session, "CHUNK_ROWS", 90)
-    place = SessionPaths(str(day), here / "cut", here / "cut" / "checkpoint")
+    place = SessionPaths(str(day), here / "cut")
     with closing(Session(Rondo.load(run / "model"), run / "model", place, frozen=True)) as stopped:
         for _ in range(8):
             stopped.step()

@@ -15,14 +15,14 @@ import pytest
 from rondo.store.folder import is_draft
 from rondo.synthetic.streams import plant
 from tests.cli.running import call, tree, waves, write_csv
-from tests.systems import needs_posix
+from tests.systems import LISTENING_PYTHON, needs_posix
 
 pytestmark = needs_posix
 
 # a run that stops for ten minutes when half of its folder is written
 STUCK = """
 import sys, time
-import rondo.run.folder
+import rondo.run.writer
 from rondo.cli.main import run
 
 def stuck(*_):
@@ -30,7 +30,7 @@ def stuck(*_):
     for _ in range(12_000):  # in short naps: a signal that comes just before a sleep is seen only after it
         time.sleep(0.05)
 
-rondo.run.folder.write_summary = stuck
+rondo.run.writer.write_json = stuck
 run(sys.argv[1:])
 """
 
@@ -54,7 +54,7 @@ run()
 
 
 def started(*arguments: str) -> subprocess.Popen[str]:
-    return subprocess.Popen([sys.executable, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen([*LISTENING_PYTHON, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def wait_for(child: subprocess.Popen[str], line: str) -> None:
@@ -78,7 +78,8 @@ def test_asked_to_stop_while_writing(here: Path, number: signal.Signals, code: i
     assert tree(here) == before
 
 
-@pytest.mark.parametrize("module", ["rondo.cli.main", "typer", "rondo.cli.view", "rondo_bench.cli.bench"])
+@pytest.mark.promise
+@pytest.mark.parametrize("module", ["rondo.cli.main", "typer", "rondo.cli.view", "rondo_bench.cli"])
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_asked_to_stop_while_importing(module: str, number: signal.Signals, code: int) -> None:
     child = started("-S", "-c", STOPPED_EARLY.format(path=sys.path, module=module, number=int(number)))

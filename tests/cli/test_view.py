@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import sys
 import urllib.request
 from pathlib import Path
 
@@ -14,7 +13,7 @@ import pytest
 from tests.cli.running import Command
 from tests.report.run_folders import write_run_folder
 from tests.report.stream_folders import write_stream_folder
-from tests.systems import needs_posix
+from tests.systems import LISTENING_PYTHON, needs_posix
 
 
 def test_report_of_a_run_of_a_stream_and_of_two_runs(rondo: Command, here: Path) -> None:
@@ -29,43 +28,14 @@ def test_report_of_a_run_of_a_stream_and_of_two_runs(rondo: Command, here: Path)
     assert "nothing was learned from it" in (here / "live/report.html").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("report", "nowhere"), "nowhere: no such folder"),
-        (("report", "a", "--compare", "nowhere"), "nowhere: no such folder"),
-        (("report", "a", "--compare", "short"), "none of its recordings"),
-        (("report", "a", "--recordings", "day2"), "did you mean 'day1'?"),
-        (("report", "a", "--channels", "acc_x,acc_w"), "--channels: the run has no 'acc_w'"),
-        (("report", "a", "--truth", "nowhere.eaf"), "nowhere.eaf': no such file"),
-        (("report", "a", "--key", "tier"), "about --truth"),
-        (("view", "a", "--rate", "50"), "about --truth"),
-        (("view", "a", "--truth", "nowhere.eaf"), "nowhere.eaf': no such file"),
-        (("view", "nowhere"), "nowhere: no such folder"),
-        (("view", "."), "neither a run nor a stream, or not yet"),
-        (("view", "a", "--port", "70000"), "--port"),
-        (("view", "a", "--media", "nowhere.mp4"), "--media nowhere.mp4: cannot be opened"),
-        (("view", "a", "--media", "truth.txt", "--offset", "soon"), "--offset: expected a time (2.3s, -500ms, 1min)"),
-        (("view", "a", "--offset", "2s"), "--offset: it is about --media FILE"),
-        (("view", "a", "--recording", "day1"), "--recording: it is about --media FILE"),
-    ],
-)
-def test_what_cannot_be_shown_is_one_line(rondo: Command, here: Path, arguments: tuple[str, ...], message: str) -> None:
-    write_run_folder(here / "a")
-    write_run_folder(here / "short", n_frames=500)
-    code, out, err = rondo(*arguments)
-    assert (code, out, err.count("\n")) == (2, "", 1)
-    assert message in err
-    assert not (here / "a" / "compare.html").exists()
-
-
+@pytest.mark.promise
 @needs_posix
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_view_serves_until_it_is_stopped(here: Path, number: signal.Signals) -> None:
     write_stream_folder(here / "live")
     (here / "truth.txt").write_text("1\t2\tsit\n", encoding="utf-8")
     child = subprocess.Popen(
-        [sys.executable, "-m", "rondo", "view", "live", "--truth", "truth.txt"],
+        [*LISTENING_PYTHON, "-m", "rondo", "view", "live", "--truth", "truth.txt"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import numpy.testing as npt
@@ -25,25 +24,21 @@ from rondo.model.rondo import Rondo
 from rondo.motifs.composed import ComposedMotifs
 from rondo.motifs.contexts import ContextModel, LongWindows, Mixes
 from rondo.units.viterbi import Timeline
-from tests.motifs.planted_contexts import LENGTH, LONG, STEP, cut, planted
+from tests.continual.conftest import N_CONTEXT_FRAMES as N_FRAMES
+from tests.motifs.planted_contexts import LENGTH, STEP, cut, planted
 
-N_FRAMES = LENGTH + STEP * 1_996  # the last long window ends with the recording
 GRID = (LENGTH, STEP)
 NEW_UNIT = 50
 
 
 @pytest.fixture(scope="module")
-def values() -> NDArray[np.float32]:
-    return planted(N_FRAMES)[0]
+def values(context_values: NDArray[np.float32]) -> NDArray[np.float32]:
+    return context_values
 
 
 @pytest.fixture(scope="module")
-def model(values: NDArray[np.float32]) -> Rondo:
-    settings = {"evidence.surrogates": 0, "motifs.window": LONG}
-    found = Rondo(window=LENGTH, step=STEP, settings=settings).fit(values)
-    assert isinstance(found.motif_model_, ComposedMotifs)
-    found.motif_model_ = found.motif_model_.showing("context")
-    return found
+def model(context_model: Rondo) -> Rondo:
+    return context_model
 
 
 @pytest.fixture(scope="module")
@@ -73,39 +68,6 @@ def read_units(reader: ContextReader, units: list[int]) -> list[list[Motif]]:
 
 def flat(final: list[list[Motif]]) -> list[Motif]:
     return [motif for some in final for motif in some]
-
-
-# ---------------------------------------------------------------- however the rows come
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("frozen", [True, False])
-def test_chunks_do_not_matter(model: Rondo, values: NDArray[np.float32], frozen: bool) -> None:
-    some = values[:4_000].copy()
-    some[2_500:2_700] = np.nan  # a boundary
-    whole = fed(model.stream(frozen=frozen), some)
-    assert len({own.motif for own in whole}) > 2
-    for chunk in (1, 7, 1_000):
-        assert fed(model.stream(frozen=frozen), some, chunk) == whole, chunk
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("frozen", [True, False])
-@pytest.mark.parametrize("at", [0, 10, 1_203, 2_600, 3_999])
-def test_stopped_and_restored_it_goes_on_as_if_nothing_had_been(
-    model: Rondo, values: NDArray[np.float32], frozen: bool, at: int
-) -> None:
-    some = values[:4_000].copy()
-    some[2_500:2_700] = np.nan
-    plain = model.stream(frozen=frozen)
-    expected = [plain.feed(some[:at]), plain.feed(some[at:]), plain.finish()]
-    first = model.stream(frozen=frozen)
-    found = [first.feed(some[:at])]
-    tensors, about = first.state()
-    copied: dict[str, Any] = {name: tensor.copy() for name, tensor in tensors.items()}
-    second = Stream.restore(model.stream(frozen=frozen), copied, json.loads(json.dumps(about)))
-    found += [second.feed(some[at:]), second.finish()]
-    assert found == expected
 
 
 # ---------------------------------------------------------------- as `predict` has it
@@ -311,7 +273,7 @@ def test_what_a_known_context_explains_nearly_as_well_becomes_part_of_it() -> No
     npt.assert_array_equal(mixes.counts[0], [170, 140, 0, 0, 0])
 
 
-@pytest.mark.parametrize("at", [1, 250, 700, 790, 900])
+@pytest.mark.parametrize("at", [250, 790])
 def test_a_reader_that_learns_goes_on_from_its_state(at: int) -> None:
     units = visits(WITH_NEW)
     plain = learning()

@@ -31,7 +31,7 @@ def test_the_cheapest_unit_costs_nothing_more_and_others_as_in_the_model(model: 
 
 
 def test_other_and_promoted_units_cost_what_the_exemplars_say(model: Rondo) -> None:
-    updater = model.stream().updater
+    updater = model.stream().reader
     point = updater.units.kept(0)[0]
     updater.units.add(77, [point + 1.0])
     q = updater.units.distances(point) / updater.reaches()[0]
@@ -56,7 +56,7 @@ def strange_point(updater: Updater, q: float) -> np.ndarray:
 def test_beyond_one_radius_windows_are_novel_and_have_a_unit_up_to_the_reach(
     model: Rondo, q: float, is_novel: bool
 ) -> None:
-    updater = model.stream().updater
+    updater = model.stream().reader
     strange, known = strange_point(updater, q), updater.units.kept(0)[0]
     units = []
     for number in range(36):
@@ -74,7 +74,7 @@ def test_several_windows_have_exactly_the_excess_of_each(model: Rondo) -> None:
 
 
 def test_windows_pushed_together_are_decided_exactly_as_one_by_one(model: Rondo) -> None:
-    together, alone = (model.stream().updater for _ in range(2))
+    together, alone = (model.stream().reader for _ in range(2))
     values = np.random.default_rng(0).normal(size=(40, together.encoder.axes.shape[1], 75)).astype(np.float32)  # type: ignore[attr-defined]
     windows = [StreamWindow(window, 18 * number) for number, window in enumerate(values)]
     assert list(together.push_all(windows)) == [alone.push(*window) for window in windows]

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rondo.config.settings import ComposedMotifsConfig, ContinualConfig
@@ -55,7 +55,6 @@ def pushed(reader: MotifReader, units: list[int]) -> list[Motif]:
     return motifs + reader.boundary()
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.sampled_from([*UNITS, 20, OTHER]), max_size=150))
 def test_every_window_gets_one_motif_and_flat_ones_are_the_units(flat: MotifModel, units: list[int]) -> None:
     reader = begun(flat)
@@ -86,7 +85,6 @@ def test_no_window_waits_for_ever(flat: MotifModel) -> None:
     assert len(reader.past) <= module._CONTEXT + module._MOST_WAITING + 1
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.lists(st.sampled_from([*UNITS, 20, OTHER]), max_size=60), st.integers(0, 60))
 def test_stopping_anywhere_changes_nothing(grammar: MotifModel, units: list[int], stop: int) -> None:
     plain, kept = begun(grammar), begun(grammar)

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import numpy.testing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rondo.config.settings import ContinualConfig
@@ -77,7 +77,6 @@ def test_taking_a_micro_cluster_removes_it_with_its_points() -> None:
     assert [own.id for own in buffer.clusters] == [1]
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.lists(st.integers(0, 6), min_size=1, max_size=40), st.integers(0, 40))
 def test_stopping_anywhere_changes_nothing(places: list[int], stop: int) -> None:
     plain, kept = NoveltyBuffer(1, SCALES), NoveltyBuffer(1, SCALES)
@@ -126,7 +125,6 @@ def filled(n_sets: int, n_points: int, capacity: int, seed: int = 0) -> tuple[Po
     return sets, each
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.integers(1, 4), st.integers(1, 6), st.integers(0, 99))
 def test_distances_are_to_the_nearest_point_of_each_set(n_sets: int, n_points: int, seed: int) -> None:
     sets, each = filled(n_sets, n_points, capacity=6, seed=seed)
@@ -164,7 +162,6 @@ def test_removing_a_set_leaves_the_others() -> None:
     npt.assert_allclose(sets.prototype(0), each[0].mean(axis=0))
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.lists(st.sets(st.integers(0, 5), max_size=3), max_size=12))
 def test_sets_that_came_and_went_leave_nothing_behind(gone: list[set[int]]) -> None:
     sets, rng = PointSets(2, 3), np.random.default_rng(0)
@@ -184,7 +181,6 @@ def test_sets_that_came_and_went_leave_nothing_behind(gone: list[set[int]]) -> N
     npt.assert_array_equal(sets.squares, again.squares)
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 3), st.integers(1, 12), st.integers(1, 6))
 def test_restored_sets_are_the_same_and_go_on_alike(n_sets: int, n_points: int, capacity: int) -> None:
     sets, _ = filled(n_sets, n_points, capacity)

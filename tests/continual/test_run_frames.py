@@ -55,7 +55,6 @@ def assert_is_batch(spans: list[Span], boundaries: Boundaries, windows: Windows,
 
 
 @pytest.mark.parametrize(("length", "step"), [(LENGTH, STEP), (64, 2), (30, 30), (7, 3)])
-@settings(max_examples=30, deadline=None)
 @given(
     st.lists(st.tuples(st.sampled_from(UNITS), st.integers(1, 9)), min_size=1, max_size=12),
     st.integers(0, 99),
@@ -72,7 +71,6 @@ def test_with_an_endless_reach_frames_are_those_of_the_whole_recording(
         assert_is_batch(spoken(RunFrames(boundaries, length, step), windows, units, lag), boundaries, windows, units)
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(UNITS), st.integers(1, 60)), min_size=1, max_size=8), st.integers(0, 99))
 def test_spans_follow_on_each_other_and_no_window_waits_long(runs: list[tuple[int, int]], seed: int) -> None:
     windows, units = windows_of([unit for unit, n in runs for _ in range(n)], seed)
@@ -91,7 +89,7 @@ def test_spans_follow_on_each_other_and_no_window_waits_long(runs: list[tuple[in
     assert all(before[1] == after[0] for before, after in pairwise(spans))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 80), st.integers(0, 9))
 def test_stopping_and_restoring_changes_nothing(stop: int, seed: int) -> None:
     windows, units = windows_of([0] * 20 + [1] * 5 + [2] * 30 + [0] * 3 + [1] * 22, seed)

@@ -11,74 +11,77 @@ import pytest
 import rondo
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
-from tests.corpus import tables
-from tests.corpus.case import Case, Table
-from tests.corpus.documented import FAMILIES
-from tests.corpus.every_case import CASES
+from rondo.files.reading import Reading
+from tests.cli.running import call
+from tests.corpus import devices, misread, programs
+from tests.corpus.case import Case, Made, cases, flag
+from tests.golden_files import Golden
 
-N_ROWS = 240
-
-
-def test_files_have_names_of_their_own() -> None:
-    assert len({case.file for case in CASES}) == len(CASES)
-
-
-def test_every_program_has_a_source_or_says_that_it_has_none() -> None:
-    programs = [family for family in FAMILIES if family is not tables]  # whose libraries decide alone
-    assert [case.file for family in programs for case in family.CASES if not case.source] == []
+CASES = {case.file: case for case in cases()}
+WRITERS = devices.WRITERS | programs.WRITERS | misread.WRITERS
+MENDS = programs.MENDS | misread.MENDS
+DISCOVERED = ("empatica_ACC.csv", "sensorlog.csv", "geneactiv.csv", "skab.csv", "household_power.txt", "movebank.csv",
+              "hall3.xlsx", "mouseDLC_resnet50.csv", "thousands.csv", "two_headers_named.csv")  # fmt: skip
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.file)
-def test_it_is_read(case: Case, tmp_path: Path) -> None:
+def _made(case: Case, folder: Path, n_rows: int) -> tuple[Path, list[np.ndarray]]:
     for library in case.needs:
         pytest.importorskip(library, reason=f"needs {library}")
-    path = tmp_path / case.file
-    made = case.write(path, N_ROWS)
+    made: Made = WRITERS[case.file](folder / case.file, n_rows)
+    return folder / case.file, [made] if isinstance(made, np.ndarray) else list(made)
+
+
+@pytest.mark.promise
+@pytest.mark.parametrize("file", CASES)
+def test_it_is_read(file: str, tmp_path: Path, golden: Golden) -> None:
+    case = CASES[file]
+    path, expected = _made(case, tmp_path, 240)
+    words = []
     if case.refused:
-        path = _refused_and_mended(case, path)
-    read = rondo.read(path, **case.options)
-    found, expected = _listed(read), [made] if isinstance(made, np.ndarray) else list(made)
-    assert len(found) == len(expected)
+        with pytest.raises(RecordingError) as caught:
+            rondo.read(path)
+        words.append(f"refused: {caught.value}")
+        assert all(f"--{flag(name)}" in words[0] for name in case.options) and case.rename in words[0]
+        path = _mended(case, path)
+    read = rondo.read(path, Reading(**case.options))
+    found = [read] if isinstance(read, Recording) else read
     for recording, values in zip(found, expected, strict=True):
-        _check(recording, values, case)
+        assert recording.channels == case.channels
+        npt.assert_allclose(recording.values, values, rtol=1e-5, atol=1e-5)
+        assert recording.rate == (None if case.rate is None else pytest.approx(case.rate, rel=2e-3))
+        if case.began_s is not None:
+            assert recording.timestamps_s is not None
+            assert recording.timestamps_s[0] == pytest.approx(case.began_s, abs=1e-3)
+        assert recording.notes == found[0].notes
+    golden.check("corpus", file, "\n".join([*words, *(f"note: {note}" for note in found[0].notes)]))
 
 
-def _refused_and_mended(case: Case, path: Path) -> Path:
-    with pytest.raises(RecordingError) as caught:
-        rondo.read(path)
-    message = str(caught.value)
-    assert message.startswith(str(path)) and "\n" not in message
-    assert case.refused in message
-    assert all(f"--{name.replace('_', '-')}" in message for name in case.options)
-    assert case.rename in message
-    assert case.options or case.rename or case.mend
+def _mended(case: Case, path: Path) -> Path:
+    """As the refusal advises."""
     if case.rename:
         return path.rename(path.with_suffix(case.rename))
-    return (case.mend(path) if case.mend else None) or path
+    return path if case.options else MENDS[case.file](path) or path
 
 
-def _listed(read: Recording | list[Recording]) -> list[Recording]:
-    return [read] if isinstance(read, Recording) else read
+def test_every_case_has_its_writer_its_words_and_a_source(golden: Golden) -> None:
+    assert list(CASES) == [case.file for case in cases()]
+    assert set(WRITERS) == set(CASES) == set(golden.keys("corpus"))
+    libraries = ("tables", "clocks", "layouts")  # which decide alone how they write
+    assert [case.file for case in cases() if not case.source and case.family not in libraries] == []
 
 
-def _check(recording: Recording, values: Table, case: Case) -> None:
-    assert recording.channels == case.channels
-    npt.assert_allclose(recording.values, values, rtol=1e-5, atol=1e-5)
-    if case.rate is None:
-        assert recording.rate is None
-    else:
-        assert recording.rate == pytest.approx(case.rate, rel=2e-3)
-    if case.began_s is not None:
-        assert recording.timestamps_s is not None
-        assert recording.timestamps_s[0] == pytest.approx(case.began_s, abs=1e-3)
-    _check_notes(recording.notes, case.notes)
-
-
-def _check_notes(notes: tuple[str, ...], expected: tuple[str, ...]) -> None:
-    """Each part stands in a note of its own, and there is no other note."""
-    left = list(notes)
-    for part in expected:
-        fitting = next((note for note in left if part in note), None)
-        assert fitting is not None, f"no note has {part!r}; notes: {notes}"
-        left.remove(fitting)
-    assert left == []
+@pytest.mark.slow
+@pytest.mark.parametrize("file", DISCOVERED)
+def test_discover_reads_what_read_reads(file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / ".settings"))
+    case = CASES[file]
+    path, expected = _made(case, tmp_path, 1500)
+    options = [word for name, value in case.options.items() for word in (f"--{flag(name)}", str(value))]
+    if case.refused:
+        assert call("discover", path.name, "--out", "run").code == 2
+        assert not Path("run").exists()
+    found = call("discover", path.name, "--out", "run", *options)
+    assert found.code == 0, found.err
+    labels = sorted(Path("run/labels").iterdir())
+    assert [len(np.load(one)) for one in labels] == [len(values) for values in expected]

@@ -35,7 +35,6 @@ def frames_in(stretches: list[tuple[Span, ...]]) -> list[tuple[int, int]]:
     return [(i, f) for i, own in enumerate(stretches) for start, stop in own for f in range(start, stop)]
 
 
-@settings(deadline=None)
 @given(spans_of_several(), st.integers(1, 40), st.integers(1, 200), st.integers(0, 2**32))
 def test_the_budget_is_kept_and_only_usable_frames_are_taken_once(
     spans: list[list[Span]], stretch: int, most: int, seed: int
@@ -51,7 +50,7 @@ def test_the_budget_is_kept_and_only_usable_frames_are_taken_once(
         assert all(any(a <= start and stop <= b for a, b in whole) for start, stop in own)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(spans_of_several(), st.integers(1, 20))
 def test_every_frame_has_the_same_chance(spans: list[list[Span]], stretch: int) -> None:
     usable = frames_in([tuple(own) for own in spans])

@@ -36,7 +36,7 @@ def test_a_word_is_found_with_its_value(word: str, id: str, group: str) -> None:
     [("day", "daytime1"), ("subject", "nosubject1"), ("subject", "subjects"), ("subject", "subject"), ("day", "1day2")],
 )
 def test_a_word_without_a_value_of_its_own_is_not_found(word: str, id: str) -> None:
-    with pytest.raises(SettingError, match=f"'{word}' finds nothing in the recording '{id}' \\(1 of 1"):
+    with pytest.raises(SettingError, match=f"'{word}' .*'{id}' \\(1 of 1"):
         groups_of([id], word)
 
 
@@ -79,7 +79,7 @@ def test_tables(tmp_path: Path, suffix: str, comma: str) -> None:
         f"\ufeffrecording{comma} group {comma}age\na{comma}old {comma}70\nb{comma}young{comma}20\n", "utf-8"
     )
     assert groups_of(["b", "a"], str(table)) == {"b": "young", "a": "old"}
-    with pytest.raises(InputError, match=r"no group for the recording 'c' \(1 of 2\); add a row"):
+    with pytest.raises(InputError, match=r"'c' \(1 of 2\)"):
         groups_of(["a", "c"], str(table))
 
 
@@ -90,13 +90,13 @@ def test_tables_that_cannot_be(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="it is not text"):
         groups_of(["a"], str(tmp_path / "bytes.csv"))
     (tmp_path / "other.csv").write_text("id,group\n")
-    with pytest.raises(InputError, match="expected the columns recording and group, found id, group"):
+    with pytest.raises(InputError, match="found id, group"):
         groups_of(["a"], str(tmp_path / "other.csv"))
 
 
 def test_a_mapping_names_a_group_for_every_recording() -> None:
     assert groups_of(["a", "b"], {"b": "y", "a": "x", "c": "z"}) == {"a": "x", "b": "y"}
     for groups in ({"a": "x"}, {"a": "x", "b": ""}):
-        with pytest.raises(SettingError, match=r"no group for the recording 'b' \(1 of 2\)"):
+        with pytest.raises(SettingError, match=r"recording 'b' \(1 of 2\)"):
             groups_of(["a", "b"], groups)
     assert groups_of(["a", "b"], None) == {"a": "a", "b": "b"}

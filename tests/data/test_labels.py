@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.testing as npt
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
@@ -40,7 +40,6 @@ def test_other_ids_change_nothing(frames: list[tuple[int, int]], ids: list[int])
     assert are_one_to_one(track, renamed)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.integers(-1, 3), st.integers(-1, 3)), min_size=1, max_size=12))
 def test_agreement_by_the_definition_and_by_scikit_learn(pairs: list[tuple[int, int]]) -> None:
     first, second = (np.array(side) for side in zip(*pairs, strict=True))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.testing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -136,7 +136,6 @@ def test_a_given_rate_wins_and_datetimes_are_seconds() -> None:
     assert Recording([1.0], timestamps_s=[4.0]).rate is None
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     hnp.arrays(
         st.sampled_from([np.float16, np.float32, np.float64, np.int32]),

@@ -7,13 +7,13 @@ from fractions import Fraction
 import numpy as np
 import numpy.testing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from rondo.config.settings import PreprocessConfig
 from rondo.data.recording import Recording
-from rondo.data.resample import resample_signal
+from rondo.data.resample import resample_recording, resample_signal
 from rondo.data.signal import regularise
 from rondo.errors import RecordingError
 
@@ -26,7 +26,7 @@ def sine(n_frames: int, rate: float, hertz: float = 1.0) -> NDArray[np.float64]:
 
 @pytest.mark.parametrize("rate", RATES)
 def test_a_wave_of_one_hertz_stays_one(rate: float) -> None:
-    resampled = Recording(sine(3_000, 100), 100).resampled(rate)
+    resampled = resample_recording(Recording(sine(3_000, 100), 100), rate)
     assert resampled.rate == rate
     assert resampled.n_frames == int(np.floor(30 * rate + 0.5))
     npt.assert_allclose(resampled.values[:, 0], sine(resampled.n_frames, rate), atol=2e-3)
@@ -35,14 +35,14 @@ def test_a_wave_of_one_hertz_stays_one(rate: float) -> None:
 def test_what_the_lower_rate_cannot_hold_does_not_come_back_slower() -> None:
     """40 Hz read at 50 Hz without a filter would be a wave of 10 Hz, as strong as it was."""
     fast = Recording(sine(3_000, 100, hertz=40), 100)
-    assert np.abs(fast.resampled(50).values[20:-20]).max() < 2e-3
+    assert np.abs(resample_recording(fast, 50).values[20:-20]).max() < 2e-3
     assert np.abs(fast.values[::2]).max() > 0.9
 
 
 @pytest.mark.parametrize("rate", [r for r in RATES if r > 100])
 def test_there_and_back_again(rate: float) -> None:
     slow = Recording(sine(1_000, 100, hertz=3), 100)
-    back = slow.resampled(rate).resampled(100)
+    back = resample_recording(resample_recording(slow, rate), 100)
     assert back.n_frames == slow.n_frames
     npt.assert_allclose(back.values, slow.values, atol=5e-3)
 
@@ -51,14 +51,14 @@ def test_there_and_back_again(rate: float) -> None:
 def test_constants_and_lines_are_exact_up_to_the_ends(rate: float) -> None:
     """A constant channel must stay one: it is scaled by its spread, and any ripple would be all of that."""
     values = np.stack([np.full(500, 7.0), 1e6 + np.arange(500.0)], axis=1)
-    resampled = Recording(values, 100).resampled(rate).values
+    resampled = resample_recording(Recording(values, 100), rate).values
     assert np.ptp(resampled[:, 0]) == 0
     npt.assert_allclose(resampled[:, 1], 1e6 + np.arange(len(resampled)) * 100 / rate, rtol=1e-7)
 
 
 def test_the_same_rate_is_the_same_object() -> None:
     recording = Recording(sine(100, 100), 100)
-    assert recording.resampled(100) is recording
+    assert resample_recording(recording, 100) is recording
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_the_same_rate_is_the_same_object() -> None:
 )
 def test_what_cannot_be_resampled_is_refused(rate: float | None, target: float, says: str) -> None:
     with pytest.raises(RecordingError, match=says) as caught:
-        Recording(sine(100, 100), rate, id="day1").resampled(target)
+        resample_recording(Recording(sine(100, 100), rate, id="day1"), target)
     assert "\n" not in str(caught.value)
 
 
@@ -77,7 +77,7 @@ def test_a_gap_stays_a_gap_and_what_is_beyond_it_does_not_matter(rate: float) ->
     values[700:900] = np.nan  # 2 s
     other = values.copy()
     other[900:] += 50.0
-    first, second = (Recording(x, 100).resampled(rate).values for x in (values, other))
+    first, second = (resample_recording(Recording(x, 100), rate).values for x in (values, other))
     lost = np.isnan(first).any(axis=1)
     npt.assert_array_equal(np.flatnonzero(np.diff(lost)) + 1, [7 * rate, 9 * rate])
     npt.assert_array_equal(first[: int(7 * rate)], second[: int(7 * rate)])
@@ -89,7 +89,7 @@ def test_jumps_in_time_are_kept_and_short_ones_are_mended() -> None:
     recording = Recording(np.sin(2 * np.pi * times), None, timestamps_s=times)
     assert recording.rate == 100
     for rate in (25.0, 130.0):
-        resampled = recording.resampled(rate)
+        resampled = resample_recording(recording, rate)
         seconds = resampled.timestamps_s
         assert seconds is not None
         assert resampled.n_frames == int(np.floor(7 * rate + 0.5))
@@ -100,7 +100,6 @@ def test_jumps_in_time_are_kept_and_short_ones_are_mended() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
 @given(
     st.integers(1, 400),
     st.sampled_from([(100.0, 30.0), (100.0, 99.0), (100.0, 130.0), (100.0, 300.0), (44.1, 48.0)]),

@@ -93,7 +93,7 @@ def test_the_long_window_holds_two_windows_of_units_unless_it_was_given() -> Non
 
 
 def test_a_window_that_no_stretch_holds_is_refused() -> None:
-    with pytest.raises(SettingError, match=r"windows\.length is 300 frames, but the longest unbroken stretch"):
+    with pytest.raises(SettingError, match=r"windows\.length is 300 frames"):
         chosen(250, 50.0, windows_length=300)
 
 

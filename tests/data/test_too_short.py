@@ -14,7 +14,7 @@ from rondo.errors import RecordingError
 @pytest.mark.parametrize("n_frames", [2, 19])
 def test_fewer_frames_than_windows_are_refused(n_frames: int) -> None:
     values = np.random.default_rng(0).normal(size=(n_frames, 2))
-    with pytest.raises(RecordingError, match=rf"^too short: {n_frames} frames in 1 recording; .* 160 frames or more"):
+    with pytest.raises(RecordingError, match=rf"{n_frames} frames .* 160 frames"):
         rondo.discover(values, rate=10)
 
 
@@ -28,5 +28,5 @@ def test_a_window_too_long_is_noted() -> None:
     values = np.random.default_rng(0).normal(size=(300, 2))
     result = rondo.discover(values, rate=10, window=60)
     notes = " ".join(result.summary.recordings[0].notes)
-    assert "too short: only 5 windows of 60 frames" in notes
+    assert "short: only 5 windows of 60" in notes
     assert "record 1200 frames or more" in notes

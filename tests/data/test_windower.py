@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.testing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -67,7 +67,6 @@ def same(some: list[StreamWindow], other: list[StreamWindow]) -> bool:
 sizes = st.lists(st.integers(1, 40), min_size=1, max_size=4)
 
 
-@settings(max_examples=150)
 @given(spans=spans(), sizes=sizes, length=st.integers(1, 12), data=st.data())
 def test_windows_are_those_of_the_grid(spans: list[Span], sizes: list[int], length: int, data: Any) -> None:
     step = data.draw(st.integers(1, length))
@@ -80,7 +79,6 @@ def test_windows_are_those_of_the_grid(spans: list[Span], sizes: list[int], leng
         assert window.values.dtype == np.float32 and window.values.flags.c_contiguous
 
 
-@settings(max_examples=100)
 @given(spans=spans(), sizes=sizes, length=st.integers(1, 12), share=st.floats(0, 1))
 def test_stopping_and_restoring_changes_nothing(spans: list[Span], sizes: list[int], length: int, share: float) -> None:
     chunks, step = chunks_of(spans, sizes), (length + 1) // 2
@@ -134,7 +132,6 @@ def test_rows_to_windows_is_the_batch_path() -> None:
         assert sum(part.begins for part in prepared) == len(signal.spans) == 3
 
 
-@settings(max_examples=100)
 @given(stream=nasty(), length=st.integers(1, 9))
 def test_events_of_the_input_stand_between_the_same_windows_in_any_chunks(stream: Any, length: int) -> None:
     values, times, cuts = stream
@@ -156,7 +153,7 @@ def test_events_of_the_input_stand_between_the_same_windows_in_any_chunks(stream
 
 
 def test_what_no_grid_can_be_is_refused() -> None:
-    with pytest.raises(SettingError, match="frames between windows would never be seen"):
+    with pytest.raises(SettingError, match="frames between windows"):
         Windower(4, 5, 2)
     with pytest.raises(ModelError, match="fewer than 4 frames"):
         Windower.restore({"kept": np.zeros((4, 2), np.float32)}, Windower(4, 2, 2).state()[1])

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.testing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rondo.data import windows as windows_module
@@ -82,7 +82,7 @@ def test_a_grid_that_would_skip_frames_is_refused(length: int, step: int, says: 
 
 @pytest.mark.parametrize("spans", [((0, 101),), ((-1, 5),), ((5, 3),), ((0, 6), (5, 9)), ((5, 9), (0, 3))])
 def test_spans_that_overlap_or_leave_the_recording_are_refused(spans: tuple[tuple[int, int], ...]) -> None:
-    with pytest.raises(ValueError, match="spans must be in order"):
+    with pytest.raises(ValueError, match="in order"):
         WindowGrid(4, 2, 100, spans)
 
 
@@ -97,7 +97,6 @@ def test_a_grid_is_a_value() -> None:
 
 
 @pytest.mark.parametrize("rule", RULES)
-@settings(max_examples=200)
 @given(data=st.data(), grid=grids())
 def test_projection_is_that_of_the_twin(rule: Projection, data: st.DataObject, grid: WindowGrid) -> None:
     labels = data.draw(labels_for(grid))
@@ -106,7 +105,6 @@ def test_projection_is_that_of_the_twin(rule: Projection, data: st.DataObject, g
     assert projected.tolist() == frame_track(grid, labels, rule)
 
 
-@settings(max_examples=100)
 @given(data=st.data(), grid=grids(), cells=st.integers(1, 9))
 def test_votes_do_not_depend_on_the_size_of_a_block(data: st.DataObject, grid: WindowGrid, cells: int) -> None:
     labels = data.draw(labels_for(grid))
@@ -165,7 +163,6 @@ def test_ties_go_to_the_nearest_centre_and_else_to_the_smallest_label() -> None:
     assert many.project([8, 8, 4, 2, 2])[4] == 2  # 8 and 2 have two votes each, the nearest window says 4
 
 
-@settings(max_examples=100)
 @given(st.data(), grids())
 def test_spread_is_that_of_the_twin(data: st.DataObject, grid: WindowGrid) -> None:
     number = st.floats(-8, 8, width=32)
@@ -180,12 +177,12 @@ def test_spread_is_that_of_the_twin(data: st.DataObject, grid: WindowGrid) -> No
 def test_labels_that_are_not_one_per_window_are_refused(labels: Any) -> None:
     grid = WindowGrid(4, 2, 8, ((0, 8),))
     for method in (grid.project, grid.spread):
-        with pytest.raises(ValueError, match="one number for each of 3 windows"):
+        with pytest.raises(ValueError, match="each of 3 windows"):
             method(labels)
 
 
 def test_an_unknown_rule_is_refused() -> None:
-    with pytest.raises(ValueError, match="expected one of the rules"):
+    with pytest.raises(ValueError, match="one of the rules"):
         WindowGrid(4, 2, 8, ((0, 8),)).project([1, 2, 3], "median")  # type: ignore[arg-type]
 
 

@@ -9,7 +9,7 @@ from rondo.annotations.formats import ANNOTATION_FORMATS, suffixes_of_spans
 from rondo.files.read import suffixes
 from rondo.files.reading import RECORDING_FORMATS
 from rondo.report.export import export_formats
-from tests.corpus.documented import corpus_table
+from tests.corpus.case import corpus_table
 
 DOCS = Path(__file__).parents[2] / "docs"
 FILES = (DOCS / "files.md").read_text(encoding="utf-8")
@@ -26,6 +26,7 @@ def test_every_recording_format_has_its_row() -> None:
     expected = [
         [" ".join(f"`{suffix}`" for suffix in one.suffixes), one.help, f"extra `{one.extra}`" if one.extra else ""]
         for one in RECORDING_FORMATS.values()
+        if one.suffixes
     ]
     assert rows("Recordings") == expected
 
@@ -35,7 +36,7 @@ def test_every_export_format_has_its_row() -> None:
     assert named == list(export_formats())
     programs = {name: cells[1] for cells in rows("Segments for other programs") for name in [cells[0].strip("`")]}
     for name, one in ANNOTATION_FORMATS.items():
-        assert name in ("csv", "parquet") or programs[name].startswith(one.program)
+        assert name in ("csv", "parquet") or one.write is None or programs[name].startswith(one.program)
 
 
 def test_every_suffix_of_annotations_is_listed() -> None:

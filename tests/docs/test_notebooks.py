@@ -7,13 +7,11 @@ import base64
 import json
 import re
 from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rondo.config.settings import PRESETS, EvidenceConfig, WindowsConfig
 from tests.cli.conftest import here as here
 from tests.docs.executed_pages import ROOT, check_output
 from tests.docs.notebooks import cells_of, outputs_of, run_notebook, source_of, text_of
@@ -42,16 +40,6 @@ def test_a_notebook_shows_what_it_is_committed_with(name: str, here: Path) -> No
             said, says = (_FIGURE.sub("<Figure>", text_of(output)) for output in (before, after))
             check_output(f"{name}: {source_of(cell)}", said, says)
     assert {path.suffix for path in here.iterdir()} >= {".html", ".csv"}, "it exports what it says"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", NOTEBOOKS)
-def test_its_first_cells_run(name: str, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From the data to the first plot, in long steps and untested: later cells name entries that these may not find."""
-    parts = {"evidence": EvidenceConfig(surrogates=0), "windows": WindowsConfig(length="2s", step="1s")}
-    monkeypatch.setattr("rondo.config.settings.PRESETS", {"default": PRESETS["default"].model_copy(update=parts)})
-    shown = [shown.value for _, shown in islice(run_notebook(FOLDER / name), 3)]
-    assert [type(value).__name__ for value in shown] == ["Recording", "Result", "Figure"]
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)

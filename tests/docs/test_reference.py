@@ -12,7 +12,7 @@ import rondo
 from rondo.cli.main import app
 from rondo.config.overrides import to_toml
 from rondo.config.settings import RondoConfig, resolve
-from rondo_bench.baselines.base import baseline_names, build_baseline
+from rondo_bench.baselines.baseline import baseline_names, build_baseline
 from scripts.write_reference import FOLDER, PAGES
 
 

@@ -1,31 +1,30 @@
 """Numbers of docs/results are written by programs: each table lies in a section that names the program that writes it.
 
-Other pages are written whole: those with rows beside them (NAME.csv) by `rondo bench table`, quality.md by
-benchmarks/quality_page.py (test_quality.py), programs.md from tests/corpus (test_formats.py).
+Sections of benchmarks/pages.py are made of stored rows and equal what it prints now. The others show the command that
+measured them, the version of Rondo and the date. programs.md is written from tests/corpus (test_formats.py).
 """
 
 from __future__ import annotations
 
 import argparse
-import ast
 import doctest
-import importlib
 import re
 import shlex
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
+from statistics import mean
 from types import ModuleType
 from typing import NamedTuple
 
 import pytest
 
+from tests.benchmark_scripts import NAMES, imported
 from tests.docs.executed_pages import ROOT
 
-RESULTS, BENCHMARKS = ROOT / "docs" / "results", ROOT / "benchmarks"
-WHOLE = ("quality", "programs")
+RESULTS = ROOT / "docs" / "results"
+PAGES = [path for path in sorted(RESULTS.glob("*.md")) if path.stem != "programs"]
 MEASURED = re.compile(r"^Rondo \d+\.\d+\.\d+(\.dev|, \d{4}-\d\d-\d\d)?\.$", re.MULTILINE)
-STORED = re.compile(r"^From the rows of `(docs/results/\w+\.csv)`\.$", re.MULTILINE)
+STORED = "benchmarks/pages.py"
 BEGIN, END = "<!-- written by benchmarks/a.py: b -->", "<!-- end -->"
 
 
@@ -37,37 +36,10 @@ class Section(NamedTuple):
     name: str
     text: str
 
-    @property
-    def command(self) -> str:
-        """The command that it shows, without settings of the environment."""
-        shown = re.search(r"^```\n(?:\w+=\S+ )*(python .*)\n```$", self.text, re.MULTILINE)
-        assert shown, f"{self.page.name}: {self.name} shows no command"
-        return shown[1]
-
-
-@pytest.fixture
-def results_page(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    return _imported("results_page", monkeypatch)
-
-
-def _imported(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
-        monkeypatch.setenv(variable, "1")  # which some programs set when they are imported; undone after the test
-    monkeypatch.syspath_prepend(BENCHMARKS)
-    for path in BENCHMARKS.glob("*.py"):
-        monkeypatch.delitem(sys.modules, path.stem, raising=False)
-    return importlib.import_module(name)
-
-
-def _pages() -> list[Path]:
-    """The pages in which programs write sections."""
-    written_whole = {path.stem for path in RESULTS.glob("*.csv")} | set(WHOLE)
-    return [path for path in sorted(RESULTS.glob("*.md")) if path.stem not in written_whole]
-
 
 def _sections() -> Iterator[Section]:
     pattern = re.compile(r"^<!-- written by (\S+): (\S+) -->\n(.*?)^<!-- end -->$", re.MULTILINE | re.DOTALL)
-    for page in _pages():
+    for page in PAGES:
         for found in pattern.finditer(page.read_text(encoding="utf-8")):
             yield Section(page, *found.groups())
 
@@ -75,122 +47,112 @@ def _sections() -> Iterator[Section]:
 SECTIONS = list(_sections())
 
 
-def _declared(program: Path) -> list[str]:
-    """`SECTIONS` of a program, read without running it."""
-    for node in ast.parse(program.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.Assign) and [getattr(target, "id", "") for target in node.targets] == ["SECTIONS"]:
-            return list(ast.literal_eval(node.value))
-    return []
+@pytest.fixture(scope="module")
+def pages() -> Iterator[ModuleType]:
+    with imported("pages") as module:
+        yield module
 
 
-# ---------------------------------------------------------------- pages
+# ---------------------------------------------------------------- all pages
 
 
-@pytest.mark.parametrize("page", _pages(), ids=lambda page: page.stem)
-def test_every_table_lies_in_a_section(page: Path) -> None:
-    text = page.read_text(encoding="utf-8")
-    for section in (section for section in SECTIONS if section.page == page):
-        text = text.replace(section.text, "")
-    assert [line for line in text.splitlines() if line.startswith("|")] == []
+def test_every_table_lies_in_a_section() -> None:
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        for section in (section for section in SECTIONS if section.page == page):
+            text = text.replace(section.text, "")
+        assert [line for line in text.splitlines() if line.startswith("|")] == [], page.name
 
 
 def test_pages_and_programs_name_the_same_sections() -> None:
-    on_pages = sorted((section.program, section.name) for section in SECTIONS)
-    programs = [(f"benchmarks/{path.name}", path) for path in BENCHMARKS.glob("*.py")]
-    assert on_pages == sorted((name, section) for name, path in programs for section in _declared(path))
+    declared = []
+    for name in NAMES:
+        with imported(name) as module:
+            declared += [(f"benchmarks/{name}.py", section) for section in getattr(module, "SECTIONS", ())]
+    assert sorted((section.program, section.name) for section in SECTIONS) == sorted(declared)
 
 
-@pytest.mark.parametrize("section", SECTIONS, ids=lambda section: f"{section.page.stem}-{section.name}")
-def test_a_section_has_a_table_and_says_where_it_is_from(section: Section) -> None:
+@pytest.mark.parametrize(
+    "section", [section for section in SECTIONS if section.program != STORED], ids=lambda section: section.name
+)
+def test_a_measured_section_shows_a_command_that_its_program_takes(section: Section) -> None:
     assert "\n|---|" in section.text
-    stored = STORED.search(section.text)
-    assert stored is None or (ROOT / stored[1]).is_file()
-    assert stored or MEASURED.search(section.text)
+    assert MEASURED.search(section.text)
+    shown = re.search(r"^```\n(?:\w+=\S+ )*python (.*)\n```$", section.text, re.MULTILINE)
+    assert shown
+    program, *words = shlex.split(shown[1])
+    assert program == section.program
+    with imported(Path(program).stem) as module:
+        options = module.parsed(words)
+        assert options.command.partition("python ")[2] == shown[1]
+        if hasattr(module, "section_of"):
+            assert module.section_of(options) == section.name
 
 
-class Parsed(Exception):  # noqa: N818
-    """Ends a program where it would begin to measure."""
+@pytest.mark.parametrize("name", sorted(section.name for section in SECTIONS if section.program == STORED))
+def test_a_section_of_stored_rows_is_what_is_stored(name: str, pages: ModuleType) -> None:
+    (section,) = (section for section in SECTIONS if (section.program, section.name) == (STORED, name))
+    text = pages.SECTIONS[name]()
+    assert section.text.strip() == text, f"run: python benchmarks/pages.py {name}"
+    assert "other settings" not in text  # rows were made with the settings of now
 
 
-@pytest.mark.parametrize("section", SECTIONS, ids=lambda section: f"{section.page.stem}-{section.name}")
-def test_a_command_is_one_that_its_program_takes(section: Section, monkeypatch: pytest.MonkeyPatch) -> None:
-    python, program, *words = shlex.split(section.command)
-    assert (python, program) == ("python", section.program)
-    try:
-        module = _imported(Path(program).stem, monkeypatch)
-    except ModuleNotFoundError as error:
-        pytest.skip(f"{error.name} is not installed")
-    given: list[argparse.Namespace] = []
-    plain = module.parse
-
-    def parse(parser: argparse.ArgumentParser, file: str, arguments: Sequence[str] | None = None) -> None:
-        given.append(plain(parser, file, arguments))
-        raise Parsed
-
-    monkeypatch.setattr(module, "parse", parse)
-    monkeypatch.setattr(sys, "argv", [program, *words])
-    with pytest.raises(Parsed):
-        module.main()
-    assert given[0].command.partition("python ")[2] == section.command.partition("python ")[2]
+# ---------------------------------------------------------------- the table of the README
 
 
-@pytest.mark.parametrize("name", _declared(BENCHMARKS / "stored_tables.py"))
-def test_a_table_of_stored_rows_is_what_is_stored(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    section = next(section for section in SECTIONS if section.name == name)
-    table, _ = _imported("stored_tables", monkeypatch).TABLES[name]
-    page = section.page.relative_to(ROOT)
-    assert str(table()) in section.text, f"run: python benchmarks/stored_tables.py {name} --page {page}"
+def test_the_readme_has_the_table_of_the_page(pages: ModuleType) -> None:
+    table = pages.quality_table(*pages.stored_scores())
+    assert table in (ROOT / "README.md").read_text(encoding="utf-8"), "run: python benchmarks/pages.py readme"
 
 
-# ---------------------------------------------------------------- the module
+def test_no_peer_is_ahead_on_average_as_the_readme_says(pages: ModuleType) -> None:
+    assert "No peer is ahead of Rondo on average over its own rows" in (ROOT / "README.md").read_text(encoding="utf-8")
+    for method, pairs in pages.averages(*pages.stored_scores()).items():
+        theirs, ours = (mean(column) for column in zip(*pairs, strict=True))
+        assert theirs < ours, method
 
 
-def _page(folder: Path, middle: str = "old\n") -> Path:
+def test_the_best_peer_has_the_highest_mean_of_three_scores(pages: ModuleType) -> None:
+    a, b, c = (dict(zip(pages.SCORES, values, strict=True)) for values in ((50, 50, 50), (90, 40, 30), (99, 99, 99)))
+    peers = {"set": {"a": {"y": a}, "b": {"y": b}, "c": {"y2": c}}}
+    assert pages.best_of(peers, "set", "y") == ("b", b)
+    assert pages.best_of(peers, "another", "y") is None
+
+
+# ---------------------------------------------------------------- writing a section
+
+
+def _page(folder: Path) -> Path:
     page = folder / "page.md"
-    page.write_text(f"# Title\n\nBefore.\n\n{BEGIN}\n{middle}{END}\n\n| after |\n", encoding="utf-8")
+    page.write_text(f"# Title\n\nBefore.\n\n{BEGIN}\nold\n{END}\n\n| after |\n", encoding="utf-8")
     return page
 
 
-def test_only_its_section_is_replaced(tmp_path: Path, results_page: ModuleType) -> None:
+def test_only_its_section_is_replaced_and_twice_gives_the_same(tmp_path: Path, pages: ModuleType) -> None:
     page = _page(tmp_path)
-    results_page.replace_section(page, "benchmarks/a.py", "b", "new")
-    assert page.read_text() == f"# Title\n\nBefore.\n\n{BEGIN}\n\nnew\n\n{END}\n\n| after |\n"
-
-
-def test_twice_gives_the_same_page(tmp_path: Path, results_page: ModuleType) -> None:
-    page = _page(tmp_path)
-    results_page.replace_section(page, "benchmarks/a.py", "b", "| x |")
-    once = page.read_text()
-    results_page.replace_section(page, "benchmarks/a.py", "b", "| x |")
-    assert page.read_text() == once
+    for _ in range(2):
+        pages.replace_section(page, "benchmarks/a.py", "b", "new")
+        assert page.read_text() == f"# Title\n\nBefore.\n\n{BEGIN}\n\nnew\n\n{END}\n\n| after |\n"
 
 
 @pytest.mark.parametrize(("program", "name"), [("benchmarks/a.py", "c"), ("benchmarks/b.py", "b")])
-def test_a_missing_section_is_an_error(tmp_path: Path, results_page: ModuleType, program: str, name: str) -> None:
+def test_a_missing_section_is_an_error(tmp_path: Path, pages: ModuleType, program: str, name: str) -> None:
     page = _page(tmp_path)
-    with pytest.raises(SystemExit, match=f"one section of this name, but has 0: <!-- written by {program}: {name} -->"):
-        results_page.replace_section(page, program, name, "new")
+    with pytest.raises(SystemExit, match=f"written by {program}: {name} "):
+        pages.replace_section(page, program, name, "new")
     assert "old" in page.read_text()
 
 
-def test_a_section_that_does_not_end_is_none(tmp_path: Path, results_page: ModuleType) -> None:
-    page = tmp_path / "page.md"
-    page.write_text(f"{BEGIN}\nold\n")
-    with pytest.raises(SystemExit, match="but has 0"):
-        results_page.replace_section(page, "benchmarks/a.py", "b", "new")
-
-
 def test_what_is_printed_is_what_is_written(
-    tmp_path: Path, results_page: ModuleType, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, pages: ModuleType, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page, parser = _page(tmp_path), argparse.ArgumentParser()
     parser.add_argument("data", type=Path)
     parser.add_argument("--seeds", type=int)
-    typed = [str(tmp_path), "--page", str(page), "--seeds", "3"]
-    given = results_page.parse(parser, "/somewhere/benchmarks/a.py", typed)
-    table = results_page.Table("set", "ARI")
+    options = pages.parse(parser, "benchmarks/a.py", [str(tmp_path), "--page", str(page), "--seeds", "3"])
+    table = pages.Table("set", "ARI")
     table.add("MoCap", 84)
-    results_page.write_section(given, "b", table)
+    pages.write_section(options, "b", table)
     text = page.read_text()
     assert capsys.readouterr().out.strip() in text
     assert "python benchmarks/a.py DATA --seeds 3\n" in text
@@ -198,17 +160,10 @@ def test_what_is_printed_is_what_is_written(
     assert MEASURED.search(text)
 
 
-def test_without_a_page_nothing_is_written(tmp_path: Path, results_page: ModuleType) -> None:
-    page = _page(tmp_path)
-    given = results_page.parse(argparse.ArgumentParser(), "benchmarks/a.py", [])
-    results_page.write_section(given, "b", "new")
-    assert "old" in page.read_text()
-
-
-def test_a_row_longer_than_the_head_is_an_error(results_page: ModuleType) -> None:
+def test_a_row_longer_than_the_head_is_an_error(pages: ModuleType) -> None:
     with pytest.raises(ValueError, match="3 cells in a table of 2 columns"):
-        results_page.Table("a", "b").add(1, 2, 3)
+        pages.Table("a", "b").add(1, 2, 3)
 
 
-def test_the_examples_of_the_module(results_page: ModuleType) -> None:
-    assert doctest.testmod(results_page).failed == 0
+def test_the_examples_of_the_module(pages: ModuleType) -> None:
+    assert doctest.testmod(pages).failed == 0

@@ -36,9 +36,8 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-@pytest.mark.parametrize(
-    "page", ["start.md", *(pytest.param(page, marks=pytest.mark.slow) for page in ON_MADE_UP_DATA[1:])]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("page", ON_MADE_UP_DATA)
 def test_a_page_does_what_it_says(page: str) -> None:
     run_page(DOCS / page, compared=True)
 
@@ -80,24 +79,20 @@ def test_the_demo_runs(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (here / "rondo-demo" / "report.html").is_file()
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_what_is_not_run_is_rare_and_says_why(page: str) -> None:
-    blocks = blocks_of(DOCS / page)
-    assert {block.language for block in blocks} <= set(LANGUAGES), "a block without a known language is never run"
-    assert [block.where for block in blocks if not MARK.fullmatch(block.mark)] == []
-    assert sum(block.mark.startswith("not run") for block in blocks) <= MOST_NOT_RUN
+def test_what_is_not_run_is_rare_and_says_why_and_pictures_are_there_and_small() -> None:
+    for page in PAGES:
+        blocks = blocks_of(DOCS / page)
+        assert {block.language for block in blocks} <= set(LANGUAGES), "a block without a known language is never run"
+        assert [block.where for block in blocks if not MARK.fullmatch(block.mark)] == []
+        assert sum(block.mark.startswith("not run") for block in blocks) <= MOST_NOT_RUN
+        for name in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", (DOCS / page).read_text()):
+            assert ((DOCS / page).parent / name).stat().st_size < 150_000, name
 
 
 def test_files_that_the_method_page_names_are_there() -> None:
     named = re.findall(r"`([a-z_]+(?:/[a-z_0-9]+)+\.py)`", (DOCS / "method.md").read_text())
     assert len(named) > 30
     assert [name for name in named if not (ROOT / "src" / "rondo" / name).is_file()] == []
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_pictures_are_there_and_small(page: str) -> None:
-    for name in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", (DOCS / page).read_text()):
-        assert ((DOCS / page).parent / name).stat().st_size < 150_000, name
 
 
 def _write_stand_in(folder: Path, stem: str, plan: StreamPlan, n_frames: int) -> None:

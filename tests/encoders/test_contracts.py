@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from rondo.config.ways import ENCODERS, EncoderSettings
 from rondo.encoders.base import build_encoder
+from rondo.registry import ENCODERS, EncoderSettings
 from tests.contracts import ENCODER_CONTRACTS, Contract
 
 
@@ -24,6 +24,7 @@ def settings_of(name: str, *arguments: object) -> EncoderSettings:
     return ENCODERS[name].settings() if small is None else small(*arguments)
 
 
+@pytest.mark.promise
 @pytest.mark.parametrize("name", ENCODERS)
 @pytest.mark.parametrize("contract", ENCODER_CONTRACTS, ids=lambda contract: contract.__name__)
 def test_contract(name: str, contract: Contract, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

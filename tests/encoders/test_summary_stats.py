@@ -43,7 +43,6 @@ def test_single_precision_sums_of_long_windows_keep_their_digits() -> None:
     npt.assert_allclose(raw, expected, rtol=2e-6, atol=2e-6)
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.integers(2, 8), st.randoms(use_true_random=False))
 def test_channel_permutation_keeps_distances(n_channels: int, random: object) -> None:
     values = planted(200, n_channels, seed=n_channels)
@@ -60,7 +59,6 @@ def test_channel_permutation_keeps_distances_at_32_channels() -> None:
     npt.assert_allclose(pdist(there), pdist(here), rtol=1e-4, atol=1e-5)
 
 
-@settings(max_examples=20, deadline=None)
 @given(st.integers(-60, 60))
 def test_scale_of_one_channel_does_not_matter(power: int) -> None:
     values = planted(200, 1)

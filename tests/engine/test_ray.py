@@ -20,7 +20,7 @@ import pytest
 
 from rondo.errors import MissingExtraError, SettingError
 from rondo.many import ray as ray_cluster
-from rondo.many.driver import engine_of
+from rondo.many.engines import engine_of
 from rondo.many.pool import ONE_THREAD, Local
 from rondo.many.ray import ClusterGoneError, OnRay, Watch
 from tests.engine import works
@@ -61,11 +61,11 @@ class TestWatch:
         Watch(Nodes({"memory"}), "auto", "7").look({"CPU"})
         monkeypatch.setattr(ray_cluster, "NO_NODE_S", -1.0)
         Watch(Nodes({"memory"}, {"CPU", "GPU"}), "auto", "7").look({"CPU", "GPU"})
-        with pytest.raises(ClusterGoneError, match="no node of the Ray cluster had a CPU and GPU"):
+        with pytest.raises(ClusterGoneError, match="CPU and GPU"):
             Watch(Nodes({"CPU"}, {"GPU"}), "auto", "7").look({"CPU", "GPU"})
 
     def test_the_own_node_is_needed(self) -> None:
-        with pytest.raises(ClusterGoneError, match="this process reaches the cluster went away"):
+        with pytest.raises(ClusterGoneError, match="cluster went away"):
             Watch(Nodes({"CPU"}, alive=False), "auto", "0").look({"CPU"})
 
     def test_silence_is_borne_for_a_while(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -241,5 +241,5 @@ class TestStarted:
             head.wait(PATIENCE_S)
 
     def test_where_nobody_answers_one_line_says_so(self) -> None:
-        with pytest.raises(SettingError, match=r"no Ray cluster answers at '127.0.0.1:1'"):
+        with pytest.raises(SettingError, match=r"Ray cluster answers at '127.0.0.1:1'"):
             list(OnRay("127.0.0.1:1").run(works.ten_times, [1]))

@@ -18,7 +18,6 @@ def axis_of(spans: tuple[tuple[int, int], ...], length: int = 20, step: int = 5)
     return WindowAxis.of([Windows(np.zeros((n_frames, 1), np.float32), WindowGrid(length, step, n_frames, spans))])
 
 
-@settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 2**16), n_labels=st.integers(1, 4), cut=st.integers(60, 140))
 def test_closeness_equals_its_definition(seed: int, n_labels: int, cut: int) -> None:
     rng = np.random.default_rng(seed)
@@ -31,7 +30,7 @@ def test_closeness_equals_its_definition(seed: int, n_labels: int, cut: int) -> 
     assert axis.entry_closeness(statistics, labels.astype(np.int32)) == pytest.approx(naive_entries, abs=1e-5)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(seed=st.integers(0, 2**16), apart=st.integers(1, 12), cut=st.integers(60, 140))
 def test_best_balls_equal_their_definition(seed: int, apart: int, cut: int) -> None:
     axis = axis_of(((0, cut), (cut, 200)))

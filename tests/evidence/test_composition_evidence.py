@@ -11,8 +11,9 @@ from numpy.testing import assert_array_equal
 
 from rondo.arrays import Floats
 from rondo.evidence import composition as module
-from rondo.evidence.composition import PhraseBook, accepted_evidence, composition_evidence, phrase_book
+from rondo.evidence.composition import accepted_evidence, composition_evidence
 from rondo.evidence.verdicts import Entries, EntryEvidence
+from rondo.motifs.base import PhraseBook
 from rondo.motifs.discover import flat_motifs
 from rondo.motifs.mining import Sequences
 from rondo.motifs.model import MotifModel, PhraseUse, UnitRuns
@@ -58,6 +59,7 @@ def test_planted_order_recurs_and_what_is_in_any_order_does_not() -> None:
     assert np.isnan(found[10].closeness)
 
 
+@pytest.mark.slow
 def test_the_best_phrases_of_runs_without_order_are_chance() -> None:
     """Every phrase of 2 to 4 runs that recurs is in the book, each a motif of its own."""
     claimed = 0
@@ -118,15 +120,9 @@ def test_long_phrases_are_judged_by_their_beginning_and_long_recordings_in_part(
     assert found[1].verdict == "not shown"
 
 
-def test_seeds_repeat() -> None:
-    runs, book = runs_of_spans(in_order(20, seed=3)), {0: Counter({(0, 1, 2): 9}), 1: Counter({(3, 4): 4})}
-    first, again = (evidence_of(runs, book, seed=5) for _ in range(2))
-    assert [entry.p for entry in first.values()] == [entry.p for entry in again.values()]
-
-
 def test_the_book_of_flat_motifs_is_their_units() -> None:
     motifs = flat_motifs(runs_of_spans([3, 4, 3]), [3, 4, 5])
-    assert phrase_book(motifs) == {3: Counter({(3,): 2}), 4: Counter({(4,): 1}), 5: Counter({(5,): 0})}
+    assert motifs.phrase_book() == {3: Counter({(3,): 2}), 4: Counter({(4,): 1}), 5: Counter({(5,): 0})}
 
 
 def test_the_book_of_motif_former_holds_its_occurrences() -> None:
@@ -134,7 +130,7 @@ def test_the_book_of_motif_former_holds_its_occurrences() -> None:
 
     phrases = ((1, (3, 4), 5), (1, (3,), 2), (2, (4,), 1))
     motifs = FormerMotifs((3, 4), None, (), (np.array([0, 1]), np.array([2])), phrases)  # type: ignore[arg-type]
-    assert phrase_book(motifs) == {0: Counter(), 1: Counter({(3, 4): 5, (3,): 2}), 2: Counter({(4,): 1})}
+    assert motifs.phrase_book() == {0: Counter(), 1: Counter({(3, 4): 5, (3,): 2}), 2: Counter({(4,): 1})}
 
 
 def test_phrases_that_were_accepted_have_the_p_of_that_test_or_of_the_whole() -> None:

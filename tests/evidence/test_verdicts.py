@@ -61,13 +61,9 @@ def test_models_without_evidence_are_not_tested() -> None:
     ("name", "value"),
     [
         ("units.table", np.array([[3, 7, 4], [8, 1, 1]])),
-        ("units.table", np.array([[3, 7, -1], [8, 1, 1]])),
-        ("units.table", np.array([[3, 7, 0]])),
         ("units.table", np.array([[3, 7, 0], [9, 1, 1]])),
         ("motifs.known", np.ones((2, 1))),
-        ("units.reasons", np.ones((2, 2))),
         ("units.reasons", np.full((2, 3), 99.0)),
-        ("figures", np.ones((2, 2))),
         ("figures", np.array([[-0.05, 1.0]])),
         ("units.figures", np.array([[1.5, 1.0], [0.0, 0.0]])),
     ],

@@ -12,6 +12,22 @@ import pytest
 
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
+from rondo.files.read import read_recording
+from rondo.files.reading import Reading, id_of
+from rondo.files.text.layout import layout_of
+from rondo.files.text.table import BLOCK_BYTES, opened_utf8, read_open_text
+
+
+def read_one(path: Path, **options: Any) -> Recording:
+    """The recording in one file, read with these fields of a Reading."""
+    return read_recording(path, Reading(**options))
+
+
+def read_in_blocks(path: Path, block_bytes: int = BLOCK_BYTES, **options: Any) -> Recording:
+    """The recording in a text, read in blocks of so many bytes."""
+    with opened_utf8(path) as file:
+        return read_open_text(file, layout_of, id_of(path), Reading(**options), block_bytes)
+
 
 VALUES = np.array([[1.5, -2.0], [np.nan, 0.25], [3.0, 1e6]], dtype=np.float32)
 

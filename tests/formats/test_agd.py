@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy.testing as npt
 import pytest
 
-from rondo.data.recording import Recording
-from tests.formats.reading import refusal, write
+from tests.formats.reading import read_one, refusal, write
 
 TICKS = (datetime(2026, 11, 14, 8) - datetime(1, 1, 1)).days * 864_000_000_000 + 8 * 36_000_000_000
 
@@ -26,7 +25,7 @@ def save(path: Path, *statements: str) -> Path:
 def test_epochs_are_frames(tmp_path: Path) -> None:
     rows = [f"INSERT INTO data VALUES ({TICKS + i * 100_000_000}, {i}, {i % 3}, NULL)" for i in range(30)]
     table = "CREATE TABLE data (dataTimestamp INTEGER, axis1 INTEGER, axis2 INTEGER, lux INTEGER)"
-    recording = Recording.from_file(save(tmp_path / "p1.agd", table, *rows))
+    recording = read_one(save(tmp_path / "p1.agd", table, *rows))
     assert (recording.id, recording.channels[:2]) == ("p1", ("axis1", "axis2"))
     assert recording.rate is not None and round(recording.rate, 6) == 0.1
     npt.assert_array_equal(recording.values[:, 1], [i % 3 for i in range(30)])
@@ -37,7 +36,7 @@ def test_epochs_are_put_in_the_order_of_time_and_silence_is_a_gap(tmp_path: Path
     """With the tables of ActiLife 6, of which only `data` is read."""
     places = [3, 0, 1, 2, 10, 11]
     rows = [f"INSERT INTO data VALUES ({TICKS + i * 600_000_000}, {i}.0, {60 * (i % 2)})" for i in places]
-    recording = Recording.from_file(
+    recording = read_one(
         save(
             tmp_path / "p1.agd",
             "CREATE TABLE settings (settingID INTEGER PRIMARY KEY, settingName TEXT, settingValue TEXT)",
@@ -55,8 +54,8 @@ def test_epochs_are_put_in_the_order_of_time_and_silence_is_a_gap(tmp_path: Path
 
 def test_what_is_no_table_of_epochs_is_refused(tmp_path: Path) -> None:
     view = save(tmp_path / "v.agd", "CREATE TABLE a (x)", "CREATE VIEW data AS SELECT 1 AS dataTimestamp FROM a")
-    assert "it holds no table 'data'" in refusal(lambda: Recording.from_file(view), naming=view)
+    assert "it holds no table 'data'" in refusal(lambda: read_one(view), naming=view)
     empty = save(tmp_path / "e.agd", "CREATE TABLE data (dataTimestamp INTEGER, axis1 INTEGER)")
-    assert "its table 'data' is empty" in refusal(lambda: Recording.from_file(empty), naming=empty)
+    assert "its table 'data' is empty" in refusal(lambda: read_one(empty), naming=empty)
     other = write(tmp_path, "o.agd", b"x,y\n1,2\n")
-    assert "no ActiGraph database" in refusal(lambda: Recording.from_file(other), naming=other)
+    assert "no ActiGraph database" in refusal(lambda: read_one(other), naming=other)

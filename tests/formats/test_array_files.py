@@ -15,10 +15,9 @@ import numpy.testing as npt
 import pytest
 
 from rondo import memory
-from rondo.data.recording import Recording
 from rondo.errors import MissingExtraError
 from rondo.files.inputs import RecordingFile
-from tests.formats.reading import VALUES, refusal, save_array, save_h5
+from tests.formats.reading import VALUES, read_one, refusal, save_array, save_h5
 
 
 @pytest.mark.slow
@@ -28,7 +27,7 @@ from tests.formats.reading import VALUES, refusal, save_array, save_h5
 def test_arrays_of_every_number_type(tmp_path: Path, suffix: str, dtype: str, order: Any) -> None:
     array = np.asarray(np.random.default_rng(0).integers(0, 2, (50, 3)), dtype=dtype, order=order)
     save_array(tmp_path / f"a{suffix}", array)
-    recording = Recording.from_file(tmp_path / f"a{suffix}", rate=10)
+    recording = read_one(tmp_path / f"a{suffix}", rate=10)
     npt.assert_array_equal(recording.values, array.astype(np.float32))
     assert (recording.channels, recording.rate) == (("ch0", "ch1", "ch2"), 10.0)
 
@@ -46,9 +45,9 @@ def test_the_block_size_changes_nothing(
         with h5py.File(tmp_path / "a.h5", "w") as file:
             file.create_dataset("X", data=array, chunks=(7, 2), compression="gzip")
     monkeypatch.setattr("rondo.files.arrays.BLOCK_BYTES", block_bytes)
-    whole = Recording.from_file(tmp_path / f"a{suffix}")
+    whole = read_one(tmp_path / f"a{suffix}")
     npt.assert_array_equal(whole.values, array.astype(np.float32))
-    part = Recording.from_file(tmp_path / f"a{suffix}", label_columns=["ch0", "ch3"])
+    part = read_one(tmp_path / f"a{suffix}", leave_out=["ch0", "ch3"])
     npt.assert_array_equal(part.values, array[:, [1, 2, 4]].astype(np.float32))
     assert part.channels == ("ch1", "ch2", "ch4")
 
@@ -61,20 +60,20 @@ def test_archives_describe_their_array(tmp_path: Path, suffix: str) -> None:
     names = np.array(["acc", "gyr"], dtype="S")
     arrays = {"X": VALUES, "Z": VALUES[:, :1], "rate": 40.0, "channels": names, "y": np.arange(3)}
     save(path, **arrays)
-    recording = Recording.from_file(path)
+    recording = read_one(path)
     npt.assert_array_equal(recording.values, VALUES)
     assert (recording.rate, recording.channels, recording.notes) == (40.0, ("acc", "gyr"), ())
-    other = Recording.from_file(path, rate=20, label_columns=["gyr"])
+    other = read_one(path, rate=20, leave_out=["gyr"])
     assert (other.rate, other.channels) == (20.0, ("acc",))
     assert other.notes == ("the file's own rate of 40 Hz left aside",)
-    assert "'channels' holds 2 names for 1 columns" in refusal(lambda: Recording.from_file(path, key="Z"), naming=path)
+    assert "'channels' holds 2 names for 1 columns" in refusal(lambda: read_one(path, key="Z"), naming=path)
     save(path, Z=VALUES[:, :1], time=np.array([1.7e12, 1.7e12 + 10, 1.7e12 + 20]))
-    timed = Recording.from_file(path, key="Z")
+    timed = read_one(path, key="Z")
     npt.assert_allclose(timed.rate, 100, rtol=1e-4)
     assert timed.notes == ("clock 'time' read as milliseconds since 1970, from its size",)
-    assert Recording.from_file(path, key="Z", rate=5).timestamps_s is None
+    assert read_one(path, key="Z", rate=5).timestamps_s is None
     save(path, X=np.arange(6.0).reshape(3, 2), channels=np.array(["t", "x"], dtype="S"))
-    npt.assert_array_equal(Recording.from_file(path).timestamps_s, [0, 2, 4])
+    npt.assert_array_equal(read_one(path).timestamps_s, [0, 2, 4])
 
 
 def test_hdf5_groups_and_attributes(tmp_path: Path) -> None:
@@ -84,10 +83,10 @@ def test_hdf5_groups_and_attributes(tmp_path: Path) -> None:
         file["session/left"].attrs["channels"] = ["x", "y"]
         file["session/left"].attrs["rate"] = 16
         file["flat"] = np.arange(5)
-    left = Recording.from_file(tmp_path / "a.h5", key="/session/left")
+    left = read_one(tmp_path / "a.h5", key="/session/left")
     assert (left.channels, left.rate) == (("x", "y"), 16.0)
-    assert Recording.from_file(tmp_path / "a.h5", key="flat").values.shape == (5, 1)
-    said = refusal(lambda: Recording.from_file(tmp_path / "a.h5"), naming=tmp_path / "a.h5")
+    assert read_one(tmp_path / "a.h5", key="flat").values.shape == (5, 1)
+    said = refusal(lambda: read_one(tmp_path / "a.h5"), naming=tmp_path / "a.h5")
     assert "it holds 2 arrays: flat (5,), session/left (3, 2); name one of them with key (--key flat)" in said
 
 
@@ -96,14 +95,14 @@ def test_the_only_array_is_read_under_any_name(tmp_path: Path, suffix: str) -> N
     path = tmp_path / f"a{suffix}"
     save: dict[str, Callable[..., None]] = {".npz": np.savez, ".h5": save_h5}
     save[suffix](path, imu=VALUES, fs=np.array(20.0), labels=np.arange(3), names=np.array([b"a"]))
-    found = Recording.from_file(path)
+    found = read_one(path)
     npt.assert_array_equal(found.values, VALUES)
     assert found.rate == 20.0
     save[suffix](path, imu=VALUES, more=VALUES, rate=5)
-    said = refusal(lambda: Recording.from_file(path), naming=path)
+    said = refusal(lambda: read_one(path), naming=path)
     assert "it holds 2 arrays: imu (3, 2), more (3, 2); name one of them with key (--key imu)" in said
     save[suffix](path, cube=np.zeros((2, 2, 2)), rate=5)
-    said = refusal(lambda: Recording.from_file(path), naming=path)
+    said = refusal(lambda: read_one(path), naming=path)
     assert "it holds no array of numbers (n_frames, n_channels), only: cube, rate" in said
 
 
@@ -118,7 +117,7 @@ def test_an_hdf5_file_that_holds_more_than_fits_is_refused_before_it_is_read(
     with h5py.File(tmp_path / "a.h5", "w") as file:
         file.create_dataset("X", (1_000_000_000, 4), dtype="f8", chunks=(1000, 4), compression="gzip")
     monkeypatch.setattr(memory, "free_bytes", lambda: 8_000_000_000)
-    said = refusal(lambda: Recording.from_file(tmp_path / "a.h5"), naming=tmp_path / "a.h5")
+    said = refusal(lambda: read_one(tmp_path / "a.h5"), naming=tmp_path / "a.h5")
     assert "its 1000000000 frames of 4 channels need about 196 GB of memory, 7.8 GB are free" in said
 
 
@@ -137,11 +136,11 @@ def test_what_an_hdf5_file_names_elsewhere_is_not_read(tmp_path: Path) -> None:
         file["inside"] = VALUES
         file.create_dataset("time", (3,), dtype="f8", external=[(str(secret), 0, h5py.h5f.UNLIMITED)])
     for key in (None, "X", "virtual"):
-        said = refusal(lambda key=key: Recording.from_file(path, key=key), naming=path)  # type: ignore[misc]
+        said = refusal(lambda key=key: read_one(path, key=key), naming=path)  # type: ignore[misc]
         assert f"the numbers of dataset '{key or 'X'}' lie in other files" in said
-    assert "'link' leads to another file" in refusal(lambda: Recording.from_file(path, key="link/X"), naming=path)
-    assert "no array 'soft'" in refusal(lambda: Recording.from_file(path, key="soft"), naming=path)
-    said = refusal(lambda: Recording.from_file(path, key="inside"), naming=path)
+    assert "'link' leads to another file" in refusal(lambda: read_one(path, key="link/X"), naming=path)
+    assert "no array 'soft'" in refusal(lambda: read_one(path, key="soft"), naming=path)
+    said = refusal(lambda: read_one(path, key="inside"), naming=path)
     assert "the numbers of dataset 'time' lie in other files" in said
 
 
@@ -149,7 +148,7 @@ def test_hdf5_without_h5py_says_what_to_install(tmp_path: Path, monkeypatch: pyt
     save_h5(tmp_path / "a.h5", X=VALUES)
     monkeypatch.setitem(sys.modules, "h5py", None)
     with pytest.raises(MissingExtraError, match=r"reading HDF5 needs the package 'h5py': pip install 'rondo-ts\[io\]'"):
-        Recording.from_file(tmp_path / "a.h5")
+        read_one(tmp_path / "a.h5")
 
 
 @pytest.mark.parametrize("suffix", [".npy", ".npz", ".h5"])
@@ -171,7 +170,7 @@ def test_hdf5_without_h5py_says_what_to_install(tmp_path: Path, monkeypatch: pyt
 def test_arrays_that_are_no_recording(tmp_path: Path, suffix: str, array: np.ndarray, says: str) -> None:
     path = tmp_path / f"bad{suffix}"
     save_array(path, array)
-    assert says in refusal(lambda: Recording.from_file(path), naming=path)
+    assert says in refusal(lambda: read_one(path), naming=path)
 
 
 class Trap:
@@ -192,7 +191,7 @@ def test_pickles_are_never_opened(tmp_path: Path, key: str) -> None:
     np.save(tmp_path / "b.npy", trap)
     (tmp_path / "c.npy").write_bytes(pickle.dumps(Trap(str(sprung))))
     for name in ("a.npz", "b.npy", "c.npy"):
-        refusal(lambda name=name: Recording.from_file(tmp_path / name), naming=tmp_path / name)
+        refusal(lambda name=name: read_one(tmp_path / name), naming=tmp_path / name)
     assert not sprung.exists()
     pickle.loads(pickle.dumps(Trap(str(sprung)))).close()
     assert sprung.exists(), "the trap must be able to spring, or the test shows nothing"
@@ -202,8 +201,8 @@ def test_other_arrays_in_an_archive_are_not_even_opened(tmp_path: Path) -> None:
     np.savez(tmp_path / "a.npz", X=VALUES)
     with zipfile.ZipFile(tmp_path / "a.npz", "a") as archive:
         archive.writestr("y.npy", b"no array at all")
-    npt.assert_array_equal(Recording.from_file(tmp_path / "a.npz").values, VALUES)
-    said = refusal(lambda: Recording.from_file(tmp_path / "a.npz", key="yy"), naming=tmp_path / "a.npz")
+    npt.assert_array_equal(read_one(tmp_path / "a.npz").values, VALUES)
+    said = refusal(lambda: read_one(tmp_path / "a.npz", key="yy"), naming=tmp_path / "a.npz")
     assert "there is no array 'yy' in it, only: X, y" in said
 
 
@@ -216,7 +215,7 @@ def test_headers_must_agree_with_the_bytes_that_follow(tmp_path: Path) -> None:
         sound.replace(b"(30, 2), ", b"(300000000000, 2), ").replace(b" " * 10, b"", 1),
     ):
         (tmp_path / "a.npy").write_bytes(damaged)
-        said = refusal(lambda: Recording.from_file(tmp_path / "a.npy"), naming=tmp_path)
+        said = refusal(lambda: read_one(tmp_path / "a.npy"), naming=tmp_path)
         assert "takes" in said
         assert "bytes, but" in said
 
@@ -228,9 +227,9 @@ def test_a_flipped_bit_in_an_archive_is_found_by_its_checksum(tmp_path: Path, dt
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.write_bytes(content)
-    assert "Bad CRC-32" in refusal(lambda: Recording.from_file(path), naming=path)
+    assert "Bad CRC-32" in refusal(lambda: read_one(path), naming=path)
 
 
 def test_names_inside_a_file_do_not_break_the_line(tmp_path: Path) -> None:
     np.savez(tmp_path / "a.npz", **{"two\nlines": VALUES, "b": VALUES})
-    assert "two lines (3, 2), b (3, 2)" in refusal(lambda: Recording.from_file(tmp_path / "a.npz"), naming=tmp_path)
+    assert "two lines (3, 2), b (3, 2)" in refusal(lambda: read_one(tmp_path / "a.npz"), naming=tmp_path)

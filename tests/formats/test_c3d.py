@@ -8,8 +8,7 @@ import numpy as np
 import numpy.testing as npt
 import pytest
 
-from rondo.data.recording import Recording
-from tests.formats.reading import refusal, write
+from tests.formats.reading import read_one, refusal, write
 
 ezc3d = pytest.importorskip("ezc3d", reason="needs ezc3d: pip install 'rondo-ts[io]'")
 
@@ -34,7 +33,7 @@ def save_c3d(path: Path, markers: tuple[str, ...] = (), analogs: tuple[str, ...]
 
 
 def test_markers(tmp_path: Path) -> None:
-    recording = Recording.from_file(save_c3d(tmp_path / "walk.c3d", ("LKNE", "RKNE")))
+    recording = read_one(save_c3d(tmp_path / "walk.c3d", ("LKNE", "RKNE")))
     assert recording.channels == ("LKNE.x", "LKNE.y", "LKNE.z", "RKNE.x", "RKNE.y", "RKNE.z")
     assert (recording.id, recording.rate, recording.n_frames) == ("walk", 100.0, N_FRAMES)
     frames = np.arange(N_FRAMES)[:, None]
@@ -48,37 +47,37 @@ def test_a_marker_that_was_not_seen_is_nan(tmp_path: Path) -> None:
     content["data"]["points"][:, 1, 3:5] = np.nan
     content["data"]["meta_points"]["residuals"][0, 1, 3:5] = -1
     content.write(str(tmp_path / "b.c3d"))
-    values = Recording.from_file(tmp_path / "b.c3d").values
+    values = read_one(tmp_path / "b.c3d").values
     assert np.isnan(values[3:5, 3:]).all()
     assert np.isnan(values).sum() == 6
 
 
 def test_analog_signals_join_at_the_same_rate_only(tmp_path: Path) -> None:
-    same = Recording.from_file(save_c3d(tmp_path / "a.c3d", ("A",), ("Fz", "EMG")))
+    same = read_one(save_c3d(tmp_path / "a.c3d", ("A",), ("Fz", "EMG")))
     assert same.channels == ("A.x", "A.y", "A.z", "Fz", "EMG")
     npt.assert_allclose(same.values[:, 3], np.arange(N_FRAMES))
     path = save_c3d(tmp_path / "b.c3d", ("A",), ("Fz",), ratio=10)
-    markers = Recording.from_file(path)
+    markers = read_one(path)
     assert markers.channels == ("A.x", "A.y", "A.z")
     assert markers.notes == (
         "1 analog channel of 1000 Hz left out: one recording has one rate; give the rate 1000 to read it",
     )
-    analogs = Recording.from_file(path, rate=1000)
+    analogs = read_one(path, rate=1000)
     assert (analogs.channels, analogs.rate, analogs.n_frames) == (("Fz",), 1000.0, 10 * N_FRAMES)
     npt.assert_allclose(analogs.values[:, 0], np.arange(10 * N_FRAMES))
 
 
 def test_only_analog_signals_names_and_what_is_left_out(tmp_path: Path) -> None:
     path = save_c3d(tmp_path / "a.c3d", (), ("EMG", "EMG", "Force"))
-    assert Recording.from_file(path).channels == ("EMG", "EMG (2)", "Force")
-    assert Recording.from_file(path, label_columns=["EMG"]).channels == ("EMG (2)", "Force")
+    assert read_one(path).channels == ("EMG", "EMG (2)", "Force")
+    assert read_one(path, leave_out=["EMG"]).channels == ("EMG (2)", "Force")
     empty = save_c3d(tmp_path / "b.c3d")
-    refusal(lambda: Recording.from_file(empty), naming=empty)
+    refusal(lambda: read_one(empty), naming=empty)
 
 
 def test_more_markers_than_one_list_of_labels_can_hold(tmp_path: Path) -> None:
     markers = tuple(f"M{number}" for number in range(300))
-    recording = Recording.from_file(save_c3d(tmp_path / "a.c3d", markers))
+    recording = read_one(save_c3d(tmp_path / "a.c3d", markers))
     assert recording.channels == tuple(f"{marker}.{axis}" for marker in markers for axis in "xyz")
 
 
@@ -86,7 +85,7 @@ def test_files_that_are_damaged(tmp_path: Path) -> None:
     whole = save_c3d(tmp_path / "a.c3d", ("A",)).read_bytes()
     for content in (b"\x02\x50", whole[:300], whole[:600], b"no c3d at all"):
         path = write(tmp_path, "b.c3d", content)
-        refusal(lambda path=path: Recording.from_file(path), naming=path)
+        refusal(lambda path=path: read_one(path), naming=path)
 
 
 def test_a_file_that_would_crash_the_library_is_refused(tmp_path: Path) -> None:
@@ -99,4 +98,4 @@ def test_a_file_that_would_crash_the_library_is_refused(tmp_path: Path) -> None:
             content[rng.integers(0, 1500)] = rng.integers(0, 256)
         content[1] = 0x50
     path = write(tmp_path, "bad.c3d", bytes(content))
-    assert "damaged" in refusal(lambda: Recording.from_file(path), naming=path)
+    assert "damaged" in refusal(lambda: read_one(path), naming=path)

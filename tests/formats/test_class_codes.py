@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 from rondo.data.recording import Recording
-from rondo.files.columns import without_codes
-from rondo.files.read import read_recording
+from rondo.files.columns import signals_of
+from rondo.files.read import from_frame, read_recording
 from tests.formats.reading import write
 
 N = 6000
@@ -25,7 +25,7 @@ def held(values: object, rows: int = 100) -> np.ndarray:
 
 
 def read(column: np.ndarray, name: str = "ch1") -> Recording:
-    return without_codes(Recording(np.stack([WAVE, column], axis=1), channels=["ch0", name]))
+    return signals_of(Recording(np.stack([WAVE, column], axis=1), channels=["ch0", name]))
 
 
 LABELS = {
@@ -86,7 +86,7 @@ def test_what_could_be_labels_all_the_same_is_warned_of(what: str) -> None:
 
 def test_a_table_of_codes_alone_is_kept() -> None:
     codes = np.stack([held([0, 17, 4, 0, 2]), held([3, 1, 9])], axis=1)
-    recording = without_codes(Recording(codes))
+    recording = signals_of(Recording(codes))
     assert recording.channels == ("ch0", "ch1")
     assert len(recording.notes) == 2
 
@@ -116,5 +116,5 @@ def test_a_header_line_takes_a_column_back(tmp_path: Path) -> None:
 
 def test_frames_are_warned_of_too() -> None:
     frame = pl.DataFrame({"x": WAVE, "stage": LABELS["many classes"]})
-    (note,) = Recording.from_frame(frame).notes
+    (note,) = from_frame(frame).notes
     assert "column 'stage' holds a few whole numbers" in note

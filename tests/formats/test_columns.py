@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 
 from rondo.errors import RecordingError
-from rondo.files.columns import Kind, choose_columns, has_no_name, kind_of_numbers, without_empty
+from rondo.files.column_values import Kind, has_no_name, kind_of_numbers
+from rondo.files.columns import choose_columns, without_empty
+from rondo.files.reading import Reading
 
 
 def test_what_is_no_channel_is_left_out_and_said() -> None:
     names = ["", "time", "seconds_elapsed", "subject_id", "x", "note", "Activity ID"]
-    found = choose_columns(names, rate=None, kinds={0: "counter", 5: "text"})
+    found = choose_columns(names, Reading(), kinds={0: "counter", 5: "text"})
     assert (found.channels, found.clock) == (("x",), 1)
     assert [note.split(" left out")[0] for note in found.notes] == [
         "column 'subject_id'",
@@ -24,25 +26,25 @@ def test_what_is_no_channel_is_left_out_and_said() -> None:
 
 def test_a_clock_by_what_it_holds() -> None:
     for kind, why in {"dates": "it holds dates", "epoch": "its numbers count from 1970"}.items():
-        found = choose_columns(["when", "x"], rate=None, kinds={0: kind})  # type: ignore[dict-item]
+        found = choose_columns(["when", "x"], Reading(), kinds={0: kind})  # type: ignore[dict-item]
         assert (found.clock, found.notes) == (0, (f"column 'when' is the clock, because {why}",))
-    named = choose_columns(["when", "time", "x"], rate=None, kinds={0: "epoch"})
+    named = choose_columns(["when", "time", "x"], Reading(), kinds={0: "epoch"})
     assert (named.clock, named.channels) == (1, ("when", "x"))
-    rated = choose_columns(["time", "x"], rate=50.0)
+    rated = choose_columns(["time", "x"], Reading(rate=50.0))
     assert (rated.clock, rated.channels) == (None, ("x",))
 
 
 def test_date_and_time_in_two_columns_are_one_clock() -> None:
-    found = choose_columns(["Date", "Time", "x"], rate=None, kinds={0: "day", 1: "time of day"})
+    found = choose_columns(["Date", "Time", "x"], Reading(), kinds={0: "day", 1: "time of day"})
     assert (found.day, found.clock, found.channels) == (0, 1, ("x",))
-    alone = choose_columns(["Date", "timestamp", "x"], rate=None, kinds={0: "day"})
+    alone = choose_columns(["Date", "timestamp", "x"], Reading(), kinds={0: "day"})
     assert (alone.day, alone.clock) == (None, 1)
 
 
 def test_a_counter_that_is_all_there_is_stays() -> None:
-    assert choose_columns(["n"], rate=None, kinds={0: "counter"}).channels == ("n",)
+    assert choose_columns(["n"], Reading(), kinds={0: "counter"}).channels == ("n",)
     with pytest.raises(RecordingError, match="no column holds numbers among the columns n"):
-        choose_columns(["n"], rate=None, kinds={0: "text"})
+        choose_columns(["n"], Reading(), kinds={0: "text"})
 
 
 @pytest.mark.parametrize(
@@ -78,10 +80,10 @@ def test_columns_without_a_value() -> None:
 def test_channels_that_a_model_knows_are_channels_whatever_they_look_like() -> None:
     kinds: dict[int, Kind] = {0: "counter", 3: "text"}
     chosen = choose_columns(
-        ["n", "time", "label", "state", "", "id"], rate=None, kinds=kinds, wanted=["state", "n", "id"]
+        ["n", "time", "label", "state", "", "id"], Reading(), kinds=kinds, wanted=["state", "n", "id"]
     )
     assert (chosen.channels, chosen.positions, chosen.clock) == (("n", "state", "id"), (0, 3, 5), 1)
     assert chosen.notes[-1] == "1 channel left out that the model does not know: 'column 5'"
-    twice = choose_columns(["x", "x", "y"], rate=None, kinds=kinds, wanted=["y", "x"])  # the first only counts rows
+    twice = choose_columns(["x", "x", "y"], Reading(), kinds=kinds, wanted=["y", "x"])  # the first only counts rows
     assert twice.positions == (1, 2)
-    assert choose_columns(["n", "x"], rate=None, kinds=kinds, wanted=["z"]).channels == ("x",)
+    assert choose_columns(["n", "x"], Reading(), kinds=kinds, wanted=["z"]).channels == ("x",)

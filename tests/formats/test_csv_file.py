@@ -8,10 +8,8 @@ import numpy as np
 import numpy.testing as npt
 import pytest
 
-from rondo.data.recording import Recording
 from rondo.errors import RecordingError
-from rondo.files.text.formats import read_csv
-from tests.formats.reading import VALUES, refusal, write
+from tests.formats.reading import VALUES, read_in_blocks, read_one, refusal, write
 
 
 @pytest.mark.parametrize(
@@ -28,7 +26,7 @@ from tests.formats.reading import VALUES, refusal, write
     ],
 )
 def test_text_tables_however_they_are_written(tmp_path: Path, name: str, text: str) -> None:
-    recording = Recording.from_file(write(tmp_path, name, text))
+    recording = read_one(write(tmp_path, name, text))
     npt.assert_array_equal(recording.values, VALUES)
     assert recording.channels == ("x", "y")
     assert recording.id == Path(name).stem
@@ -37,19 +35,19 @@ def test_text_tables_however_they_are_written(tmp_path: Path, name: str, text: s
 
 
 def test_without_a_header_the_channels_are_numbered_and_noted(tmp_path: Path) -> None:
-    recording = Recording.from_file(write(tmp_path, "a.csv", "\ufeff1.5,-2\n,0.25\n3,1e6\n"), rate=50)
+    recording = read_one(write(tmp_path, "a.csv", "\ufeff1.5,-2\n,0.25\n3,1e6\n"), rate=50)
     npt.assert_array_equal(recording.values, VALUES)
     assert recording.channels == ("ch0", "ch1")
     assert recording.notes == ("no header line: the channels are named ch0 to ch1",)
-    first_missing = Recording.from_file(write(tmp_path, "b.csv", ",2\n3,4\n"))
+    first_missing = read_one(write(tmp_path, "b.csv", ",2\n3,4\n"))
     npt.assert_array_equal(first_missing.values, [[np.nan, 2], [3, 4]])
 
 
 def test_one_column_and_blank_lines(tmp_path: Path) -> None:
-    one = Recording.from_file(write(tmp_path, "a.csv", "acc x\n1\n\n3\n\n"))
+    one = read_one(write(tmp_path, "a.csv", "acc x\n1\n\n3\n\n"))
     npt.assert_array_equal(one.values, [[1], [np.nan], [3]])
     assert one.channels == ("acc x",)
-    two = Recording.from_file(write(tmp_path, "b.csv", "x,y\n1,2\n\n3,4\n"))
+    two = read_one(write(tmp_path, "b.csv", "x,y\n1,2\n\n3,4\n"))
     npt.assert_array_equal(two.values, [[1, 2], [3, 4]])
     assert two.notes == ("1 blank line skipped",)
 
@@ -81,25 +79,25 @@ def test_the_clock_of_a_text_table(
 ) -> None:
     rows = "".join(f"{value},{cell},walk\n" for value, cell in enumerate(cells))
     path = write(tmp_path, "a.csv", f"x,{header},activity\n{rows}")
-    recording = Recording.from_file(path, label_columns=["activity"])
+    recording = read_one(path, leave_out=["activity"])
     npt.assert_array_equal(recording.values.ravel(), range(len(cells)))
     assert recording.channels == ("x",)
     npt.assert_allclose(recording.timestamps_s, seconds, rtol=1e-15)
     assert (f"read as {note}seconds since 1970" in " ".join(recording.notes)) if note else not recording.notes
-    rated = Recording.from_file(path, rate=25, label_columns=["activity"])
+    rated = read_one(path, rate=25, leave_out=["activity"])
     assert (rated.timestamps_s, rated.rate) == (None, 25.0)
     assert rated.notes == (f"column '{header}' left out: the given rate of 25 Hz is the clock",)
 
 
 def test_a_clock_is_read_in_double_precision(tmp_path: Path) -> None:
     rows = "".join(f"{1.7e9 + i / 100:.2f},{i}\n" for i in range(5000))
-    recording = Recording.from_file(write(tmp_path, "a.csv", "time,x\n" + rows))
+    recording = read_one(write(tmp_path, "a.csv", "time,x\n" + rows))
     npt.assert_allclose(recording.rate, 100, rtol=1e-6)
 
 
 def test_quoted_labels_may_hold_separators(tmp_path: Path) -> None:
     text = 'x,label,y\n1,"open, then close",2\n3,"say ""hi"", wait",4\n'
-    recording = Recording.from_file(write(tmp_path, "a.csv", text), label_columns=["label"])
+    recording = read_one(write(tmp_path, "a.csv", text), leave_out=["label"])
     npt.assert_array_equal(recording.values, [[1, 2], [3, 4]])
 
 
@@ -109,7 +107,7 @@ BAD_TEXT = [
     ("x,y\n", "a header (2 columns) but no rows"),
     ("x,y\n1,2\n3,abc\n", "line 3, column 'y': 'abc' is not a number"),
     ("x;y\n1.5;2\n1,5;2\n", "'1,5' is not a number (a decimal comma? write a point)"),
-    ("x,y\n1,2\n3,walk\n", "label_columns=['y'] (--label-column 'y')"),
+    ("x,y\n1,2\n3,walk\n", "--label-column 'y'"),
     ("x,y\n1,2\n3,1_0\n", "line 3, column 'y': '1_0' is not a number"),
     ("x,y\n1,2\n3\n4,5\n", "line 3: expected 2 cells, got 1; correct the line or delete it"),
     ("x,y\n1,2\n3,4,5\n", "line 3: expected 2 cells, got 3"),
@@ -127,7 +125,7 @@ BAD_TEXT = [
     ("time,x\n1,1\n,2\n", "the timestamp of frame 1 is missing"),
     ("time,x\n2024-01-01,1\nyesterday,2\n", "line 3, column 'time': 'yesterday' is not a date like 2024"),
     ("time,x\n2024-01-01,1\n,2\n", "the timestamp of frame 1 is missing"),
-    ("x,y\n1,2\n".encode("utf-16")[:-3] + b"\xd8\x00\x00", "goes on otherwise"),
+    ("x,y\n1,2\n".encode("utf-16")[:-3] + b"\xd8\x00\x00", "does not continue as such"),
     (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "not"),
     (bytes(range(256)) * 40, "not a text table"),
     (b"x,y\n1,2\n1,\x002\n", "line 3: binary data"),
@@ -138,20 +136,20 @@ BAD_TEXT = [
 @pytest.mark.parametrize(("content", "says"), BAD_TEXT, ids=[str(i) for i in range(len(BAD_TEXT))])
 def test_bad_text_is_refused_by_line_and_column(tmp_path: Path, content: bytes | str, says: str) -> None:
     path = write(tmp_path, "bad.csv", content)
-    keep = {"label_columns": ["label"]} if str(content).startswith("label") else {}
-    assert says in refusal(lambda: Recording.from_file(path, **keep), naming=path)
+    keep = {"leave_out": ["label"]} if str(content).startswith("label") else {}
+    assert says in refusal(lambda: read_one(path, **keep), naming=path)
 
 
 def test_the_line_at_fault_is_named_whatever_the_block(tmp_path: Path) -> None:
     path = write(tmp_path, "a.csv", "x,y\n" + "1,2\n" * 500 + "\n1,oops\n" + "1,2\n" * 500)
     for block_bytes in (1, 7, 64, 1 << 20):
         with pytest.raises(RecordingError, match="line 503, column 'y'"):
-            read_csv(path, rate=None, block_bytes=block_bytes)
+            read_in_blocks(path, block_bytes)
 
 
 def test_columns_that_hold_labels_by_name_never_become_channels(tmp_path: Path) -> None:
     path = write(tmp_path, "a.csv", "x,Label,y\n1,7,2\n3,8,4\n")
-    recording = Recording.from_file(path)
+    recording = read_one(path)
     assert recording.channels == ("x", "y")
     assert any("'Label' left out" in note for note in recording.notes)
-    assert Recording.from_file(path, label_columns=["Label"]).notes == ()
+    assert read_one(path, leave_out=["Label"]).notes == ()

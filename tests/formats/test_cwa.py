@@ -9,8 +9,7 @@ import numpy as np
 import numpy.testing as npt
 import pytest
 
-from rondo.data.recording import Recording
-from tests.formats.reading import assert_cut_short_anywhere, refusal, write
+from tests.formats.reading import assert_cut_short_anywhere, read_one, refusal, write
 
 HEADER = (b"MD" + struct.pack("<H", 1020) + b"\x17").ljust(1024, b"\xff")
 RATE_50 = 0x49  # 50 Hz, 8 g
@@ -47,7 +46,7 @@ def seconds(first: int, last: int, count: int = 50) -> list[bytes]:
 def test_packed_samples(tmp_path: Path) -> None:
     samples = packed(1, -2, 511, 0) + packed(-512, 256, 0, 3) + packed(5, -5, 64, 1)
     path = write(tmp_path, "p1.cwa", HEADER + block(0, samples, 3, axes=0x30))
-    recording = Recording.from_file(path)
+    recording = read_one(path)
     assert (recording.id, recording.channels) == ("p1", ("acc_x", "acc_y", "acc_z"))
     numbers = [[1, -2, 511], [-4096, 2048, 0], [10, -10, 128]]
     npt.assert_array_equal(recording.values, np.array(numbers, np.float32) / 256)
@@ -57,9 +56,7 @@ def test_packed_samples(tmp_path: Path) -> None:
 def test_six_axes_with_their_scales(tmp_path: Path) -> None:
     numbers = np.array([[1, 2, 3, 4096, 5, -6], [-7, 8, 9, 10, 11, 12]], "<i2")
     light = 4 << 13 | 3 << 10 | 77  # 1/4096 g, 1000 degrees per second, and a light of 77
-    recording = Recording.from_file(
-        write(tmp_path, "a.cwa", HEADER + block(0, numbers.tobytes(), 2, axes=0x62, light=light))
-    )
+    recording = read_one(write(tmp_path, "a.cwa", HEADER + block(0, numbers.tobytes(), 2, axes=0x62, light=light)))
     assert recording.channels == ("gyro_x", "gyro_y", "gyro_z", "acc_x", "acc_y", "acc_z")
     npt.assert_allclose(recording.values[:, :3], numbers[:, :3] * 1000 / 2**15, rtol=1e-6)
     npt.assert_allclose(recording.values[:, 3:], numbers[:, 3:] / 4096, rtol=1e-6)
@@ -72,7 +69,7 @@ def test_samples_are_spread_between_readings_of_the_clock(tmp_path: Path) -> Non
         block(1, np.ones((49, 3), "<i2").tobytes(), 49, second=1),
         block(2, np.ones((49, 3), "<i2").tobytes(), 49, second=2),
     ]
-    recording = Recording.from_file(write(tmp_path, "a.cwa", HEADER + b"".join(blocks)))
+    recording = read_one(write(tmp_path, "a.cwa", HEADER + b"".join(blocks)))
     npt.assert_allclose(recording.times_s, BEGAN + np.arange(147) / 49, atol=1e-6)  # type: ignore[arg-type]
     assert recording.rate == pytest.approx(49)
 
@@ -80,11 +77,11 @@ def test_samples_are_spread_between_readings_of_the_clock(tmp_path: Path) -> Non
 def test_fractions_of_a_second(tmp_path: Path) -> None:
     """The clock was read at sample 30, at 0.25 s; for older readers the offset was moved back by 12 samples."""
     whole = block(0, np.ones((50, 3), "<i2").tobytes(), 50, second=5, fraction=0x8000 | 0x2000, offset=30 - 12)
-    recording = Recording.from_file(write(tmp_path, "a.cwa", HEADER + whole))
+    recording = read_one(write(tmp_path, "a.cwa", HEADER + whole))
     assert recording.times_s is not None
     assert recording.times_s[30] == pytest.approx(BEGAN + 5.25, abs=1e-6)
     early = block(0, np.ones((50, 3), "<i2").tobytes(), 50, second=5, offset=10)
-    times = Recording.from_file(write(tmp_path, "a.cwa", HEADER + early)).times_s
+    times = read_one(write(tmp_path, "a.cwa", HEADER + early)).times_s
     assert times is not None and times[10] == pytest.approx(BEGAN + 5, abs=1e-6)
 
 
@@ -93,7 +90,7 @@ def test_silence_and_damage_are_gaps(tmp_path: Path) -> None:
     wrong = bytearray(blocks[1])
     wrong[100] ^= 1
     content = HEADER + blocks[0] + bytes(wrong) + b"".join(blocks[2:]) + b"\xff" * 512 + blocks[0][:300]
-    recording = Recording.from_file(write(tmp_path, "a.cwa", content))
+    recording = read_one(write(tmp_path, "a.cwa", content))
     assert recording.notes[0] == "1 block is damaged or of another kind: left out"
     assert recording.times_s is not None
     npt.assert_allclose(recording.times_s[::50] - BEGAN, [0, 2, 30, 31], atol=1e-6)
@@ -111,16 +108,16 @@ def test_what_is_no_recording_is_refused(tmp_path: Path) -> None:
         (HEADER + seconds(1, 2)[0] + seconds(0, 1)[0], "timestamps must increase"),
     ):
         path = write(tmp_path, "a.cwa", content)
-        assert expected in refusal(lambda path=path: Recording.from_file(path), naming=path)  # type: ignore[misc]
+        assert expected in refusal(lambda path=path: read_one(path), naming=path)  # type: ignore[misc]
 
 
 def test_cut_short_anywhere(tmp_path: Path) -> None:
     path = write(tmp_path, "a.cwa", HEADER + b"".join(seconds(0, 30)))
-    assert assert_cut_short_anywhere(path, Recording.from_file) == 18
+    assert assert_cut_short_anywhere(path, read_one) == 18
 
 
 def test_channels_and_rate_as_they_are_asked_for(tmp_path: Path) -> None:
     path = write(tmp_path, "a.cwa", HEADER + b"".join(seconds(0, 3)))
-    recording = Recording.from_file(path, rate=25, label_columns=["acc_y"])
+    recording = read_one(path, rate=25, leave_out=["acc_y"])
     assert (recording.rate, recording.channels, recording.timestamps_s) == (25.0, ("acc_x", "acc_z"), None)
-    assert "no channel 'y'" in refusal(lambda: Recording.from_file(path, label_columns=["y"]), naming=path)
+    assert "no channel 'y'" in refusal(lambda: read_one(path, leave_out=["y"]), naming=path)

@@ -12,8 +12,9 @@ import pytest
 
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
+from rondo.files.read import from_frame
 from rondo.files.text.spelling import date_seconds, day_order, is_date
-from tests.formats.reading import write
+from tests.formats.reading import read_one, write
 
 FIRST = datetime(2026, 2, 1, tzinfo=UTC)
 
@@ -26,7 +27,7 @@ def hourly(form: str, n_days: int, first: datetime = FIRST) -> str:
 
 @pytest.mark.parametrize(("form", "words"), [("%d/%m/%Y %H:%M", "day, month"), ("%m/%d/%Y %H:%M", "month, day")])
 def test_five_days_are_five_days_in_either_order(tmp_path: Path, form: str, words: str) -> None:
-    found = Recording.from_file(write(tmp_path, "a.csv", hourly(form, 5)))
+    found = read_one(write(tmp_path, "a.csv", hourly(form, 5)))
     assert found.timestamps_s is not None
     assert float(np.ptp(found.timestamps_s)) == 119 * 3600.0
     assert found.timestamps_s[0] == FIRST.timestamp()
@@ -34,14 +35,14 @@ def test_five_days_are_five_days_in_either_order(tmp_path: Path, form: str, word
 
 
 def test_a_day_above_twelve_far_below_the_head_tells(tmp_path: Path) -> None:
-    found = Recording.from_file(write(tmp_path, "a.csv", hourly("%d/%m/%Y %H:%M", 20)))
+    found = read_one(write(tmp_path, "a.csv", hourly("%d/%m/%Y %H:%M", 20)))
     assert found.timestamps_s is not None
     assert float(np.ptp(found.timestamps_s)) == (20 * 24 - 1) * 3600.0
 
 
 def test_iso_dates_beside_tell_the_order(tmp_path: Path) -> None:
     rows = "".join(f"03/04/2026 12:00:{s:02d},2026-04-03T10:00:{s:02d},{s}.5\n" for s in range(40))
-    found = Recording.from_file(write(tmp_path, "a.csv", "Date,utc_of_server_iso,x\n" + rows))
+    found = read_one(write(tmp_path, "a.csv", "Date,utc_of_server_iso,x\n" + rows))
     assert found.timestamps_s is not None
     assert datetime.fromtimestamp(found.timestamps_s[0], UTC).month == 4
     assert any("as the dates beside them say" in note for note in found.notes)
@@ -49,7 +50,7 @@ def test_iso_dates_beside_tell_the_order(tmp_path: Path) -> None:
 
 def test_a_data_frame_is_judged_as_a_whole() -> None:
     cells = [(FIRST + timedelta(hours=hour)).strftime("%d/%m/%Y %H:%M") for hour in range(24 * 10)]
-    found = Recording.from_frame(pl.DataFrame({"time": cells, "x": np.arange(240.0) % 7}))
+    found = from_frame(pl.DataFrame({"time": cells, "x": np.arange(240.0) % 7}))
     assert found.timestamps_s is not None
     assert float(np.ptp(found.timestamps_s)) == 239 * 3600.0
 
@@ -84,13 +85,6 @@ def test_what_looks_like_a_zone_or_a_date_and_is_none(cell: str) -> None:
     assert not is_date(cell)
 
 
-def test_a_zone_is_noted(tmp_path: Path) -> None:
-    rows = "".join(f"2018-01-01 00:00:{s:02d}+0100 [Europe/London],{s}.5\n" for s in range(40))
-    found = Recording.from_file(write(tmp_path, "a.csv", "time,x\n" + rows))
-    assert found.rate == 1.0
-    assert any("names a zone" in note and "shown in UTC" in note for note in found.notes)
-
-
 @pytest.mark.parametrize(
     ("ticks", "of"),
     [
@@ -102,7 +96,7 @@ def test_a_zone_is_noted(tmp_path: Path) -> None:
 def test_ticks_of_windows(tmp_path: Path, ticks: Callable[[float], int], of: str, name: str) -> None:
     seconds = 1.7e9 + np.arange(50) / 50
     rows = "".join(f"{ticks(float(s))},{i % 7}.5\n" for i, s in enumerate(seconds))
-    found = Recording.from_file(write(tmp_path, "a.csv", f"{name},x\n{rows}"))
+    found = read_one(write(tmp_path, "a.csv", f"{name},x\n{rows}"))
     assert found.rate == pytest.approx(50, rel=1e-3)
     assert found.timestamps_s is not None
     np.testing.assert_allclose(found.timestamps_s, seconds, atol=1e-4)
@@ -113,7 +107,7 @@ class TestTwoClocks:
     ROWS = "".join(f"2019-05-04 10:22:{i // 10:02d},{1556965321 + i / 10:.3f},{i % 7}.5\n" for i in range(100))
 
     def test_the_finer_one_is_taken(self, tmp_path: Path) -> None:
-        found = Recording.from_file(write(tmp_path, "a.csv", "Date,Timestamp,x\n" + self.ROWS))
+        found = read_one(write(tmp_path, "a.csv", "Date,Timestamp,x\n" + self.ROWS))
         assert found.rate == pytest.approx(10)
         assert found.channels == ("x",)
         assert any("'Timestamp' is the clock: it rises in each row, and 'Date' repeats" in note for note in found.notes)
@@ -126,11 +120,11 @@ class TestTwoClocks:
                 "x": np.arange(100.0) % 7,
             }
         )
-        assert Recording.from_frame(table).rate == pytest.approx(10)
+        assert from_frame(table).rate == pytest.approx(10)
 
     def test_seconds_of_the_minute_are_no_finer_clock(self, tmp_path: Path) -> None:
         rows = "".join(f"10:{22 + i // 600}:{i // 10 % 60:02d},{i % 600 / 10:.1f},{i % 7}.5\n" for i in range(1300))
-        found = Recording.from_file(write(tmp_path, "a.csv", "Time,Seconds,x\n" + rows))
+        found = read_one(write(tmp_path, "a.csv", "Time,Seconds,x\n" + rows))
         assert found.rate == pytest.approx(10)
         assert found.channels == ("x",)
 

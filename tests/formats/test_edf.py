@@ -10,8 +10,7 @@ import numpy as np
 import numpy.testing as npt
 import pytest
 
-from rondo.data.recording import Recording
-from tests.formats.reading import refusal, write
+from tests.formats.reading import read_one, refusal, write
 
 pyedflib = pytest.importorskip("pyedflib", reason="needs pyedflib: pip install 'rondo-ts[io]'")
 
@@ -42,7 +41,7 @@ def wave(rate: float, seconds: int = 3, pace: float = 1.0) -> np.ndarray:
 @pytest.mark.parametrize("suffix", [".edf", ".bdf", ".EDF"])
 def test_values_rate_and_names(tmp_path: Path, suffix: str) -> None:
     signals: dict[str, Any] = {"EEG Fpz-Cz": (100, wave(100)), "T": (100, wave(100, pace=2))}
-    recording = Recording.from_file(save_edf(tmp_path / f"night{suffix}", signals, annotated=True))
+    recording = read_one(save_edf(tmp_path / f"night{suffix}", signals, annotated=True))
     assert (recording.id, recording.rate, recording.n_frames) == ("night", 100.0, 300)
     assert recording.channels == ("EEG Fpz-Cz", "T")  # the annotation is none of them, and 'T' is no clock
     for channel, (_, values) in enumerate(signals.values()):
@@ -52,34 +51,34 @@ def test_values_rate_and_names(tmp_path: Path, suffix: str) -> None:
 
 def test_the_status_channel_of_bdf_holds_events(tmp_path: Path) -> None:
     signals = {"A1": (100, wave(100)), "Status": (100, wave(100))}
-    recording = Recording.from_file(save_edf(tmp_path / "a.bdf", signals))
+    recording = read_one(save_edf(tmp_path / "a.bdf", signals))
     assert recording.channels == ("A1",)
     assert recording.notes == ("channel 'Status' left out: it holds events",)
-    assert Recording.from_file(save_edf(tmp_path / "b.edf", signals)).channels == ("A1", "Status")
+    assert read_one(save_edf(tmp_path / "b.edf", signals)).channels == ("A1", "Status")
 
 
 def test_channels_of_several_rates(tmp_path: Path) -> None:
     signals = {"EEG": (100, wave(100)), "EOG": (100, wave(100)), "Temp": (1, wave(1)), "label": (1, wave(1))}
     path = save_edf(tmp_path / "a.edf", signals)
-    said = refusal(lambda: Recording.from_file(path), naming=path)
+    said = refusal(lambda: read_one(path), naming=path)
     assert "its channels have 2 rates (100 Hz: EEG, EOG; 1 Hz: Temp); give the rate (--rate HZ)" in said
-    fast = Recording.from_file(path, rate=100)
+    fast = read_one(path, rate=100)
     assert (fast.channels, fast.rate, fast.n_frames) == (("EEG", "EOG"), 100.0, 300)
     assert "channels of another rate left out: Temp" in fast.notes
     assert any("'label' left out: by its name" in note for note in fast.notes)
-    slow = Recording.from_file(path, label_columns=["EEG", "EOG"])
+    slow = read_one(path, leave_out=["EEG", "EOG"])
     assert (slow.channels, slow.rate, slow.n_frames) == (("Temp",), 1.0, 3)
-    refusal(lambda: Recording.from_file(path, rate=50), naming=path)
+    refusal(lambda: read_one(path, rate=50), naming=path)
 
 
 def test_the_same_name_twice_and_a_rate_of_ones_own(tmp_path: Path) -> None:
     path = save_edf(tmp_path / "a.edf", {"EMG": (10, wave(10)), "EMG#2": (10, wave(10, pace=3))})
-    recording = Recording.from_file(path, rate=20)
+    recording = read_one(path, rate=20)
     assert (recording.channels, recording.rate) == (("EMG", "EMG (2)"), 20.0)
     assert recording.notes == ("the file's own rate of 10 Hz left aside",)
-    said = refusal(lambda: Recording.from_file(path, label_columns=["EMG", "EMG (2)"]), naming=path)
+    said = refusal(lambda: read_one(path, leave_out=["EMG", "EMG (2)"]), naming=path)
     assert "no channel is left" in said
-    said = refusal(lambda: Recording.from_file(path, label_columns=["ECG"]), naming=path)
+    said = refusal(lambda: read_one(path, leave_out=["ECG"]), naming=path)
     assert "there is no channel 'ECG' to leave out; the channels are: EMG, EMG (2)" in said
 
 
@@ -87,10 +86,10 @@ def test_files_that_are_damaged(tmp_path: Path, capfd: pytest.CaptureFixture[str
     whole = save_edf(tmp_path / "a.edf", {"EEG": (100, wave(100))}).read_bytes()
     for content in (b"0       ", whole[:200], whole[:600], b"0       " + bytes(1000), b"no edf at all"):
         path = write(tmp_path, "b.edf", content)
-        refusal(lambda path=path: Recording.from_file(path), naming=path)
+        refusal(lambda path=path: read_one(path), naming=path)
     for content in (whole[:-100], whole + b"more"):
         path = write(tmp_path, "b.edf", content)
-        assert "its header announces" in refusal(lambda path=path: Recording.from_file(path), naming=path)
+        assert "its header announces" in refusal(lambda path=path: read_one(path), naming=path)
     assert capfd.readouterr().out == ""  # where pyedflib would complain
 
 
@@ -99,4 +98,4 @@ def test_a_discontinuous_file_is_refused_by_name(tmp_path: Path) -> None:
     content = path.read_bytes()
     assert content[192:197] == b"EDF+C"
     path.write_bytes(content[:192] + b"EDF+D" + content[197:])
-    assert "discontinuous (EDF+D)" in refusal(lambda: Recording.from_file(path), naming=path)
+    assert "discontinuous (EDF+D)" in refusal(lambda: read_one(path), naming=path)

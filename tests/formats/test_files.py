@@ -15,10 +15,9 @@ import polars as pl
 import pytest
 
 import rondo
-from rondo.data.recording import Recording
 from rondo.errors import RondoWarning
 from rondo.files.read import find_recordings, label_files_in, suffixes
-from tests.formats.reading import refusal, save_array, write
+from tests.formats.reading import read_one, refusal, save_array, write
 from tests.systems import needs_posix
 
 
@@ -34,11 +33,11 @@ def test_unknown_label_columns_and_keys_are_refused(tmp_path: Path) -> None:
     for suffix, known in {".csv": "x, y, z", ".parquet": "x, y, z", ".npz": "ch0, ch1, ch2"}.items():
         save_any(tmp_path / f"a{suffix}")
         said = refusal(
-            lambda path=tmp_path / f"a{suffix}": Recording.from_file(path, label_columns=["lable"]),
+            lambda path=tmp_path / f"a{suffix}": read_one(path, leave_out=["lable"]),
             naming=tmp_path,
         )
         assert f"there is no column 'lable' to leave out; the columns are: {known}" in said
-    said = refusal(lambda: Recording.from_file(tmp_path / "a.csv", key="X"), naming=tmp_path)
+    said = refusal(lambda: read_one(tmp_path / "a.csv", key="X"), naming=tmp_path)
     assert "a key ('X') names an array in .npz .h5 .hdf5 .mat" in said
 
 
@@ -49,45 +48,45 @@ def test_truncated_files(tmp_path: Path, suffix: str) -> None:
     whole = path.read_bytes()
     for share in (0.1, 0.5, 0.9, 0.999):
         path.write_bytes(whole[: int(len(whole) * share)])
-        said = refusal(lambda: Recording.from_file(path), naming=path)
+        said = refusal(lambda: read_one(path), naming=path)
         assert "damaged" in said or "truncated" in said or "cannot be read" in said
     path.write_bytes(b"time,x\n0,1\n")
-    refusal(lambda: Recording.from_file(path), naming=path)
+    refusal(lambda: read_one(path), naming=path)
 
 
 @pytest.mark.parametrize("suffix", suffixes())
 def test_missing_folder_empty_and_unreadable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str) -> None:
     path = tmp_path / f"a{suffix}"
-    assert "there is no such file" in refusal(lambda: Recording.from_file(path), naming=path)
+    assert "there is no such file" in refusal(lambda: read_one(path), naming=path)
     path.touch()
-    assert "the file is empty" in refusal(lambda: Recording.from_file(path), naming=path)
+    assert "the file is empty" in refusal(lambda: read_one(path), naming=path)
     for rate in (0, -1.0, float("nan")):
         path.write_bytes(b"x,y\n1,2\n")
-        assert "positive number of Hz" in refusal(lambda rate=rate: Recording.from_file(path, rate=rate), naming=path)
+        assert "positive number of Hz" in refusal(lambda rate=rate: read_one(path, rate=rate), naming=path)
 
     def forbidden(*_: Any, **__: Any) -> None:
         raise PermissionError(13, "Permission denied")
 
     with monkeypatch.context() as patch:
         patch.setattr(Path, "open", forbidden)
-        assert "(Permission denied)" in refusal(lambda: Recording.from_file(path), naming=path)
+        assert "(Permission denied)" in refusal(lambda: read_one(path), naming=path)
     (tmp_path / f"folder{suffix}").mkdir()
     folder = tmp_path / f"folder{suffix}"
-    assert "it is a folder" in refusal(lambda: Recording.from_file(folder), naming=folder)
+    assert "it is a folder" in refusal(lambda: read_one(folder), naming=folder)
 
 
 def test_odd_paths(tmp_path: Path) -> None:
     path = write(tmp_path, "a.doc", b"x")
-    said = refusal(lambda: Recording.from_file(path), naming=path)
+    said = refusal(lambda: read_one(path), naming=path)
     assert "expected one of .csv .tsv .txt .jsonl .ndjson" in said and ".npz" in said and ".xdf" in said
     for name in ("x" * 5000 + ".csv", "nul\0.csv"):
-        refusal(lambda name=name: Recording.from_file(tmp_path / name), naming=tmp_path)
+        refusal(lambda name=name: read_one(tmp_path / name), naming=tmp_path)
 
 
 @needs_posix
 def test_a_pipe_is_no_recording(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.csv")
-    assert "not a regular file" in refusal(lambda: Recording.from_file(tmp_path / "pipe.csv"), naming=tmp_path)
+    assert "not a regular file" in refusal(lambda: read_one(tmp_path / "pipe.csv"), naming=tmp_path)
 
 
 def test_labels_that_lie_beside_a_recording_are_no_recording(tmp_path: Path) -> None:
@@ -134,7 +133,7 @@ def test_find_recordings(tmp_path: Path) -> None:
 
 def test_what_is_packed_is_to_be_unpacked(tmp_path: Path) -> None:
     path = write(tmp_path, "a.npy.gz", b"\x1f\x8b")
-    assert "it is packed (.gz); unpack it first" in refusal(lambda: Recording.from_file(path), naming=path)
+    assert "it is packed (.gz); unpack it first" in refusal(lambda: read_one(path), naming=path)
 
 
 def test_what_lies_about_in_folders_is_no_recording(tmp_path: Path) -> None:
@@ -208,9 +207,9 @@ def test_every_real_recording_has_the_shape_that_its_set_declares(data_dir: Path
         for path in find_recordings(sorted(meta_file.parent.glob("*.npz"))):
             expected = declared[path.stem]
             if expected["d"] == 0:
-                assert "0 channels" in refusal(lambda path=path: Recording.from_file(path), naming=path)
+                assert "0 channels" in refusal(lambda path=path: read_one(path), naming=path)
                 continue
-            recording = Recording.from_file(path)
+            recording = read_one(path)
             assert (recording.n_frames, recording.n_channels) == (expected["T"], expected["d"])
             with np.load(path) as archive:
                 npt.assert_array_equal(recording.values, archive["X"].astype(np.float32))

@@ -21,8 +21,9 @@ from hypothesis.extra import numpy as hnp
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
 from rondo.files.read import read_recording, suffixes
-from rondo.files.text.formats import read_csv
+from rondo.files.reading import Reading
 from tests import naive_files as naive
+from tests.formats.reading import read_in_blocks
 
 
 @pytest.fixture(autouse=True)
@@ -126,7 +127,7 @@ def test_flipped_bits_in_parquet(tmp_path: Path) -> None:
         (tmp_path / f"{number}.parquet").write_bytes(content.tobytes()[: rng.integers(1, 2 * content.size)])
     child = f"""
 from pathlib import Path
-from rondo.formats import tables
+from rondo.files import tables
 from tests.formats.test_files_fuzz import assert_read_or_refused
 tables.refuse_fatal_parquet = lambda _: None
 outcomes = [assert_read_or_refused(path, path.read_bytes()) for path in sorted(Path({str(tmp_path)!r}).iterdir())]
@@ -205,7 +206,7 @@ def test_blocks_of_every_size_give_what_the_whole_file_gives(
         len(content),
         len(content) + 1,
     }:
-        recording = read_csv(tmp_path / "a.csv", rate=None, block_bytes=max(1, block_bytes))
+        recording = read_in_blocks(tmp_path / "a.csv", max(1, block_bytes))
         npt.assert_array_equal(recording.values, expected)
         assert recording.channels == tuple(names)
 
@@ -215,7 +216,7 @@ def test_a_block_may_end_at_any_byte(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes(content)
     expected = np.array([[1.25, -3], [np.nan, 40], [7, np.nan], [np.nan, 2]], dtype=np.float32)
     for block_bytes in range(1, len(content) + 2):
-        recording = read_csv(tmp_path / "a.csv", rate=None, block_bytes=block_bytes)
+        recording = read_in_blocks(tmp_path / "a.csv", block_bytes)
         npt.assert_array_equal(recording.values, expected)
         npt.assert_array_equal(recording.timestamps_s, [0, 0.5, 1, 1.5])
         assert recording.notes == ("1 blank line skipped",)
@@ -235,7 +236,7 @@ def test_ragged_rows_are_found_wherever_they_are(tmp_path: Path, rows: list[list
     sound = naive.is_rectangular(content) or ends_in_separators or all(len(row) in (2, 3) for row in rows_with_cells)
     numeric = sound and all("," not in row[1] for row in rows if any(row) or len(row) > 1)
     try:
-        recording = read_recording(tmp_path / "a.csv", label_columns=["label"])
+        recording = read_recording(tmp_path / "a.csv", Reading(leave_out=["label"]))
     except RecordingError as error:
         assert not numeric or "all" in str(error) or "no rows" in str(error)
     else:
@@ -255,5 +256,5 @@ def test_runs_of_blanks_are_one_separator(
     lead, first, second, trail = blanks
     rows = [f"{lead}{a!s}{first}{b!s}{second}{c!s}{trail}\n" for a, b, c in values]
     (tmp_path / "a.txt").write_text("x y z\n" + "".join(rows))
-    recording = read_csv(tmp_path / "a.txt", rate=None, block_bytes=block_bytes)
+    recording = read_in_blocks(tmp_path / "a.txt", block_bytes)
     npt.assert_array_equal(recording.values, values)

@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy.testing as npt
 import pytest
 
-from rondo.data.recording import Recording
-from tests.formats.reading import refusal, write
+from tests.formats.reading import read_one, refusal, write
 
 pytest.importorskip("fitdecode", reason="needs fitdecode: pip install 'rondo-ts[io]'")
 
@@ -41,7 +40,7 @@ def test_records_are_frames(tmp_path: Path) -> None:
     path = write(
         tmp_path, "ride.fit", fit((began, 2**29, 60, 200), (began + 1, 2**29, 0xFF, 210), (began + 2, 0, 62, 0))
     )
-    recording = Recording.from_file(path)
+    recording = read_one(path)
     assert (recording.id, recording.rate) == ("ride", 1.0)
     assert recording.channels == ("position_lat", "heart_rate", "power")
     npt.assert_allclose(recording.values, [[45, 60, 200], [45, float("nan"), 210], [0, 62, 0]])
@@ -59,4 +58,4 @@ def test_what_is_no_activity_is_refused(tmp_path: Path) -> None:
         (fit((1, 0, 60, 0), message=18), "it holds no points"),
     ):
         path = write(tmp_path, "a.fit", content)
-        assert expected in refusal(lambda path=path: Recording.from_file(path), naming=path)  # type: ignore[misc]
+        assert expected in refusal(lambda path=path: read_one(path), naming=path)  # type: ignore[misc]

@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy.testing as npt
 import pytest
 
-from rondo.data.recording import Recording
-from tests.formats.reading import refusal, write
+from tests.formats.reading import read_one, refusal, write
 
 HEAD = (
     '<?xml version="1.0"?>\n<gpx version="1.1" creator="t" xmlns="http://www.topografix.com/GPX/1/1" '
@@ -31,7 +30,7 @@ def test_points_are_frames(tmp_path: Path) -> None:
         point(2, "<ele>402.5</ele>", 62),
         point(3, "", 9, False),
     ]
-    recording = Recording.from_file(write(tmp_path, "run.gpx", HEAD + "".join(points) + TAIL))
+    recording = read_one(write(tmp_path, "run.gpx", HEAD + "".join(points) + TAIL))
     assert (recording.id, recording.channels, recording.rate) == ("run", ("lat", "lon", "ele", "hr"), 1.0)
     npt.assert_allclose(recording.values[:, 2], [400, float("nan"), 402.5])
     npt.assert_allclose(recording.values[:, 3], [60, 61, 62])
@@ -45,7 +44,7 @@ def test_segments_and_tracks_are_one_recording_in_the_order_of_time(tmp_path: Pa
         "".join(point(second, "", second) for second in part) for part in ((20, 21), (30, 31), (0, 1))
     )
     text = HEAD + late + between[0] + later + between[1] + early + TAIL
-    recording = Recording.from_file(write(tmp_path, "a.gpx", text))
+    recording = read_one(write(tmp_path, "a.gpx", text))
     npt.assert_array_equal(recording.values[:, 2], [0, 1, 20, 21, 30, 31])
     assert recording.notes == ("its tracks were put in the order of time",)
     assert recording.times_s is not None
@@ -60,7 +59,7 @@ def test_numbers_of_extensions_are_channels_and_words_are_not(tmp_path: Path) ->
         f"<x:cad>8{i}</x:cad></x:TrackPointExtension></extensions></trkpt>"
         for i in range(3)
     )
-    recording = Recording.from_file(write(tmp_path, "a.gpx", HEAD + points + TAIL))
+    recording = read_one(write(tmp_path, "a.gpx", HEAD + points + TAIL))
     assert recording.channels == ("lat", "lon", "ele", "sat", "power", "atemp", "cad")
     npt.assert_allclose(recording.values[1], [47.5, 8, 400, 7, 201, 21.5, 81])
     assert recording.times_s is not None and recording.times_s[0] == 1794643200.5
@@ -78,4 +77,4 @@ def test_numbers_of_extensions_are_channels_and_words_are_not(tmp_path: Path) ->
 )
 def test_what_is_no_track_is_refused(tmp_path: Path, text: str, expected: str) -> None:
     path = write(tmp_path, "a.gpx", text)
-    assert expected in refusal(lambda: Recording.from_file(path), naming=path)
+    assert expected in refusal(lambda: read_one(path), naming=path)

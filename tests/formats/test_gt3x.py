@@ -14,8 +14,7 @@ import numpy as np
 import numpy.testing as npt
 import pytest
 
-from rondo.data.recording import Recording
-from tests.formats.reading import assert_cut_short_anywhere, refusal, write
+from tests.formats.reading import assert_cut_short_anywhere, read_one, refusal, write
 
 BEGAN = 1794643200  # 2026-11-14 08:00:00
 EXAMPLE = bytes.fromhex("006008EBD007009EBF007008EBF0")  # of LogRecords/Activity.md, with what it means below
@@ -50,19 +49,19 @@ def test_a_second_per_record_in_both_packings(tmp_path: Path) -> None:
     second = [[1, -2, 300], [256, 0, -256], [-8, 5, 2047]]
     log = record(6, BEGAN, b"{}") + record(0, BEGAN, EXAMPLE) + record(5, BEGAN, b"\x00\x00") + bytes(5)
     log += record(0, BEGAN + 1, b"\x01") + record(26, BEGAN + 1, words(second)) + record(2, BEGAN + 2, b"\x10\x10")
-    recording = Recording.from_file(save(tmp_path / "p1.gt3x", log))
+    recording = read_one(save(tmp_path / "p1.gt3x", log))
     assert (recording.id, recording.channels, recording.notes) == ("p1", ("acc_x", "acc_y", "acc_z"), ())
     npt.assert_array_equal(recording.values, np.array(EXAMPLE_XYZ + second, np.float32) / 256)
     npt.assert_allclose(recording.times_s, BEGAN + np.arange(6) / 3, atol=1e-6)  # type: ignore[arg-type]
     assert recording.rate == pytest.approx(3)
-    given = Recording.from_file(tmp_path / "p1.gt3x", rate=30, label_columns=["acc_y"])
+    given = read_one(tmp_path / "p1.gt3x", rate=30, leave_out=["acc_y"])
     assert (given.rate, given.channels) == (30.0, ("acc_x", "acc_z"))
 
 
 def test_idle_sleep_is_a_gap(tmp_path: Path) -> None:
     log = b"".join(record(0, BEGAN + i, EXAMPLE) for i in range(3)) + record(3, BEGAN + 3, b"\x08")
     log += record(3, BEGAN + 63, b"\x09") + b"".join(record(0, BEGAN + i, EXAMPLE) for i in (63, 64))
-    recording = Recording.from_file(save(tmp_path / "a.gt3x", log))
+    recording = read_one(save(tmp_path / "a.gt3x", log))
     assert recording.notes == ("idle sleep mode: 1 gap, 60 s in all",)
     assert recording.times_s is not None
     assert (recording.n_frames, recording.times_s[9] - recording.times_s[0]) == (15, 63.0)
@@ -71,7 +70,7 @@ def test_idle_sleep_is_a_gap(tmp_path: Path) -> None:
 def test_the_scale_of_parameters_of_info_and_of_the_kind_of_device(tmp_path: Path) -> None:
     parameters = bytes.fromhex("0000310000004 00C".replace(" ", "")) + bytes.fromhex("0000370000005009")  # 320 LSB/g
     told = save(tmp_path / "a.gt3x", record(21, BEGAN, parameters) + record(0, BEGAN, EXAMPLE))
-    npt.assert_allclose(Recording.from_file(told).values[0], np.array([8, 6, -323]) / 320, rtol=1e-6)
+    npt.assert_allclose(read_one(told).values[0], np.array([8, 6, -323]) / 320, rtol=1e-6)
     plain = "Serial Number: {}1\nSample Rate: 3\nFirmware: {}\n"
     for serial, firmware, expected in (
         ("NEO", "3.0.0", np.array([8, 6, -323]) / 341),
@@ -79,13 +78,13 @@ def test_the_scale_of_parameters_of_info_and_of_the_kind_of_device(tmp_path: Pat
         ("MOS", "1.6.0", np.array([6, -8, -323]) / 256),  # which stored its axes turned
     ):
         path = save(tmp_path / "b.gt3x", record(0, BEGAN, EXAMPLE), info=plain.format(serial, firmware))
-        npt.assert_allclose(Recording.from_file(path).values[0], expected, rtol=1e-6)
+        npt.assert_allclose(read_one(path).values[0], expected, rtol=1e-6)
 
 
 def test_the_older_format_without_records(tmp_path: Path) -> None:
     info = "Serial Number: NEO1\nSample Rate: 30\nFirmware: 2.5.0\nStart Date: 639302400000000000\n"
     path = save(tmp_path / "a.gt3x", EXAMPLE, "activity.bin", info=info)
-    recording = Recording.from_file(path)
+    recording = read_one(path)
     npt.assert_allclose(recording.values, np.array(EXAMPLE_XYZ) / 341, rtol=1e-6)
     assert recording.times_s is not None and recording.times_s[0] == 1794643200.0
 
@@ -96,7 +95,7 @@ def test_damaged_records_are_left_out_with_a_note(tmp_path: Path) -> None:
     wrong[12] ^= 1
     torn[6] = 200  # the size, so that the next records cannot be found by it
     log = records[0] + bytes(wrong) + records[2] + bytes(torn) + records[4] + records[4] + records[5][:9]
-    recording = Recording.from_file(save(tmp_path / "a.gt3x", log))
+    recording = read_one(save(tmp_path / "a.gt3x", log))
     assert recording.times_s is not None
     assert sorted({int(time) - BEGAN for time in recording.times_s}) == [0, 2, 4]
     npt.assert_array_equal(recording.values, np.array(EXAMPLE_XYZ * 3, np.float32) / 256)
@@ -119,23 +118,23 @@ def test_what_is_no_archive_of_an_actigraph_is_refused(tmp_path: Path) -> None:
         (save(tmp_path / "f.gt3x", sound, calibration_json=uncalibrated), "not calibrated"),
         (save(tmp_path / "g.gt3x", b""), "no activity records"),
     ):
-        assert expected in refusal(lambda path=path: Recording.from_file(path), naming=path)  # type: ignore[misc]
+        assert expected in refusal(lambda path=path: read_one(path), naming=path)  # type: ignore[misc]
 
 
 def test_cut_short_anywhere(tmp_path: Path) -> None:
     path = save(tmp_path / "a.gt3x", b"".join(record(0, BEGAN + i, EXAMPLE) for i in range(50)))
-    assert_cut_short_anywhere(path, Recording.from_file)
+    assert_cut_short_anywhere(path, read_one)
     log = b"".join(record(0, BEGAN + i, EXAMPLE) for i in range(20))
     for part in range(1, 20):  # of the log itself, in a sound archive
         cut = save(tmp_path / "b.gt3x", log[: len(log) * part // 20 + 7])
-        assert Recording.from_file(cut).n_frames == 3 * part
+        assert read_one(cut).n_frames == 3 * part
 
 
 def test_a_false_size_allocates_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = save(tmp_path / "a.gt3x", bytes(50_000_000))  # zeros, which take 50 kB packed
     monkeypatch.setattr("rondo.memory.free_bytes", lambda: 400_000_000)
     tracemalloc.start()
-    assert "are free" in refusal(lambda: Recording.from_file(path), naming=path)
+    assert "are free" in refusal(lambda: read_one(path), naming=path)
     assert tracemalloc.get_traced_memory()[1] < 5_000_000
     tracemalloc.stop()
 
@@ -150,6 +149,6 @@ def test_as_the_makers_reader_reads_it(tmp_path: Path) -> None:
     with reader.FileReader(str(path)) as opened:
         table = opened.to_pandas()
     logging.disable(logging.NOTSET)
-    recording = Recording.from_file(path)
+    recording = read_one(path)
     npt.assert_allclose(recording.values, table[["X", "Y", "Z"]], atol=1e-6)
     npt.assert_allclose(recording.times_s, table.index, atol=1e-6)  # type: ignore[arg-type]

@@ -8,8 +8,7 @@ import numpy as np
 import numpy.testing as npt
 import pytest
 
-from rondo.data.recording import Recording
-from tests.formats.reading import refusal, write
+from tests.formats.reading import read_one, refusal, write
 
 LINES = [
     '{"time": 1700000000000, "x": 1.5, "y": -2, "activity": "sit", "state": "ok", "at": {"lat": 1}}',
@@ -20,7 +19,7 @@ LINES = [
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.ndjson", "a.txt"])
 def test_keys_are_channels_in_any_order(tmp_path: Path, name: str) -> None:
-    recording = Recording.from_file(write(tmp_path, name, "\n".join(LINES)))
+    recording = read_one(write(tmp_path, name, "\n".join(LINES)))
     assert recording.channels == ("x", "y", "on")
     npt.assert_array_equal(recording.values, [[1.5, -2, np.nan], [np.nan, 0.25, np.nan], [3, 1e6, 1]])
     npt.assert_allclose(recording.timestamps_s, 1.7e9 + np.arange(3) * 0.02, rtol=1e-15)
@@ -38,7 +37,7 @@ def test_it_is_read_as_the_same_table_in_csv(tmp_path: Path) -> None:
     table = write(tmp_path, "a.csv", "when,x,y\n" + "".join(f"{t},{x!r},{y!r}\n" for t, x, y in rows))
     lines = [f'{{"when": "{t}", "x": {x!r}, "y": {y!r}}}\r\n' for t, x, y in rows]
     lines.insert(100, "\r\n")
-    json_lines, stored = Recording.from_file(write(tmp_path, "a.jsonl", "".join(lines))), Recording.from_file(table)
+    json_lines, stored = read_one(write(tmp_path, "a.jsonl", "".join(lines))), read_one(table)
     npt.assert_array_equal(json_lines.values, stored.values)
     npt.assert_array_equal(json_lines.timestamps_s, stored.timestamps_s)
     assert (json_lines.channels, json_lines.rate) == (stored.channels, stored.rate)
@@ -47,7 +46,7 @@ def test_it_is_read_as_the_same_table_in_csv(tmp_path: Path) -> None:
 
 def test_keys_that_come_later_are_noted_and_a_torn_end_left_out(tmp_path: Path) -> None:
     text = '{"x": 1}\n{"x": 2}\n' * 40 + '{"x": 3, "hr": 60}\n{"x": 4, "h'
-    recording = Recording.from_file(write(tmp_path, "a.jsonl", text))
+    recording = read_one(write(tmp_path, "a.jsonl", text))
     assert (recording.n_frames, recording.values[-1, 0]) == (81, 3)
     assert recording.notes == (
         "its last line is torn: left out",
@@ -71,4 +70,4 @@ def test_keys_that_come_later_are_noted_and_a_torn_end_left_out(tmp_path: Path) 
 )
 def test_what_is_refused(tmp_path: Path, text: str, says: str) -> None:
     path = write(tmp_path, "a.jsonl", text)
-    assert says in refusal(lambda: Recording.from_file(path), naming=path)
+    assert says in refusal(lambda: read_one(path), naming=path)

@@ -12,8 +12,7 @@ import pytest
 import scipy.io
 
 from rondo import memory
-from rondo.data.recording import Recording
-from tests.formats.reading import VALUES, refusal, write
+from tests.formats.reading import VALUES, read_one, refusal, write
 
 LONG = np.random.default_rng(0).normal(size=(40, 3)).astype(np.float32)
 
@@ -58,7 +57,7 @@ BOTH = pytest.mark.parametrize("save", [save_5, save_73])
 @BOTH
 def test_the_only_array_with_its_rate_and_channels(tmp_path: Path, save: Any) -> None:
     path = save(tmp_path / "day.mat", acc=LONG, Fs=50.0, channels=cell("x", "y", "z"), labels=np.arange(40))
-    recording = Recording.from_file(path)
+    recording = read_one(path)
     npt.assert_array_equal(recording.values, LONG)
     assert (recording.id, recording.rate, recording.channels) == ("day", 50.0, ("x", "y", "z"))
     assert recording.notes == ()
@@ -67,11 +66,11 @@ def test_the_only_array_with_its_rate_and_channels(tmp_path: Path, save: Any) ->
 @BOTH
 def test_signals_in_rows_are_turned_and_t_is_the_clock(tmp_path: Path, save: Any) -> None:
     path = save(tmp_path / "day.mat", data=LONG.T, t=np.arange(40)[None] / 8)
-    recording = Recording.from_file(path)
+    recording = read_one(path)
     npt.assert_array_equal(recording.values, LONG)
     assert recording.rate == pytest.approx(8)
     assert recording.notes == ("array 'data' is 3 x 40: its longer side is taken for frames",)
-    one = Recording.from_file(save(tmp_path / "one.mat", emg=LONG[:, :1].T))
+    one = read_one(save(tmp_path / "one.mat", emg=LONG[:, :1].T))
     npt.assert_array_equal(one.values, LONG[:, :1])
     assert one.notes == ()
 
@@ -79,22 +78,22 @@ def test_signals_in_rows_are_turned_and_t_is_the_clock(tmp_path: Path, save: Any
 @BOTH
 def test_several_are_named_and_a_key_chooses(tmp_path: Path, save: Any) -> None:
     path = save(tmp_path / "day.mat", a=LONG, b=VALUES, names=cell("x"))
-    assert "it holds 2 arrays: a (40, 3), b (3, 2); name one" in refusal(lambda: Recording.from_file(path), naming=path)
-    npt.assert_array_equal(Recording.from_file(path, key="b").values, VALUES)
-    message = refusal(lambda: Recording.from_file(path, key="names"), naming=path)
+    assert "it holds 2 arrays: a (40, 3), b (3, 2); name one" in refusal(lambda: read_one(path), naming=path)
+    npt.assert_array_equal(read_one(path, key="b").values, VALUES)
+    message = refusal(lambda: read_one(path, key="names"), naming=path)
     assert "there is no array 'names' of numbers in it, which is a cell; it has: a (" in message
 
 
 def test_structs_are_not_loaded(tmp_path: Path) -> None:
     path = save_5(tmp_path / "day.mat", EEG={"data": LONG, "srate": 256})
-    message = refusal(lambda: Recording.from_file(path), naming=path)
+    message = refusal(lambda: read_one(path), naming=path)
     assert "it holds no array of numbers, only: EEG (struct); save the array itself" in message
 
 
 def test_one_that_does_not_fit_is_refused_before_it_is_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = save_5(tmp_path / "day.mat", a=np.zeros((200_000, 2)))
     monkeypatch.setattr(memory, "free_bytes", lambda: 260_000_000)
-    assert "its 200000 frames of 2 channels need" in refusal(lambda: Recording.from_file(path), naming=path)
+    assert "its 200000 frames of 2 channels need" in refusal(lambda: read_one(path), naming=path)
 
 
 def test_numbers_that_lie_in_another_file_are_not_read(tmp_path: Path) -> None:
@@ -105,14 +104,14 @@ def test_numbers_that_lie_in_another_file_are_not_read(tmp_path: Path) -> None:
         file.create_dataset("a", (2, 40), dtype="f8", external=[(str(tmp_path / "secret.bin"), 0, h5py.h5f.UNLIMITED)])
         file["a"].attrs["MATLAB_class"] = np.bytes_("double")
         file["b"] = h5py.ExternalLink("other.h5", "/X")
-    assert "dataset 'a' lie in other files" in refusal(lambda: Recording.from_file(path), naming=path)
+    assert "dataset 'a' lie in other files" in refusal(lambda: read_one(path), naming=path)
 
 
 def test_damaged_files_are_one_line(tmp_path: Path) -> None:
     whole = save_5(tmp_path / "a.mat", a=LONG).read_bytes()
     for content in (whole[:150], whole[:400], whole[:200] + bytes(50) + whole[250:], b"MATLAB 7.3" + bytes(600), b"x"):
         path = write(tmp_path, "bad.mat", content)
-        refusal(lambda path=path: Recording.from_file(path), naming=path)  # type: ignore[misc]
+        refusal(lambda path=path: read_one(path), naming=path)  # type: ignore[misc]
 
 
 def test_a_file_that_ends_the_library_is_one_line(tmp_path: Path) -> None:
@@ -123,4 +122,4 @@ def test_a_file_that_ends_the_library_is_one_line(tmp_path: Path) -> None:
         damaged = whole.copy()
         damaged[rng.integers(128, whole.size, 3)] ^= np.uint8(255)
         path = write(tmp_path, "bad.mat", damaged.tobytes())
-        refusal(lambda path=path: Recording.from_file(path), naming=path)  # type: ignore[misc]
+        refusal(lambda path=path: read_one(path), naming=path)  # type: ignore[misc]

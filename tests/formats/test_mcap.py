@@ -14,9 +14,8 @@ import numpy as np
 import numpy.testing as npt
 import pytest
 
-from rondo.data.recording import Recording
 from rondo.formats.mcap import MAGIC
-from tests.formats.reading import assert_cut_short_anywhere, refusal, write
+from tests.formats.reading import assert_cut_short_anywhere, read_one, refusal, write
 
 mcap_writer = pytest.importorskip("mcap.writer", reason="needs mcap: pip install 'rondo-ts[io]'")
 
@@ -67,22 +66,22 @@ def imu(times: Iterable[int]) -> list[tuple[str, int, Any]]:
 @pytest.mark.parametrize("compression", ["NONE", "LZ4", "ZSTD"])
 def test_messages_of_a_topic_are_frames(tmp_path: Path, compression: str) -> None:
     path = save(tmp_path / "run.mcap", *imu(range(0, 4000, 20)), compression=mcap_writer.CompressionType[compression])
-    recording = Recording.from_file(path)
+    recording = read_one(path)
     assert (recording.id, recording.rate) == ("run", pytest.approx(50))
     assert recording.channels == ("acc.x", "acc.y", "q[0]", "q[1]")
     times = np.arange(0, 4000, 20)
     npt.assert_array_equal(recording.values, np.stack([times / 4, -times, times, np.full(200, 1.5)], axis=1))
     assert recording.times_s is not None and recording.times_s[0] == 1794643200.0
-    assert Recording.from_file(path, rate=10).timestamps_s is None
+    assert read_one(path, rate=10).timestamps_s is None
 
 
 def test_messages_are_put_in_the_order_of_time_and_may_lack_fields(tmp_path: Path) -> None:
     messages = [("/a", at, {"x": at} | ({"y": 1} if at > 10 else {})) for at in (0, 20, 10, 40, 30)]
-    recording = Recording.from_file(save(tmp_path / "a.mcap", *messages))
+    recording = read_one(save(tmp_path / "a.mcap", *messages))
     npt.assert_array_equal(recording.values[:, 0], [0, 10, 20, 30, 40])
     npt.assert_array_equal(recording.values[:, 1], [np.nan, np.nan, 1, 1, 1])
     odd = [("/a", at, {"x": {"y": at}, "x.y": 7, "big": 10**400, "z": None, "w": at}) for at in range(3)]
-    twice = Recording.from_file(save(tmp_path / "b.mcap", *odd))
+    twice = read_one(save(tmp_path / "b.mcap", *odd))
     npt.assert_array_equal(twice.values[:, 0], [0, 1, 2])
 
 
@@ -90,10 +89,10 @@ def test_a_key_names_the_topics(tmp_path: Path) -> None:
     slow = [("/temperature", at, {"celsius": at / 100}) for at in range(100, 1000, 100)]
     text = [("/log", 3, {"text": "hello"})]
     path = save(tmp_path / "a.mcap", *imu(range(0, 2000, 20)), *slow, *text)
-    said = refusal(lambda: Recording.from_file(path), naming=path)
+    said = refusal(lambda: read_one(path), naming=path)
     assert "it has 2 topics with numbers: /imu (100 messages), /temperature (9 messages)" in said
-    assert Recording.from_file(path, key="/temperature").rate == pytest.approx(10)
-    both = Recording.from_file(path, key="/imu, /temperature")
+    assert read_one(path, key="/temperature").rate == pytest.approx(10)
+    both = read_one(path, key="/imu, /temperature")
     assert both.channels[-1] == "/temperature.celsius" and both.n_frames == 100
     held = [np.nan] * 5 + [at // 100 for at in range(100, 1000, 20)] + [9.0] * 25 + [np.nan] * 25
     npt.assert_array_equal(both.values[:70, -1], np.array(held[:70], np.float32))
@@ -103,7 +102,7 @@ def test_a_key_names_the_topics(tmp_path: Path) -> None:
         ("/x", "there is no topic '/x'; it has /imu, /temperature, /log"),
         ("/log", "hold no numbers"),
     ):
-        assert expected in refusal(lambda key=key: Recording.from_file(path, key=key), naming=path)  # type: ignore[misc]
+        assert expected in refusal(lambda key=key: read_one(path, key=key), naming=path)  # type: ignore[misc]
 
 
 def test_what_is_no_signal_is_left_out(tmp_path: Path) -> None:
@@ -111,14 +110,14 @@ def test_what_is_no_signal_is_left_out(tmp_path: Path) -> None:
         ("/a", at, {"x": at % 7, "timestamp": at / 1000, "object": {"label": at // 9}, "scan": list(range(100))})
         for at in range(60)
     ]
-    recording = Recording.from_file(save(tmp_path / "a.mcap", *messages))
+    recording = read_one(save(tmp_path / "a.mcap", *messages))
     assert recording.channels == ("x",)
     assert recording.notes == (
         "channel 'object.label' left out: by its name it holds labels; --keep-column 'object.label' keeps it",
         "field 'timestamp' left out: it tells the time; the log time is the clock",
         "field 'scan' left out: it has more than 64 elements",
     )
-    kept = Recording.from_file(tmp_path / "a.mcap", keep_columns=["object.label"])
+    kept = read_one(tmp_path / "a.mcap", keep=["object.label"])
     assert kept.channels == ("x", "object.label")
 
 
@@ -132,14 +131,14 @@ def test_messages_of_ros_2(tmp_path: Path) -> None:
         tail = struct.pack("<I", 3) + b"abc" + b"\0" + struct.pack("<I3s", 3, b"ab\0") + b"\x01"
         messages.append(("/imu", at, b"\0\1\0\0" + body + numbers + tail))
     save(path, *messages, schema=("ros2msg", IMU), encoding="cdr")
-    recording = Recording.from_file(path)
+    recording = read_one(path)
     assert recording.channels == ("acc.x", "acc.y", "acc.z", *(f"covariance[{i}]" for i in range(3)), "on")
     npt.assert_array_equal(recording.values[2], [20, 2.5, -20, 1, 2, 3, 1])
     save(path, ("/imu", 0, b"\0\1\0\0" + body), schema=("ros2msg", IMU), encoding="cdr")
-    assert "cannot be decoded" in refusal(lambda: Recording.from_file(path), naming=path)
+    assert "cannot be decoded" in refusal(lambda: read_one(path), naming=path)
     endless = "test/Self self\n" + "=" * 80 + "\nMSG: test/Self\ntest/Self self\n"
     save(path, ("/imu", 0, bytes(40)), schema=("ros2msg", endless), encoding="cdr")
-    assert "cannot be decoded (RecursionError" in refusal(lambda: Recording.from_file(path), naming=path)
+    assert "cannot be decoded (RecursionError" in refusal(lambda: read_one(path), naming=path)
 
 
 def test_messages_of_protobuf(tmp_path: Path) -> None:
@@ -152,7 +151,7 @@ def test_messages_of_protobuf(tmp_path: Path) -> None:
         for at in range(20):
             writer.write_message("/x", DoubleValue(value=at / 2), BEGAN + at * 10_000_000)
             writer.write_message("/t", Timestamp(seconds=at), BEGAN + at * 10_000_000)
-    recording = Recording.from_file(tmp_path / "a.mcap")
+    recording = read_one(tmp_path / "a.mcap")
     assert (recording.channels, recording.rate) == (("value",), pytest.approx(100))
     npt.assert_array_equal(recording.values[:, 0], np.arange(20) / 2)
 
@@ -173,7 +172,7 @@ def test_what_cannot_be_decoded_is_refused(
     pytest.importorskip("mcap_ros2")
     pytest.importorskip("mcap_protobuf")
     path = save(tmp_path / "a.mcap", ("/a", 0, b"\0\1\0\0"), schema=schema, encoding=encoding)
-    assert expected in refusal(lambda: Recording.from_file(path), naming=path)
+    assert expected in refusal(lambda: read_one(path), naming=path)
 
 
 def record(opcode: int, content: bytes) -> bytes:
@@ -213,14 +212,14 @@ def zeros_by_lz4(size: int) -> bytes:
 def test_sizes_that_lie_allocate_nothing(tmp_path: Path, content: Callable[[], bytes], expected: str) -> None:
     path = write(tmp_path, "a.mcap", MAGIC + content())
     tracemalloc.start()
-    assert expected in refusal(lambda: Recording.from_file(path), naming=path)
+    assert expected in refusal(lambda: read_one(path), naming=path)
     assert tracemalloc.get_traced_memory()[1] < 50_000_000
     tracemalloc.stop()
 
 
 def test_messages_with_ever_new_fields_are_refused(tmp_path: Path) -> None:
     path = save(tmp_path / "a.mcap", *(("/a", at, {f"x{at}.{i}": 1 for i in range(500)}) for at in range(10)))
-    assert "more than 4096 fields" in refusal(lambda: Recording.from_file(path), naming=path)
+    assert "more than 4096 fields" in refusal(lambda: read_one(path), naming=path)
 
 
 def test_cut_short_anywhere(tmp_path: Path) -> None:
@@ -228,10 +227,10 @@ def test_cut_short_anywhere(tmp_path: Path) -> None:
     content = path.read_bytes()
     index = path.read_bytes().rindex(b"\x0f\x04\0\0\0\0\0\0\0")  # where the data end, and the index begins
     write(tmp_path, "a.mcap", content[:index])
-    assert assert_cut_short_anywhere(path, Recording.from_file) > 10
-    cut = Recording.from_file(write(tmp_path, "b.mcap", content[: index // 2]))
+    assert assert_cut_short_anywhere(path, read_one) > 10
+    cut = read_one(write(tmp_path, "b.mcap", content[: index // 2]))
     assert any("are no whole record: the recorder was stopped, or it is cut" in note for note in cut.notes)
     changed = bytearray(content)
     changed[index // 2] ^= 1
     path = write(tmp_path, "c.mcap", bytes(changed))
-    assert "it is damaged" in refusal(lambda: Recording.from_file(path), naming=path)
+    assert "it is damaged" in refusal(lambda: read_one(path), naming=path)

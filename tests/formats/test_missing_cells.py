@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import pickle
-
 import numpy as np
 import numpy.testing as npt
 import pytest
 
-from rondo.data.known_channels import CODES, FILLS, KnownValues
+from rondo.data.known_channels import CODES, FILLS, KnownChannel, KnownValues
 from rondo.data.recording import Recording
 from rondo.files.missing import MissingCells
 from rondo.files.read import signals_only
-from rondo.files.reading import KnownColumn, with_kept
+from rondo.files.reading import Reading
 from rondo.model.parts import rows_of
 from rondo.model.rondo import Rondo
 
@@ -55,7 +53,7 @@ def test_a_channel_that_never_moved_has_only_what_was_found() -> None:
 
 
 def test_cells_one_by_one_and_all_at_once() -> None:
-    cells = MissingCells.of([KnownColumn("a", (-200.0,)), KnownColumn("nose.x"), KnownColumn("nose.y", (9999.0,))])
+    cells = MissingCells.of([KnownChannel("a", (-200.0,)), KnownChannel("nose.x"), KnownChannel("nose.y", (9999.0,))])
     assert cells.beside == ("nose.likelihood", "nose.score")
     values = np.stack([NOISE, NOISE, NOISE], axis=1)
     values[3:9, 0], values[20, 1], values[21, 2], values[30, 0] = -200, -200, 9999, np.nan
@@ -76,19 +74,14 @@ def test_cells_one_by_one_and_all_at_once() -> None:
 
 
 def test_columns_to_keep_are_taken_as_they_are() -> None:
-    known = [KnownColumn("a", (-200.0,)), KnownColumn("nose.x"), KnownColumn("nose.y")]
+    known = [KnownChannel("a", (-200.0,)), KnownChannel("nose.x"), KnownChannel("nose.y")]
     kept = MissingCells.of(known, {"a", "nose.likelihood"})
     assert (kept.numbers, kept.beside) == (((), (), ()), ("nose.score",))
 
 
 def test_a_likelihood_that_is_a_channel_masks_nothing() -> None:
-    channels = [KnownColumn(name) for name in ("nose.x", "nose.y", "nose.likelihood")]
+    channels = [KnownChannel(name) for name in ("nose.x", "nose.y", "nose.likelihood")]
     assert MissingCells.of(channels).beside == ("nose.score",)
-
-
-def test_what_a_model_knows_travels_to_other_processes() -> None:
-    name = pickle.loads(pickle.dumps(KnownColumn("a", (-200.0,))))
-    assert (name, type(name), name.missing) == ("a", KnownColumn, (-200.0,))
 
 
 # ------------------------------------------------------------ stored recordings
@@ -102,36 +95,38 @@ def test_a_recording_is_read_by_the_model_and_not_by_what_else_it_holds() -> Non
     one = NOISE.copy()
     one[7] = -200  # a single one: in no file would it be found
     other = np.where(np.arange(400) % 10 == 0, np.float32(-77.5), NOISE)
-    known = with_kept((), (), [KnownColumn("a", (-200.0,)), KnownColumn("b", (-200.0,))])
+    known = Reading(known=[KnownChannel("a", (-200.0,)), KnownChannel("b", (-200.0,))])
     found = signals_only(recording(a=one, b=other), known)
     assert np.flatnonzero(np.isnan(found.values[:, 0])).tolist() == [7]
     assert not np.isnan(found.values[:, 1]).any()
     assert "1 value of -200 in 'a' read as missing, by what the model was fitted on" in found.notes[0]
     kept = signals_only(
-        recording(a=one, b=other), with_kept((), ["a"], [KnownColumn("a", (-200.0,)), KnownColumn("b", ())])
+        recording(a=one, b=other), Reading(keep=["a"], known=[KnownChannel("a", (-200.0,)), KnownChannel("b", ())])
     )
     assert not np.isnan(kept.values).any()
 
 
 def test_a_code_that_the_model_does_not_know_is_said() -> None:
     column = np.where(np.arange(400) % 10 == 0, np.float32(-99), 5 * NOISE)
-    found = signals_only(recording(a=NOISE, b=column), with_kept((), (), [KnownColumn("a", ()), KnownColumn("b", ())]))
+    found = signals_only(recording(a=NOISE, b=column), Reading(known=[KnownChannel("a", ()), KnownChannel("b", ())]))
     assert not np.isnan(found.values).any()
     assert "40 values of -99 in 'b' may stand for no value" in found.notes[-1]
 
 
 def test_a_channel_of_the_model_stays_however_little_is_left_of_it() -> None:
     column = np.where(np.arange(400) % 10 > 0, np.float32(-200), NOISE)
-    known = (KnownColumn("a", (-200.0,)), KnownColumn("b", (-200.0,)))
-    assert signals_only(recording(a=NOISE, b=column), with_kept((), (), known)).channels == ("a", "b")
-    older = with_kept((), (), ("a", "b"))  # of a model that knows the names alone
+    known = (KnownChannel("a", (-200.0,)), KnownChannel("b", (-200.0,)))
+    assert signals_only(recording(a=NOISE, b=column), Reading(known=known)).channels == ("a", "b")
+    older = Reading(known=[KnownChannel("a"), KnownChannel("b")])  # of a model that knows the names alone
     assert signals_only(recording(a=NOISE, b=column), older).channels == ("a", "b")
 
 
 def test_channels_without_names_go_by_position() -> None:
     column = NOISE.copy()
     column[5] = -200
-    found = signals_only(recording(ch0=NOISE, ch1=column), [KnownColumn("x", ()), KnownColumn("y", (-200.0,))])
+    found = signals_only(
+        recording(ch0=NOISE, ch1=column), Reading(known=[KnownChannel("x", ()), KnownChannel("y", (-200.0,))])
+    )
     assert np.argwhere(np.isnan(found.values)).tolist() == [[5, 1]]
 
 
@@ -139,7 +134,7 @@ def test_points_are_masked_cell_by_cell_and_stay() -> None:
     path = np.cumsum(RNG.normal(size=(400, 2)), axis=0).astype(np.float32)
     sure = np.where(np.arange(400) < 300, np.float32(0.1), np.float32(0.9))  # seldom seen
     sure[399] = 55  # and, by this one value, no likelihood as a whole
-    known = with_kept((), (), [KnownColumn(name, ()) for name in ("p.x", "p.y", "q.x", "q.y")])
+    known = Reading(known=[KnownChannel(name, ()) for name in ("p.x", "p.y", "q.x", "q.y")])
     columns = {"p.x": path[:, 0], "p.y": path[:, 1], "p.likelihood": sure, "q.x": path[:, 1], "q.y": path[:, 0]}
     found = signals_only(recording(**columns), known)
     assert found.channels == ("p.x", "p.y", "q.x", "q.y")
@@ -157,7 +152,7 @@ def fitted() -> Rondo:
     values[::50, 0] = -200
     table = Recording(values, rate=50, channels=("a", "b"))
     settings = {"evidence": {"surrogates": 0}}
-    return Rondo(window=40, step=20, settings=settings, device="cpu").fit(signals_only(table))
+    return Rondo(window=40, step=20, settings=settings, device="cpu").fit(signals_only(table, Reading()))
 
 
 def test_codes_and_ranges_are_kept_with_the_model(fitted: Rondo, tmp_path: object) -> None:
@@ -168,10 +163,10 @@ def test_codes_and_ranges_are_kept_with_the_model(fitted: Rondo, tmp_path: objec
     fitted.save(f"{tmp_path}/model")
     again = Rondo.load(f"{tmp_path}/model").preprocessor_
     assert again.known == known
-    assert [name.missing for name in again.known_columns] == [
-        name.missing for name in fitted.preprocessor_.known_columns
+    assert [name.missing for name in again.known_channels] == [
+        name.missing for name in fitted.preprocessor_.known_channels
     ]
-    assert -200.0 in (again.known_columns[1].missing or ())
+    assert -200.0 in (again.known_channels[1].missing or ())
 
 
 def test_arrays_are_taken_as_they_are_by_predict_and_stream_alike(fitted: Rondo) -> None:

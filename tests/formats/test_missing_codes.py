@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from rondo.data.recording import Recording
-from rondo.files.missing import missing_codes, without_missing_codes
+from rondo.files.missing import missing_codes, with_codes_missing
 from rondo.files.read import read_recording
+from rondo.files.reading import Reading
 from rondo.synthetic.plan import StreamPlan
 from rondo.synthetic.streams import plant
-from tests.formats.reading import write
+from tests.formats.reading import read_one, write
 
 N = 2000
 RNG = np.random.default_rng(1)
@@ -53,11 +54,11 @@ def test_a_code_is_found_said_and_made_missing(what: str) -> None:
     assert found.code == code
     assert found.n_rows == int((column == np.float32(code)).sum())
     recording = Recording(np.stack([NOISE, column], axis=1), rate=1, channels=["a", "b"])
-    repaired = without_missing_codes(recording)
+    repaired = with_codes_missing(recording, Reading())
     assert np.array_equal(np.isnan(repaired.values[:, 1]), column == np.float32(code))
     assert np.array_equal(repaired.values[:, 0], NOISE)
     assert "in 'b' read as missing" in repaired.notes[-1]
-    assert without_missing_codes(recording, {"b"}) is recording
+    assert with_codes_missing(recording, Reading(keep="b")) is recording
 
 
 @pytest.mark.parametrize("what", NO_CODES)
@@ -72,7 +73,7 @@ def test_two_codes_in_one_channel() -> None:
 
 def test_a_channel_that_is_mostly_code_is_left_out() -> None:
     column = with_code(np.abs(NOISE), -200, share=0.9)
-    found = without_missing_codes(Recording(np.stack([NOISE, column], axis=1), channels=["a", "b"]))
+    found = with_codes_missing(Recording(np.stack([NOISE, column], axis=1), channels=["a", "b"]), Reading())
     assert found.channels == ("a",)
     assert "column 'b' left out: " in found.notes[-1]
 
@@ -84,7 +85,7 @@ def test_a_file_and_the_way_back(tmp_path: Path) -> None:
     found = read_recording(path)
     assert found.channels == ("T", "NOx(GT)")  # a temperature: it does not rise as a clock does
     assert np.isnan(found.values[:, 1]).any()
-    assert not np.isnan(Recording.from_file(path, keep_columns=["NOx(GT)"]).values).any()
+    assert not np.isnan(read_one(path, keep=["NOx(GT)"]).values).any()
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -9,12 +9,13 @@ import polars as pl
 import pytest
 
 import rondo
+from rondo.data.known_channels import KnownChannel
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
-from rondo.files.columns import choose_columns, without_named
-from rondo.files.read import read_recording
-from rondo.files.reading import with_kept
-from tests.formats.reading import write
+from rondo.files.columns import choose_columns, no_signal_by_values, signals_of
+from rondo.files.read import from_frame, read_recording
+from rondo.files.reading import Reading
+from tests.formats.reading import read_one, write
 
 N = 3000
 RNG = np.random.default_rng(0)
@@ -71,16 +72,16 @@ def beside_a_wave(name: str, column: np.ndarray) -> Recording:
 @pytest.mark.parametrize("name", NO_SIGNALS)
 def test_what_is_no_signal_is_left_out_with_the_way_back(name: str) -> None:
     recording = beside_a_wave(name, NO_SIGNALS[name])
-    found = without_named(recording)
+    found = signals_of(recording)
     assert found.channels == ("wave",)
     assert f"; --keep-column {name!r} keeps it" in found.notes[-1]
-    assert without_named(recording, {name}).channels == ("wave", name)
-    assert without_named(Recording(NO_SIGNALS[name], channels=[name])).channels == (name,)  # all there is
+    assert signals_of(recording, Reading(keep=name)).channels == ("wave", name)
+    assert signals_of(Recording(NO_SIGNALS[name], channels=[name])).channels == (name,)  # all there is
 
 
 @pytest.mark.parametrize("name", SIGNALS)
 def test_sensors_with_unlucky_names_stay(name: str) -> None:
-    found = without_named(beside_a_wave(name, SIGNALS[name]))
+    found = signals_of(beside_a_wave(name, SIGNALS[name]), rules=(no_signal_by_values,))
     assert found.channels == ("wave", name)
     assert found.notes == ()
 
@@ -94,7 +95,7 @@ def test_actigraphy_in_a_column_activity_is_a_signal(tmp_path: Path) -> None:
         "column 'Activity' kept: by its name it holds labels, but its values move" in note for note in found.notes
     )
     table = pl.DataFrame({"time": np.arange(N), "Activity": counts, "light": 20 + np.arange(N) % 3})
-    assert Recording.from_frame(table).channels == ("Activity", "light")
+    assert from_frame(table).channels == ("Activity", "light")
 
 
 @pytest.mark.parametrize("name", ["label", "subject"])
@@ -102,37 +103,29 @@ def test_plain_labels_are_kept_on_request_only(tmp_path: Path, name: str) -> Non
     rows = "".join(f"{i},{WAVE[i]},{i // 500}\n" for i in range(N))
     path = write(tmp_path, "a.csv", f"time,wave,{name}\n" + rows)
     assert read_recording(path).channels == ("wave",)
-    assert Recording.from_file(path, keep_columns=[name]).channels == ("wave", name)
-    kept = rondo.read(path, keep_columns=name)
+    assert read_one(path, keep=[name]).channels == ("wave", name)
+    kept = rondo.read(path, Reading(keep=name))
     assert isinstance(kept, Recording)
     assert kept.channels == ("wave", name)
     assert not any("long runs" in note for note in kept.notes)
 
 
-def test_skab_and_cmapss_in_a_file(tmp_path: Path) -> None:
-    head = "datetime;Accelerometer1RMS;Current;anomaly;changepoint\n"
-    rows = "".join(
-        f"2020-03-09 10:{i // 60:02d}:{i % 60:02d};{WAVE[i]:.4f};{WAVE[-i]:.4f};{i // 300 % 2}.0;{i % 300 // 299}.0\n"
-        for i in range(1200)
-    )
-    assert read_recording(write(tmp_path, "skab.csv", head + rows)).channels == ("Accelerometer1RMS", "Current")
-    rows = "".join(f"{1 + i // 100},{1 + i % 100},{WAVE[i]:.4f}\n" for i in range(1200))
-    assert read_recording(write(tmp_path, "fd.csv", "unit number,time in cycles,s2\n" + rows)).channels == ("s2",)
-
-
 def test_wishes_that_cannot_be(tmp_path: Path) -> None:
     with pytest.raises(RecordingError, match=r"no column 'z' to keep; the columns are: x, y"):
-        choose_columns(["x", "y"], rate=None, label_columns=with_kept((), ["z"]))
+        choose_columns(["x", "y"], Reading(keep=["z"]))
     with pytest.raises(RecordingError, match=r"'x' is to be left out .* and kept"):
-        with_kept(["x"], ["x"])
+        Reading(leave_out=["x"], keep=["x"])
     only = write(tmp_path, "a.csv", "time,label\n" + "".join(f"{i},{i // 10}\n" for i in range(40)))
     with pytest.raises(RecordingError, match=r"no channel is left .*--keep-column 'label'"):
         read_recording(only)
-    assert Recording.from_file(only, keep_columns=["label"]).channels == ("label",)
+    assert read_one(only, keep=["label"]).channels == ("label",)
 
 
 def test_a_column_that_a_model_knows_is_kept_without_a_word(tmp_path: Path) -> None:
     recording = beside_a_wave("anomaly", NO_SIGNALS["anomaly"])
     path = tmp_path / "a.csv"
     pl.DataFrame(dict(zip(recording.channels, recording.values.T, strict=True))).write_csv(path)
-    assert read_recording(path, label_columns=with_kept((), (), ["anomaly", "wave", "lacking"])).n_channels == 2
+    assert (
+        read_recording(path, Reading(known=[KnownChannel(name) for name in ("anomaly", "wave", "lacking")])).n_channels
+        == 2
+    )

@@ -12,13 +12,11 @@ import pytest
 from typer.testing import CliRunner
 
 import rondo
-from rondo.data.recording import Recording
 from rondo.files.inputs import RecordingFile
 from rondo.files.read import find_recordings
 from rondo.files.text import lines
-from rondo.files.text.formats import read_csv
-from rondo.live.sources.recorded_file import is_recorded
-from tests.formats.reading import VALUES, refusal, write
+from rondo.live.files import is_recorded
+from tests.formats.reading import VALUES, read_in_blocks, read_one, refusal, write
 
 Pack = Callable[[bytes], bytes]
 TABLE = b"x,y\n1.5,-2\n,0.25\n3,1e6\n"
@@ -47,7 +45,7 @@ EVERY = pytest.mark.parametrize(("packing", "pack"), PACKINGS.items(), ids=PACKI
 def test_packed_text_is_read_as_if_it_were_not(
     tmp_path: Path, packing: str, pack: Pack, suffix: str, text: bytes
 ) -> None:
-    recording = Recording.from_file(write(tmp_path, f"day.1{suffix}{packing}", pack(text)))
+    recording = read_one(write(tmp_path, f"day.1{suffix}{packing}", pack(text)))
     npt.assert_array_equal(recording.values, VALUES)
     assert (recording.id, recording.channels) == ("day.1", ("x", "y"))
 
@@ -55,9 +53,9 @@ def test_packed_text_is_read_as_if_it_were_not(
 @EVERY
 def test_in_pieces_and_in_several_parts_it_is_the_same(tmp_path: Path, packing: str, pack: Pack) -> None:
     rows = b"".join(b"%d,%d\n" % (row, row * row) for row in range(3000))
-    whole = read_csv(write(tmp_path, "a.csv", b"x,y\n" + rows), rate=50)
+    whole = read_in_blocks(write(tmp_path, "a.csv", b"x,y\n" + rows), rate=50)
     parts = pack(b"x,y\n" + rows[:1001]) + pack(rows[1001:])  # as `cat a.gz b.gz` and a log that goes on make them
-    packed = read_csv(write(tmp_path, f"b.csv{packing}", parts), rate=50, block_bytes=777)
+    packed = read_in_blocks(write(tmp_path, f"b.csv{packing}", parts), 777, rate=50)
     npt.assert_array_equal(packed.values, whole.values)
 
 
@@ -71,7 +69,7 @@ def test_what_is_cut_off_or_damaged_is_refused(tmp_path: Path, packing: str, pac
         (b"", "the file is empty"),
     ):
         path = write(tmp_path, f"a.csv{packing}", content)
-        assert expected in refusal(lambda path=path: Recording.from_file(path), naming=path)  # type: ignore[misc]
+        assert expected in refusal(lambda path=path: read_one(path), naming=path)  # type: ignore[misc]
 
 
 @EVERY
@@ -81,7 +79,7 @@ def test_a_bomb_is_refused_before_it_takes_the_memory(
     monkeypatch.setattr(lines, "most_for_a_file", lambda: 10_000_000)
     bomb = write(tmp_path, f"a.csv{packing}", pack(b"x\n" + b"1\n" * 4_000_000))
     assert bomb.stat().st_size < 20_000
-    message = refusal(lambda: Recording.from_file(bomb), naming=bomb)
+    message = refusal(lambda: read_one(bomb), naming=bomb)
     assert "it unpacks to more than 1 MB" in message and "cut it into shorter recordings" in message
 
 
@@ -95,7 +93,7 @@ def test_what_gzip_says_of_its_size_counts_before_it_is_read(tmp_path: Path) -> 
 
 def test_other_formats_are_not_read_packed(tmp_path: Path) -> None:
     path = write(tmp_path, "a.npy.gz", gzip.compress(b"x"))
-    assert "unpack it first" in refusal(lambda: Recording.from_file(path), naming=path)
+    assert "unpack it first" in refusal(lambda: read_one(path), naming=path)
 
 
 def test_a_folder_finds_them_and_two_of_one_id_are_refused(tmp_path: Path) -> None:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from rondo.data.recording import Recording
-from rondo.files.missing import without_likelihoods
-from rondo.files.read import read_recording
-from tests.formats.reading import write
+from rondo.files.missing import with_doubtful_points_missing
+from rondo.files.reading import Reading
 
 N = 400
 RNG = np.random.default_rng(0)
@@ -31,7 +28,7 @@ def track(word: str = "likelihood") -> tuple[list[str], np.ndarray]:
 @pytest.mark.parametrize("word", ["likelihood", "score"])
 def test_doubtful_points_are_missing_and_corners_left_out(word: str) -> None:
     names, values = track(word)
-    found = without_likelihoods(Recording(values, rate=30, channels=names))
+    found = with_doubtful_points_missing(Recording(values, rate=30, channels=names), Reading())
     assert found.channels == ("nose.x", "nose.y", "tail.x", "tail.y")
     silent = np.isnan(found.values)
     assert silent[50:60, :2].all()
@@ -40,17 +37,10 @@ def test_doubtful_points_are_missing_and_corners_left_out(word: str) -> None:
     assert any("10 points below" in note for note in found.notes)
 
 
-def test_a_file_as_deeplabcut_writes_it(tmp_path: Path) -> None:
-    names, values = track()
-    points, axes = zip(*(name.split(".") for name in names), strict=True)
-    head = ["scorer" + ",net" * 9, "bodyparts," + ",".join(points), "coords," + ",".join(axes)]
-    rows = [f"{i}," + ",".join(f"{value:.4f}" for value in row) for i, row in enumerate(values)]
-    path = write(tmp_path, "mouse.csv", "\n".join([*head, *rows]) + "\n")
-    assert read_recording(path, rate=30).channels == ("nose.x", "nose.y", "tail.x", "tail.y")
-
-
 def test_other_columns_of_that_name_stay() -> None:
     values = np.stack([PATH[:, 0], PATH[:, 1], PATH[:, 0] * 3], axis=1)
-    assert without_likelihoods(Recording(values, channels=["a.x", "a.y", "a.score"])).n_channels == 3
+    assert (
+        with_doubtful_points_missing(Recording(values, channels=["a.x", "a.y", "a.score"]), Reading()).n_channels == 3
+    )
     alone = Recording(np.stack([PATH[:, 0], RNG.random(N)], axis=1), channels=["x", "likelihood"])
-    assert without_likelihoods(alone) is alone
+    assert with_doubtful_points_missing(alone, Reading()) is alone

@@ -13,13 +13,14 @@ import pytest
 from rondo import memory
 from rondo.errors import RecordingError
 from rondo.files.inputs import ExpectedSize, RecordingFile, recording_files
-from rondo.files.locations import states_of
+from rondo.files.reading import Reading
 from rondo.memory import needed, workers_that_fit
+from rondo.store.locations import states_of
 
 
 def test_a_file_is_read_where_it_is_sent(tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", np.arange(12.0).reshape(6, 2))
-    (file,) = pickle.loads(pickle.dumps(recording_files([tmp_path], rate=5.0)))
+    (file,) = pickle.loads(pickle.dumps(recording_files([tmp_path], Reading(rate=5.0))))
     recording = file.read()
     assert (recording.id, recording.rate, recording.source) == ("a", 5.0, str(tmp_path / "a.npy"))
     assert recording.values.shape == (6, 2)
@@ -33,7 +34,7 @@ def test_sizes_are_those_in_memory_and_come_from_headers(tmp_path: Path, dtype: 
     pl.DataFrame(values, schema=["x", "y", "z"]).write_parquet(tmp_path / "c.parquet")
     for file in recording_files([tmp_path]):
         assert file.expected() == ExpectedSize(50, 3, 600)
-    assert RecordingFile(str(tmp_path / "b.npz"), "b", key="Y").expected().n_bytes == 200
+    assert RecordingFile(str(tmp_path / "b.npz"), "b", Reading(key="Y")).expected().n_bytes == 200
 
 
 def test_where_no_header_tells_the_size_of_the_file_does(tmp_path: Path) -> None:

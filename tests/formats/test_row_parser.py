@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from rondo.errors import RecordingError
 from rondo.files.columns import choose_columns
+from rondo.files.reading import Reading
 from rondo.files.text.cells import ParsedRows, RowParser, parser_of
-from rondo.files.text.formats import layout_of_lines
+from rondo.files.text.layout import layout_of
 from rondo.files.text.lines import Lines, TextBlock
 
 
@@ -19,8 +20,8 @@ def parser(text: bytes, *, is_strict: bool = False) -> RowParser:
     left = [text]
     head = Lines(lambda n: left.pop() if left else b"").head(at_end=True)
     assert head
-    layout = layout_of_lines(head)
-    columns = choose_columns(layout.names, rate=None, kinds=layout.kinds())
+    layout = layout_of(head)
+    columns = choose_columns(layout.names, Reading(), kinds=layout.kinds())
     return parser_of(layout, columns, is_strict=is_strict)[0]
 
 

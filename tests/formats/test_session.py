@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.testing as npt
@@ -14,15 +15,16 @@ from rondo.cli.main import app
 from rondo.data.recording import Recording
 from rondo.errors import SettingError
 from rondo.files.inputs import RecordingFile
-from rondo.files.locations import states_of
 from rondo.files.read import find_recordings
+from rondo.files.reading import Reading
 from rondo.result import Result
+from rondo.store.locations import states_of
 from tests.formats.reading import refusal, write
 from tests.formats.sessions import E4_START, wave, write_e4, write_phyphox, write_sensor_logger
 
 
-def read(folder: Path, **chosen: object) -> Recording:
-    found = rondo.read(folder, **chosen)  # type: ignore[arg-type]
+def read(folder: Path, **options: Any) -> Recording:
+    found = rondo.read(folder, Reading(**options))
     assert isinstance(found, Recording)
     return found
 
@@ -50,7 +52,7 @@ def test_empatica_e4(tmp_path: Path) -> None:
 
 def test_a_slow_sensor_comes_in_when_it_is_asked_for_or_the_clock_is_slow(tmp_path: Path) -> None:
     folder = write_e4(tmp_path / "e4")
-    asked = read(folder, keep_columns=["HR"])
+    asked = read(folder, keep=["HR"])
     place = asked.channels.index("HR")
     assert asked.rate == 64.0
     assert np.isnan(asked.values[: 64 * 9, place]).all()  # it begins 10 s later
@@ -66,12 +68,12 @@ def test_a_slow_sensor_comes_in_when_it_is_asked_for_or_the_clock_is_slow(tmp_pa
 
 def test_tables_and_columns_are_left_out_by_name(tmp_path: Path) -> None:
     folder = write_e4(tmp_path / "e4")
-    found = read(folder, label_columns=["BVP", "ACC.y"])
+    found = read(folder, leave_out=["BVP", "ACC.y"])
     assert (found.channels, found.rate) == (("ACC.x", "ACC.z", "EDA", "TEMP"), 32.0)
-    said = refusal(lambda: read(folder, label_columns=["GSR"]), naming=folder)
+    said = refusal(lambda: read(folder, leave_out=["GSR"]), naming=folder)
     assert "there is no table or column 'GSR' to leave out; the channels are: ACC.x, ACC.y" in said
-    assert "'Hr' to keep" in refusal(lambda: read(folder, keep_columns=["Hr"]), naming=folder)
-    assert "leave it away here" in refusal(lambda: read(folder, key="ACC"), naming=folder)
+    assert "'Hr' to keep" in refusal(lambda: read(folder, keep=["Hr"]), naming=folder)
+    assert "leave it out" in refusal(lambda: read(folder, key="ACC"), naming=folder)
 
 
 @pytest.mark.parametrize(("separator", "decimal"), [(",", "."), (";", ","), ("\t", ".")])
@@ -153,16 +155,16 @@ def test_any_folder_is_a_session_where_the_user_says_so(tmp_path: Path) -> None:
     said = refusal(lambda: read(folder, session=True), naming=folder)
     assert "'motor' ends (4.950 s) before 'later' begins (900.000 s)" in said
     assert "--label-column 'later'" in said
-    assert read(folder, session=True, label_columns=["later"]).channels == found.channels
+    assert read(folder, session=True, leave_out=["later"]).channels == found.channels
     write(folder, "later.csv", "a,b\n9,1\n9,2\n9,1\n")
     said = refusal(lambda: read(folder, session=True), naming=folder)
     assert "later.csv: it has no clock" in said
     file = folder / "force.csv"
     assert "it is a file" in refusal(lambda: read(file, session=True), naming=file)
     with pytest.raises(SettingError, match="--session merges tables into one recording, --split-by cuts"):
-        rondo.discover(folder, session=True, split_by="x")
+        rondo.discover(folder, reading=Reading(session=True, split_by="x"))
     e4 = write_e4(tmp_path / "e4")
-    assert "it is one session" in refusal(lambda: rondo.read(e4, split_by="x"), naming=e4)
+    assert "it is one session" in refusal(lambda: rondo.read(e4, reading=Reading(split_by="x")), naming=e4)
 
 
 def test_what_it_needs_and_whether_it_changed_are_known_before_it_is_read(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ import rondo
 from rondo.cli.main import app
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError, SettingError
+from rondo.files.reading import Reading
 from rondo.result import Result
 from tests.formats.reading import refusal, write
 
@@ -34,7 +35,7 @@ def rows(n: int, subjects: tuple[str, ...] = ("anna", "b/2")) -> str:
 def test_rows_of_one_value_are_one_recording(tmp_path: Path) -> None:
     text = HEAD + rows(40)
     for path in (write(tmp_path, "day.csv", text), write(tmp_path, "day.csv.gz", gzip.compress(text[:-1].encode()))):
-        found = rondo.read(path, split_by="subject")
+        found = rondo.read(path, Reading(split_by="subject"))
         assert isinstance(found, list)
         assert [one.id for one in found] == ["day_anna", "day_b_2"]
         for place, one in enumerate(found):
@@ -45,7 +46,7 @@ def test_rows_of_one_value_are_one_recording(tmp_path: Path) -> None:
 
 def test_json_lines_are_split_too(tmp_path: Path) -> None:
     lines = "".join(f'{{"unit": {1 + i % 3}, "t": {i // 3}, "x": {i * i}}}\n' for i in range(60))
-    found = rondo.read(write(tmp_path, "fleet.jsonl", lines), split_by="unit")
+    found = rondo.read(write(tmp_path, "fleet.jsonl", lines), Reading(split_by="unit"))
     assert isinstance(found, list)
     assert [(one.id, one.n_frames) for one in found] == [("fleet_1", 20), ("fleet_2", 20), ("fleet_3", 20)]
 
@@ -54,7 +55,7 @@ def test_json_lines_are_split_too(tmp_path: Path) -> None:
 def test_the_clock_cuts_where_it_goes_back(tmp_path: Path, clock: str) -> None:
     times = [*np.arange(0, 30) / 10, *np.arange(0, 50) / 10, *np.arange(0.5, 2, 0.1)]
     text = "time,x\n" + "".join(f"{clock.format(time)},{i % 7}.5\n" for i, time in enumerate(times))
-    found = rondo.read(write(tmp_path, "day.csv", text), split_by="time")
+    found = rondo.read(write(tmp_path, "day.csv", text), Reading(split_by="time"))
     assert isinstance(found, list)
     assert [(one.id, one.n_frames, one.channels) for one in found] == [
         ("day_1", 30, ("x",)),
@@ -67,14 +68,18 @@ def test_the_clock_cuts_where_it_goes_back(tmp_path: Path, clock: str) -> None:
 
 def test_what_cannot_be_split_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path, "day.csv", HEAD + rows(4))
-    said = refusal(lambda: rondo.read(path, split_by="person"), naming=path)
+    said = refusal(lambda: rondo.read(path, Reading(split_by="person")), naming=path)
     assert "there is no column 'person' to split by; the columns are: subject, time, x, y" in said
     clash = write(tmp_path, "clash.csv", HEAD + rows(4, ("a b", "a_b")))
-    assert "give the same id 'clash_a_b'" in refusal(lambda: rondo.read(clash, split_by="subject"), naming=clash)
+    assert "give the same id 'clash_a_b'" in refusal(
+        lambda: rondo.read(clash, Reading(split_by="subject")), naming=clash
+    )
     wrong = write(tmp_path, "wrong.csv", HEAD + rows(4) + "anna;oops;1;2\n")
-    assert "(in recording 'wrong_anna')" in refusal(lambda: rondo.read(wrong, split_by="subject"), naming=wrong)
+    assert "(in recording 'wrong_anna')" in refusal(
+        lambda: rondo.read(wrong, Reading(split_by="subject")), naming=wrong
+    )
     np.save(tmp_path / "a.npy", np.zeros((4, 2)))
-    said = refusal(lambda: rondo.read(tmp_path / "a.npy", split_by="x"), naming=tmp_path / "a.npy")
+    said = refusal(lambda: rondo.read(tmp_path / "a.npy", Reading(split_by="x")), naming=tmp_path / "a.npy")
     assert "only tables (.csv" in said
 
 
@@ -106,18 +111,20 @@ def test_all_tables_are_split_alike(tmp_path: Path, who: list[object]) -> None:
     frame = pl.DataFrame({**columns, "y": np.arange(2 * n) % 7})
     if isinstance(who[0], bool):  # text has no truth values of its own
         frame = frame.with_columns(pl.col("subject").cast(pl.Int64))
-    expected, *others = (contents(rondo.read(path, split_by="subject")) for path in stored(tmp_path, frame))
+    expected, *others = (contents(rondo.read(path, Reading(split_by="subject"))) for path in stored(tmp_path, frame))
     assert len(expected) == 2
     assert all(found == expected for found in others)
     for table in (frame, frame.to_pandas() if find_spec("pyarrow") else frame):
-        parts = rondo.discover(table, split_by="subject", window=8, settings={"evidence.surrogates": 0}).recordings
+        parts = rondo.discover(
+            table, reading=Reading(split_by="subject"), window=8, settings={"evidence.surrogates": 0}
+        ).recordings
         assert [f"day_{one.id.removeprefix('recording_')}" for one in parts] == [str(row[0]) for row in expected]
 
 
 def test_clocks_cut_all_tables_alike(tmp_path: Path) -> None:
     times = np.concatenate([np.arange(0, 30) / 10, np.arange(0, 50) / 10, np.arange(5, 20) / 10])
     frame = pl.DataFrame({"time": times, "x": np.arange(95) % 7 + 0.5})
-    expected, *others = (contents(rondo.read(path, split_by="time")) for path in stored(tmp_path, frame))
+    expected, *others = (contents(rondo.read(path, Reading(split_by="time"))) for path in stored(tmp_path, frame))
     assert [(row[0], len(row[3])) for row in expected] == [("day_1", 30), ("day_2", 50), ("day_3", 15)]
     assert all(found == expected for found in others)
 
@@ -125,12 +132,12 @@ def test_clocks_cut_all_tables_alike(tmp_path: Path) -> None:
 def test_tables_that_cannot_be_split_are_refused_alike(tmp_path: Path) -> None:
     frame = pl.DataFrame({"time": np.arange(20) / 10, "x": np.arange(20) % 7 + 0.5})
     for path in stored(tmp_path, frame):
-        said = refusal(lambda path=path: rondo.read(path, split_by="who"), naming=path)
+        said = refusal(lambda path=path: rondo.read(path, Reading(split_by="who")), naming=path)
         assert "there is no column 'who' to split by; the columns are: time, x" in said
     with pytest.raises(RecordingError, match="there is no column 'who' to split by"):
-        rondo.discover(frame, split_by="who")
+        rondo.discover(frame, reading=Reading(split_by="who"))
     with pytest.raises(RecordingError, match="no column 'who' in an array"):
-        rondo.discover(np.zeros((20, 2)), split_by="who")
+        rondo.discover(np.zeros((20, 2)), reading=Reading(split_by="who"))
 
 
 @pytest.mark.slow
@@ -152,7 +159,7 @@ def test_every_command_splits(tmp_path: Path) -> None:
         assert [one.id for one in Result.load(tmp_path / folder).recordings] == ["day_s1", "day_s2"]
     assert '"n_recordings": 2' in run("suggest", path, "--json")
     assert "over 2 seeds" in run("stability", path, "--seeds", 2, *quick)
-    labelled = rondo.label(tmp_path / "run", path, split_by="who")
+    labelled = rondo.label(tmp_path / "run", path, reading=Reading(split_by="who"))
     assert [one.id for one in labelled.recordings] == ["day_s1", "day_s2"]
     outcome = CliRunner().invoke(app, ["label", str(tmp_path / "run"), str(path), "--out", str(tmp_path / "no"),
                                        "--split-by", "who", "--engine", "serial"])  # fmt: skip

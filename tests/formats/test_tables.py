@@ -13,8 +13,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from rondo.data.recording import Recording
-from tests.formats.reading import refusal
+from rondo.files.read import from_frame
+from rondo.files.reading import Reading
+from tests.formats.reading import read_one, refusal
 
 COLUMNS: dict[str, list[Any]] = {
     "time": [0.0, 0.5, 1.0],
@@ -32,10 +33,10 @@ TABLES: dict[str, Callable[[dict[str, list[Any]]], Any]] = {
 
 @pytest.mark.parametrize("kind", TABLES)
 def test_tables_of_every_library(kind: str) -> None:
-    recording = Recording.from_frame(TABLES[kind](COLUMNS), id="t")
+    recording = from_frame(TABLES[kind](COLUMNS), id="t")
     npt.assert_array_equal(recording.values, np.array([[1.5, 1, 1], [np.nan, 2, 0], [3, 3, 1]], dtype=np.float32))
     assert (recording.channels, recording.rate, recording.id) == (("x", "n", "on"), 2.0, "t")
-    rated = Recording.from_frame(TABLES[kind](COLUMNS), rate=5, label_columns=["n"])
+    rated = from_frame(TABLES[kind](COLUMNS), Reading(rate=5, leave_out=["n"]))
     assert (rated.channels, rated.timestamps_s) == (("x", "on"), None)
     assert rated.notes == ("column 'time' left out: the given rate of 5 Hz is the clock",)
 
@@ -50,7 +51,7 @@ def test_clocks_in_tables(kind: str) -> None:
         "timestamp": [moment.isoformat() for moment in moments],
         "t": [int(first * 1e9) + 250_000_000 * i for i in range(4)],
     }.items():
-        recording = Recording.from_frame(TABLES[kind]({"x": [1.0, 2.0, 3.0, 4.0], name: cells}))
+        recording = from_frame(TABLES[kind]({"x": [1.0, 2.0, 3.0, 4.0], name: cells}))
         npt.assert_allclose(recording.timestamps_s, first + np.arange(4) / 4, rtol=1e-15)
         npt.assert_allclose(recording.rate, 4.0, rtol=1e-5)
         assert len(recording.notes) == (name in ("when", "t"))
@@ -58,14 +59,14 @@ def test_clocks_in_tables(kind: str) -> None:
 
 def test_the_index_of_a_pandas_frame_may_be_the_clock() -> None:
     moments = pd.date_range("2024-05-01", periods=3, freq="20ms", tz="Europe/Berlin")
-    recording = Recording.from_frame(pd.DataFrame({"x": [1, 2, 3]}, index=moments))
+    recording = from_frame(pd.DataFrame({"x": [1, 2, 3]}, index=moments))
     npt.assert_allclose(recording.rate, 50, rtol=1e-4)
     assert recording.notes == ("column 'index' is the clock, because it holds dates",)
     named = pd.DataFrame({"x": [1, 2, 3]}, index=pd.Index([0.0, 0.1, 0.2], name="time"))
-    npt.assert_allclose(Recording.from_frame(named).rate, 10)
+    npt.assert_allclose(from_frame(named).rate, 10)
     elapsed = pd.DataFrame({"x": [1, 2, 3], "time": pd.to_timedelta([0, 5, 10], unit="s")})
-    npt.assert_allclose(Recording.from_frame(elapsed).rate, 0.2)
-    assert Recording.from_frame(pd.DataFrame({0: [1, 2], 1: [3, 4]}, index=[5, 6])).channels == ("0", "1")
+    npt.assert_allclose(from_frame(elapsed).rate, 0.2)
+    assert from_frame(pd.DataFrame({0: [1, 2], 1: [3, 4]}, index=[5, 6])).channels == ("0", "1")
 
 
 @pytest.mark.parametrize(
@@ -88,16 +89,16 @@ def test_the_index_of_a_pandas_frame_may_be_the_clock() -> None:
     ],
 )
 def test_tables_that_are_no_recording(frame: Any, says: str) -> None:
-    assert says in refusal(lambda: Recording.from_frame(frame, id="t"), naming="recording 't': ")
+    assert says in refusal(lambda: from_frame(frame, id="t"), naming="recording 't': ")
 
 
 def test_parquet(tmp_path: Path) -> None:
     path = tmp_path / "run[1]=*.parquet"  # a name that must not be taken for a pattern
     pl.DataFrame(COLUMNS | {"place": ["a", "b", "c"]}).write_parquet(path)
-    recording = Recording.from_file(path, label_columns=["place"])
+    recording = read_one(path, leave_out=["place"])
     npt.assert_array_equal(recording.values, np.array([[1.5, 1, 1], [np.nan, 2, 0], [3, 3, 1]], dtype=np.float32))
     assert (recording.rate, recording.id, recording.channels) == (2.0, "run[1]=*", ("x", "n", "on"))
-    assert Recording.from_file(path).notes == ("column 'place' left out: it holds text",)
+    assert read_one(path).notes == ("column 'place' left out: it holds text",)
     odd = tmp_path / "odd.parquet"
     pl.DataFrame({"^a.*$": [1.0], "*": [2.0]}).write_parquet(odd)  # nor must these column names
-    npt.assert_array_equal(Recording.from_file(odd).values, [[1, 2]])
+    npt.assert_array_equal(read_one(odd).values, [[1, 2]])

@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy.testing as npt
 import pytest
 
-from rondo.data.recording import Recording
-from tests.formats.reading import refusal, write
+from tests.formats.reading import read_one, refusal, write
 
 EPOCHS = "".join(
     f'"{i + 1}","11/14/2026","{8 + i // 60:02d}:{i % 60:02d}:00","{i % 7}","{i % 11 / 10}"\n' for i in range(99)
@@ -23,7 +22,7 @@ def test_a_table_begins_below_statistics(tmp_path: Path, n_statistics: int) -> N
         f'"Interval Type","Interval#","Avg AC"\n{statistics}\n"------- Epoch-by-Epoch Data -------"\n\n'
         f'"Line","Date","Time","Counts","White Light"\n{EPOCHS}'
     )
-    recording = Recording.from_file(write(tmp_path, "a.csv", text))
+    recording = read_one(write(tmp_path, "a.csv", text))
     assert recording.channels == ("Counts", "White Light")
     assert recording.rate == pytest.approx(1 / 60)
     npt.assert_array_equal(recording.values[:, 0], [i % 7 for i in range(99)])
@@ -58,12 +57,12 @@ def test_an_export_of_actiware(tmp_path: Path, first: str, ends: str) -> None:
         f'"Efficiency",\n"","","(minutes)","(%)",\n\n{statistics}\n\n"---- Epoch-by-Epoch Data ----"\n\n'
         f"{legend}\n{header}{rows}"
     )
-    recording = Recording.from_file(write(tmp_path, "a.csv", text))
+    recording = read_one(write(tmp_path, "a.csv", text))
     assert recording.channels == names[3:5]
     assert (recording.n_frames, recording.rate) == (300, pytest.approx(1 / 60))
     npt.assert_array_equal(recording.values[:, 0], [0 if i < 90 else i % 7 for i in range(300)])
     assert f"column '{names[5]}' left out: it was scored; --keep-column {names[5]!r} keeps it" in recording.notes
-    kept = Recording.from_file(tmp_path / "a.csv", keep_columns=[names[5]])
+    kept = read_one(tmp_path / "a.csv", keep=[names[5]])
     assert kept.channels == names[3:6]
 
 
@@ -71,20 +70,4 @@ def test_a_wrong_line_in_a_table_is_still_a_fault(tmp_path: Path) -> None:
     rows = "".join(f"{i % 7},{i * i}\n" for i in range(100))
     for wrong in ("oops\n", "1,2,3\n", "oops\na,b\n1,2,3\n"):
         path = write(tmp_path, "a.csv", "x,y\n" + rows + wrong + rows)
-        assert "line 102" in refusal(lambda path=path: Recording.from_file(path), naming=path)  # type: ignore[misc]
-
-
-def test_counts_of_an_actigraph_come_once_per_epoch(tmp_path: Path) -> None:
-    head = (
-        "------------ Data File Created By ActiGraph GT3X+ ActiLife v6.13.3 date format M/d/yyyy at 30 Hz  Filter "
-        "Normal -----------\nSerial Number: NEO1\nEpoch Period (hh:mm:ss) 00:00:10\n-------------------------\n"
-    )
-    path = write(tmp_path, "a.csv", head + "".join(f"{i % 7},{i % 5},{i % 3}\n" for i in range(99)))
-    assert Recording.from_file(path).rate == pytest.approx(0.1)
-
-
-def test_the_header_of_openbci_has_the_rate(tmp_path: Path) -> None:
-    head = "%OpenBCI Raw EEG Data\n%Number of channels = 2\n%Sample Rate = 250.0 Hz\n%First Column = SampleIndex\n"
-    path = write(tmp_path, "a.txt", head + "".join(f"{i % 256}, {i % 7}.5, {i % 5}.25\n" for i in range(600)))
-    recording = Recording.from_file(path)
-    assert (recording.rate, recording.n_channels) == (250.0, 2)
+        assert "line 102" in refusal(lambda path=path: read_one(path), naming=path)  # type: ignore[misc]

@@ -8,10 +8,9 @@ import numpy as np
 import numpy.testing as npt
 import pytest
 
-from rondo.data.recording import Recording
 from rondo.errors import RecordingError
 from rondo.files.inputs import RecordingFile
-from tests.formats.reading import assert_cut_short_anywhere, refusal, write
+from tests.formats.reading import assert_cut_short_anywhere, read_one, refusal, write
 from tests.systems import needs_posix
 
 A, B = 995, -1011  # two samples of 12 bits
@@ -39,7 +38,7 @@ def save(folder: Path, *lines: str, **files: bytes) -> Path:
 def test_samples_of_every_format(tmp_path: Path, format: int) -> None:
     content, expected = EXAMPLES[format]
     path = save(tmp_path, "r 1 50 3", f"r.dat {format} 10(5)/g 12 0 100 0 0 x", r=content)
-    recording = Recording.from_file(path)
+    recording = read_one(path)
     assert (recording.id, recording.channels, recording.rate) == ("r", ("x",), 50.0)
     npt.assert_allclose(recording.values[:, 0], [np.nan if n is None else (n - 5) / 10 for n in expected], rtol=1e-6)
 
@@ -55,23 +54,23 @@ def test_frames_of_several_files_rates_skews_and_defaults(tmp_path: Path) -> Non
         a=b"head" + words.tobytes(),
         b=np.array([200, 400, 600, 800], "<i2").tobytes(),
     )  # fmt: skip
-    slow = Recording.from_file(path, rate=10)
+    slow = read_one(path, rate=10)
     assert slow.channels == ("ch1", "ch2")
     npt.assert_array_equal(slow.values[:, 0], [2.5, 4, 5.5, np.nan])  # a frame earlier: what precedes frame 0 is gone
     npt.assert_array_equal(slow.values[:, 1], [1, 2, 3, 4])  # a gain of 200 where none is given
-    fast = Recording.from_file(path, rate=20)
+    fast = read_one(path, rate=20)
     npt.assert_array_equal(fast.values[:, 0], [0, 1, 3, 4, 6, 7, 9, 10])
     assert fast.notes == ("channels of another rate left out: ch1, ch2",)
     assert "its channels have 2 rates (20 Hz: fast one; 10 Hz: ch1, ch2)" in refusal(
-        lambda: Recording.from_file(path), naming=path
+        lambda: read_one(path), naming=path
     )
-    alone = Recording.from_file(path, label_columns=["fast one"])
+    alone = read_one(path, leave_out=["fast one"])
     assert alone.times_s is not None and alone.times_s[0] == 1794652200.0 and alone.rate == 10.0
 
 
 def test_what_is_no_signal_is_left_out(tmp_path: Path) -> None:
     lines = ("r.dat 16 1/mV 12 0 0 0 0 x", "r.dat 16 1/mV 12 0 0 0 0 label", "~ 0 1/mV 12 0 0 0 0 absent")
-    recording = Recording.from_file(save(tmp_path, "r 3", *lines, r=np.arange(8, dtype="<i2").tobytes()))
+    recording = read_one(save(tmp_path, "r 3", *lines, r=np.arange(8, dtype="<i2").tobytes()))
     assert (recording.channels, recording.rate, recording.n_frames) == (("x",), 250.0, 4)
     assert recording.notes == (
         "channel 'label' left out: by its name it holds labels; --keep-column 'label' keeps it",
@@ -82,7 +81,7 @@ def test_what_is_no_signal_is_left_out(tmp_path: Path) -> None:
 def test_a_wrong_checksum_is_noted(tmp_path: Path) -> None:
     for checksum, notes in ((6, ()), (7, ("channel 'x': its checksum is another; the file may be damaged",))):
         path = save(tmp_path, "r 1 50 4", f"r.dat 16 1 12 0 0 {checksum} 0 x", r=np.arange(4, dtype="<i2").tobytes())
-        assert Recording.from_file(path).notes == notes
+        assert read_one(path).notes == notes
 
 
 @pytest.mark.parametrize(
@@ -108,7 +107,7 @@ def test_a_wrong_checksum_is_noted(tmp_path: Path) -> None:
 )
 def test_what_is_no_record_is_refused(tmp_path: Path, lines: tuple[str, ...], expected: str) -> None:
     path = save(tmp_path, *lines, r=bytes(8), s=bytes(8))
-    assert expected in refusal(lambda: Recording.from_file(path), naming=path)
+    assert expected in refusal(lambda: read_one(path), naming=path)
 
 
 @needs_posix
@@ -118,16 +117,16 @@ def test_links_out_of_the_folder_are_not_followed(tmp_path: Path) -> None:
     secret = write(tmp_path, "secret", bytes(8))
     (inner / "r.dat").symlink_to(secret)
     path = save(inner, "r 1 50", "r.dat 16")
-    assert "a link to elsewhere" in refusal(lambda: Recording.from_file(path), naming=path)
+    assert "a link to elsewhere" in refusal(lambda: read_one(path), naming=path)
 
 
 def test_cut_short_anywhere(tmp_path: Path) -> None:
     lines = ("r.dat 212 200/mV 12 0 0 0 0 x", "r.dat 212 200/mV 12 0 0 0 0 y")
     content = bytes(range(1, 241))
     path = save(tmp_path, "r 2 50 80", *lines, r=content)
-    assert assert_cut_short_anywhere(path, Recording.from_file, tmp_path / "r.dat") == 0  # the header knows the length
+    assert assert_cut_short_anywhere(path, read_one, tmp_path / "r.dat") == 0  # the header knows the length
     path = save(tmp_path, "r 2 50", *lines, r=content)
-    assert assert_cut_short_anywhere(path, Recording.from_file, tmp_path / "r.dat") == 19
+    assert assert_cut_short_anywhere(path, read_one, tmp_path / "r.dat") == 19
 
 
 def test_a_header_that_is_cut_is_refused_or_noted(tmp_path: Path) -> None:
@@ -136,7 +135,7 @@ def test_a_header_that_is_cut_is_refused_or_noted(tmp_path: Path) -> None:
     for part in range(20):
         path.write_bytes(content[: len(content) * part // 20])
         try:
-            recording = Recording.from_file(path)
+            recording = read_one(path)
         except RecordingError as error:
             assert "\n" not in str(error)
         else:
@@ -146,8 +145,8 @@ def test_a_header_that_is_cut_is_refused_or_noted(tmp_path: Path) -> None:
 def test_the_samples_beside_it_are_named(tmp_path: Path) -> None:
     path = save(tmp_path, "r 2 50 4", "r.dat 16", "r.dat 16", r=bytes(range(16)))
     data = tmp_path / "r.dat"
-    assert "name its header, r.hea" in refusal(lambda: Recording.from_file(data), naming=data)
-    assert Recording.from_file(path).n_frames == 4
+    assert "name its header, r.hea" in refusal(lambda: read_one(data), naming=data)
+    assert read_one(path).n_frames == 4
     assert RecordingFile(str(path), "r").expected()[:2] == (4, 2)
 
 
@@ -161,7 +160,7 @@ def test_as_the_package_wfdb_reads_what_it_wrote(tmp_path: Path, fmt: str) -> No
         write_dir=str(tmp_path),
     )  # fmt: skip
     expected = wfdb.rdrecord(str(tmp_path / "r"))
-    recording = Recording.from_file(tmp_path / "r.hea")
+    recording = read_one(tmp_path / "r.hea")
     assert (recording.channels, recording.rate, recording.notes) == (("I", "acc", "V5"), 125.0, ())
     npt.assert_allclose(recording.values, expected.p_signal, rtol=1e-6, atol=1e-7)
     assert np.isnan(recording.values[40:50, 1]).all()

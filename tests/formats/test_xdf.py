@@ -11,8 +11,7 @@ import numpy as np
 import numpy.testing as npt
 import pytest
 
-from rondo.data.recording import Recording
-from tests.formats.reading import refusal, write
+from tests.formats.reading import read_one, refusal, write
 
 pytest.importorskip("pyxdf", reason="needs pyxdf: pip install 'rondo-ts[io]'")
 
@@ -73,7 +72,7 @@ MARKERS = Stream("task", "Markers", 0, TIMES[:2], ["go", "stop"])
 def test_the_only_signal_is_the_recording_and_events_are_not(tmp_path: Path) -> None:
     numbers = Stream("keys", "Events", 0, TIMES[:3], np.ones((3, 1)))
     triggers = Stream("trigger", "Markers", 50, TIMES, np.ones((200, 1)))
-    recording = Recording.from_file(save_xdf(tmp_path / "lsl.xdf", MARKERS, SIGNAL, numbers, triggers))
+    recording = read_one(save_xdf(tmp_path / "lsl.xdf", MARKERS, SIGNAL, numbers, triggers))
     assert (recording.id, recording.channels, recording.n_frames) == ("lsl", ("x", "y"), 200)
     npt.assert_array_equal(recording.values, VALUES)
     assert recording.times_s is not None and recording.rate is not None
@@ -85,18 +84,18 @@ def test_the_only_signal_is_the_recording_and_events_are_not(tmp_path: Path) -> 
 def test_one_of_several_streams_by_its_name(tmp_path: Path) -> None:
     other = Stream("eeg", "EEG", 100, 5000.0 + np.arange(100) / 100, np.ones((100, 1)) * np.arange(100)[:, None])
     path = save_xdf(tmp_path / "a.xdf", SIGNAL, other, MARKERS)
-    said = refusal(lambda: Recording.from_file(path), naming=path)
+    said = refusal(lambda: read_one(path), naming=path)
     assert "it has 2 streams ('imu', 'eeg'); name one with the key (--key NAME)" in said
-    eeg = Recording.from_file(path, key="eeg")
+    eeg = read_one(path, key="eeg")
     assert (eeg.channels, eeg.n_frames) == (("ch0",), 100)
-    assert "no stream 'task' with a signal" in refusal(lambda: Recording.from_file(path, key="task"), naming=path)
+    assert "no stream 'task' with a signal" in refusal(lambda: read_one(path, key="task"), naming=path)
     only = save_xdf(tmp_path / "b.xdf", MARKERS)
-    assert "no stream holds a signal" in refusal(lambda: Recording.from_file(only), naming=only)
+    assert "no stream holds a signal" in refusal(lambda: read_one(only), naming=only)
 
 
 def test_a_stream_that_was_silent_has_a_gap_in_its_clock(tmp_path: Path) -> None:
     times = TIMES + np.where(np.arange(200) >= 120, 7.0, 0.0)
-    recording = Recording.from_file(save_xdf(tmp_path / "a.xdf", SIGNAL._replace(times=times)))
+    recording = read_one(save_xdf(tmp_path / "a.xdf", SIGNAL._replace(times=times)))
     assert recording.times_s is not None
     steps = np.diff(recording.times_s)
     assert int(np.argmax(steps)) == 119
@@ -105,7 +104,7 @@ def test_a_stream_that_was_silent_has_a_gap_in_its_clock(tmp_path: Path) -> None
 
 
 def test_a_given_rate_is_the_clock(tmp_path: Path) -> None:
-    recording = Recording.from_file(save_xdf(tmp_path / "a.xdf", SIGNAL), rate=25, label_columns=["y"])
+    recording = read_one(save_xdf(tmp_path / "a.xdf", SIGNAL), rate=25, leave_out=["y"])
     assert (recording.channels, recording.rate, recording.timestamps_s) == (("x",), 25.0, None)
     assert recording.notes == ("time stamps left out: the given rate of 25 Hz is the clock",)
 
@@ -114,4 +113,4 @@ def test_files_that_are_damaged(tmp_path: Path) -> None:
     whole = save_xdf(tmp_path / "a.xdf", SIGNAL).read_bytes()
     for content in (b"XDF:", whole[:50], whole[:300], b"no xdf at all"):
         path = write(tmp_path, "b.xdf", content)
-        refusal(lambda path=path: Recording.from_file(path), naming=path)
+        refusal(lambda path=path: read_one(path), naming=path)

@@ -12,9 +12,8 @@ import numpy as np
 import numpy.testing as npt
 import pytest
 
-from rondo.data.recording import Recording
 from rondo.formats import xlsx
-from tests.formats.reading import VALUES, refusal, write
+from tests.formats.reading import VALUES, read_one, refusal, write
 
 pytest.importorskip("python_calamine", reason="needs python-calamine: pip install 'rondo-ts[io]'")
 xlsxwriter = pytest.importorskip("xlsxwriter", reason="needs XlsxWriter, which writes the files of this test")
@@ -46,17 +45,11 @@ def book(path: Path, sheets: dict[str, Sequence[Sequence[Any]]], *, hidden: str 
     return path
 
 
-def test_a_plain_table(tmp_path: Path) -> None:
-    recording = Recording.from_file(book(tmp_path / "day.xlsx", {"Sheet1": TABLE}))
-    npt.assert_array_equal(recording.values, VALUES)
-    assert (recording.id, recording.channels, recording.notes) == ("day", ("x", "y"), ())
-
-
 def test_below_remarks_with_units_dates_text_and_formulas(tmp_path: Path) -> None:
     rows: list[list[Any]] = [["Subject", 5], ["Device", "AX6", "left"], [], ["When", "Acc", "Twice", "Status", ""]]
     rows += [["", "m/s²", "m/s²", "", ""]]
     rows += [[BEGAN + datetime.timedelta(seconds=i / 50), i % 7, "=B1*2", "OK", None] for i in range(100)]
-    recording = Recording.from_file(book(tmp_path / "day.xlsx", {"notes": [["read me"]], "data": rows}))
+    recording = read_one(book(tmp_path / "day.xlsx", {"notes": [["read me"]], "data": rows}))
     assert recording.channels == ("Acc", "Twice")
     npt.assert_array_equal(recording.values, [[i % 7, 7] for i in range(100)])
     assert recording.times_s is not None
@@ -69,43 +62,43 @@ def test_below_remarks_with_units_dates_text_and_formulas(tmp_path: Path) -> Non
 def test_times_of_day_go_through_midnight_and_durations_are_seconds(tmp_path: Path) -> None:
     moments = [BEGAN + datetime.timedelta(seconds=i) for i in range(40)]
     rows = [["Time", "x"], *([moment.time(), i * i] for i, moment in enumerate(moments))]
-    by_day = Recording.from_file(book(tmp_path / "a.xlsx", {"a": rows}))
+    by_day = read_one(book(tmp_path / "a.xlsx", {"a": rows}))
     assert by_day.rate == pytest.approx(1)
     rows = [["Time", "x"], *([datetime.timedelta(hours=25, seconds=i / 4), i * i] for i in range(40))]
-    by_duration = Recording.from_file(book(tmp_path / "b.xlsx", {"a": rows}))
+    by_duration = read_one(book(tmp_path / "b.xlsx", {"a": rows}))
     assert by_duration.rate == pytest.approx(4, rel=1e-3)
 
 
 def test_the_largest_sheet_is_read_and_a_key_names_another(tmp_path: Path) -> None:
     long = [["a"], *([i * i] for i in range(20))]
     path = book(tmp_path / "day.xlsx", {"info": [["about"]], "short": TABLE, "long": long, "old": long}, hidden="old")
-    found = Recording.from_file(path)
+    found = read_one(path)
     assert (found.channels, found.notes) == (
         ("a",),
         ("sheet 'long' read, others left out: 'short'; name one with key (--key)",),
     )
-    npt.assert_array_equal(Recording.from_file(path, key="short").values, VALUES)
-    assert Recording.from_file(path, key="old").n_frames == 20
-    message = refusal(lambda: Recording.from_file(path, key="none"), naming=path)
+    npt.assert_array_equal(read_one(path, key="short").values, VALUES)
+    assert read_one(path, key="old").n_frames == 20
+    message = refusal(lambda: read_one(path, key="none"), naming=path)
     assert "there is no sheet 'none' in it, only: info, short, long, old" in message
 
 
 def test_faults_name_the_row_of_the_sheet(tmp_path: Path) -> None:
     rows = [["x", "y"], *([i % 5, i * i] for i in range(70)), ["oops", 1]]
     path = book(tmp_path / "day.xlsx", {"a": rows}, row=3)
-    assert "line 75, column 'x': 'oops' is not a number" in refusal(lambda: Recording.from_file(path), naming=path)
+    assert "line 75, column 'x': 'oops' is not a number" in refusal(lambda: read_one(path), naming=path)
 
 
 def test_what_is_no_workbook_or_has_no_table_is_refused(tmp_path: Path) -> None:
     none = book(tmp_path / "none.xlsx", {"a": [["only"], ["words"]]})
-    assert "no sheet holds a table of numbers: a" in refusal(lambda: Recording.from_file(none), naming=none)
+    assert "no sheet holds a table of numbers: a" in refusal(lambda: read_one(none), naming=none)
     for content, expected in (
         (b"x,y\n1,2\n", "no Excel workbook"),
         (b"\xd0\xcf\x11\xe0" + bytes(99), "it has a password, or is an old .xls"),
         (none.read_bytes()[:700], "damaged"),
     ):
         path = write(tmp_path, "bad.xlsx", content)
-        assert expected in refusal(lambda path=path: Recording.from_file(path), naming=path)  # type: ignore[misc]
+        assert expected in refusal(lambda path=path: read_one(path), naming=path)  # type: ignore[misc]
 
 
 def test_cells_that_lie_far_apart_and_bombs_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,9 +108,9 @@ def test_cells_that_lie_far_apart_and_bombs_are_refused(tmp_path: Path, monkeypa
         sheet = made.add_worksheet("a")
         for row, column in ((0, 0), (1, 0), (99_999, 16383)):
             sheet.write(row, column, 1.0)
-    message = refusal(lambda: Recording.from_file(path), naming=path)
+    message = refusal(lambda: read_one(path), naming=path)
     assert "its cells take 52.4 GB, 10 MB have room; delete what lies far" in message
     bomb = book(tmp_path / "bomb.xlsx", {"Sheet1": TABLE})
     with zipfile.ZipFile(bomb, "a", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("xl/media/a.bin", bytes(5_000_000))
-    assert "its cells take 5 MB" in refusal(lambda: Recording.from_file(bomb), naming=bomb)
+    assert "its cells take 5 MB" in refusal(lambda: read_one(bomb), naming=bomb)

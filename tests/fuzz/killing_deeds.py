@@ -48,6 +48,7 @@ FORMATS = (
     ("label-studio", "x.json"),
 )
 BOTH = ("walk.csv", "day2.csv")
+BENCH = ("bench", "run", "static", "--datasets", "mocap", "--methods", "kmeans")
 DEEDS = (
     Deed("discover one", ("discover", "walk.csv", "--out", "o"), may_refuse=True),
     Deed("discover two", ("discover", *BOTH, "--set", "evidence.surrogates=0", "--out", "o"), BOTH, may_refuse=True),
@@ -65,7 +66,7 @@ DEEDS = (
     Deed("stream", ("stream", "run", "--source", "walk.csv", "--out", "o"), ("run", "walk.csv"), share=3),
     Deed(
         "stream, often",
-        ("stream", "run", "--source", "walk.csv", "--out", "o", "--every", "20"),
+        ("stream", "run", "--source", "walk.csv", "--out", "o"),
         ("run", "walk.csv"),
         share=3,
     ),
@@ -92,27 +93,7 @@ DEEDS = (
     ),
     Deed("config init", ("config", "init", "c.toml"), (), may_refuse=True, share=3),
     Deed("demo", ("demo", "--out", "o"), (), may_refuse=True),
-    Deed(
-        "bench run",
-        (
-            "bench",
-            "run",
-            "static",
-            "--datasets",
-            "mocap",
-            "--methods",
-            "kmeans",
-            "--limit",
-            "2",
-            "--seeds",
-            "1",
-            "--engine",
-            "serial",
-            "--out",
-            "bench",
-        ),
-        (),
-    ),
+    Deed("bench run", (*BENCH, "--limit", "2", "--seeds", "1", "--engine", "serial", "--out", "o"), ()),
 )
 
 

@@ -9,7 +9,6 @@ import contextlib
 import io
 import re
 import shutil
-import sys
 import time
 import zipfile
 from dataclasses import dataclass, field
@@ -17,14 +16,14 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.fuzz.killing_deeds import Deed, plan
-from tests.fuzz.outside_base import Base, make
+from tests.fuzz.killing_deeds import Deed
+from tests.fuzz.outside_base import Base
 from tests.fuzz.outside_checks import strict
 from tests.fuzz.warm_process import Outcome, Warm, stop
 
 MOMENT = re.compile(rb"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?")
 # lines are only added to these; a torn one is cut back when the command goes on
-APPENDED = ("labels.csv", "events.jsonl", "rows.csv", "alarms.jsonl", "rows.jsonl")
+APPENDED = ("labels.csv", "events.jsonl", "rows.csv", "rows.jsonl")
 PRIVATE = ("checkpoint/", "health.json", "parts/", "unfinished.json", "sinks/")
 
 
@@ -173,43 +172,3 @@ def _refused(deed: Deed, known: Reference, work: Path, warm: Warm, again: Outcom
     if again.code == 2 and len(lines) == 1 and deed.may_refuse and not after_again(known, work):
         return []
     return [f"medium: given again, exit code {again.code}: {' / '.join(lines) or again.stderr.decode()[-300:]}"]
-
-
-def main() -> None:
-    """`python -m tests.fuzz.killing_outside FOLDER KILLS [SEED]`: kill, and print what was found."""
-    folder, kills = Path(sys.argv[1]), int(sys.argv[2])
-    seed = int(sys.argv[3]) if len(sys.argv) > 3 else 11
-    warm = Warm()
-    base = make(folder / "base", warm)
-    deeds = plan(kills)
-    rng, work, done, faulty = np.random.default_rng(seed), folder / "work", 0, 0
-    references: dict[str, Reference] = {}
-    for number, deed in enumerate(deeds):
-        if deed.name not in references:
-            try:
-                references[deed.name] = reference(deed, work, base, warm)
-            except AssertionError as wrong:
-                sys.stdout.write(f"NO REFERENCE {deed.name}: {wrong}\n")
-                references[deed.name] = Reference({}, set(), 0, -1)
-            else:
-                known = references[deed.name]
-                sys.stdout.write(
-                    f"{deed.name}: {known.seconds:.1f} s, {known.changes} changes, differing {sorted(known.volatile)}\n"
-                )
-        known = references[deed.name]
-        if known.changes < 0:
-            continue
-        result = next((r for _ in range(3) if (r := kill(deed, known, work, base, warm, rng)) is not None), None)
-        if result is None:
-            continue
-        done += 1
-        how, found = result
-        faulty += bool(found)
-        sys.stdout.write(f"{number} {deed.name}, killed {how}\n" + "".join(f"    ** {fault}\n" for fault in found[:6]))
-        sys.stdout.flush()
-    sys.stdout.write(f"{done} kills of {len(references)} commands, {faulty} with faults\n")
-    warm.close()
-
-
-if __name__ == "__main__":
-    main()

@@ -6,14 +6,15 @@ from pathlib import Path
 
 import numpy as np
 
+from tests.corpus.case import XYZ, signal
 from tests.fuzz.warm_process import Warm
 
-ROWS, RATE, NAMES = 1200, 50.0, ("ax", "ay", "az")
+ROWS, RATE, NAMES = 1200, 50.0, XYZ  # as many files of the corpus hold it
 
 
 @dataclass(frozen=True)
 class Base:
-    """Folder with walk.csv, day2.csv, run/, pair/ (two recordings), own/ (without a model), live/ (a stream)."""
+    """Folder with walk.csv, day2.csv, annotations, run/, pair/ (of both), own/ (without a model), live/ (a stream)."""
 
     folder: Path
     values: np.ndarray
@@ -31,16 +32,6 @@ class Base:
         return target
 
 
-def walk_values(seed: int = 3, rows: int = ROWS) -> np.ndarray:
-    """Three kinds of movement that take turns, in three channels."""
-    rng = np.random.default_rng(seed)
-    t = np.arange(rows) / RATE
-    kind = (np.arange(rows) // 120) % 3
-    speed, lift = np.array([0.6, 2.0, 5.0])[kind], np.array([0.0, 1.5, -1.0])[kind]
-    waves = [np.sin(2 * np.pi * speed * t + shift) * (1 + 0.3 * n) + lift for n, shift in enumerate((0.0, 1.0, 2.0))]
-    return (np.stack(waves, axis=1) + rng.normal(0, 0.1, (rows, 3))).round(3)
-
-
 def write_csv(path: Path, values: np.ndarray, names: tuple[str, ...] = NAMES) -> Path:
     lines = ["time," + ",".join(names)]
     lines += [f"{n / RATE:g}," + ",".join(f"{v:g}" for v in row) for n, row in enumerate(values)]
@@ -51,15 +42,16 @@ def write_csv(path: Path, values: np.ndarray, names: tuple[str, ...] = NAMES) ->
 def make(folder: Path, warm: Warm) -> Base:
     """Make the base; every command must succeed."""
     folder.mkdir(parents=True, exist_ok=True)
-    values = walk_values()
+    values = signal(ROWS)
     write_csv(folder / "walk.csv", values)
-    write_csv(folder / "day2.csv", walk_values(4))
+    write_csv(folder / "day2.csv", values[::-1])
     for args in (
         ["discover", "walk.csv", "--out", "run"],
         ["discover", "walk.csv", "day2.csv", "--out", "pair"],
         ["discover", "walk.csv", "day2.csv", "--method", "clock", "--out", "own"],
         ["stream", "run", "--source", "walk.csv", "--out", "live"],
         ["label", "run", "walk.csv", "--out", "again"],
+        ["export", "run", "--format", "eaf", "--level", "motif", "--out", "walk.eaf"],
     ):
         outcome = warm.run(args, folder, scratch=folder.parent / "base-scratch")
         if outcome.code != 0:

@@ -1,7 +1,6 @@
 """Every case by its number: case n is the same on every machine, and is judged in an empty folder of its own."""
 
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -9,13 +8,25 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.fuzz import outside_annotations, outside_commands, outside_files, outside_folders, outside_streams
-from tests.fuzz.outside_base import Base, make
+from tests.fuzz import outside_commands, outside_files, outside_folders, outside_streams
+from tests.fuzz.outside_base import Base
 from tests.fuzz.outside_checks import Case, digest, faults
 from tests.fuzz.warm_process import Outcome, Warm
 
-GROUPS = (outside_files, outside_commands, outside_folders, outside_streams, outside_annotations)
-TWICE = ("settings", "outs", "exports", "bare", "edits", "annotated", "piped", "sources")
+GROUPS = (outside_files, outside_commands, outside_folders, outside_streams)
+TWICE = (
+    "written",
+    "damaged",
+    "settings",
+    "outs",
+    "exports",
+    "bare",
+    "edits",
+    "harmed",
+    "annotated",
+    "piped",
+    "sources",
+)
 FAMILIES = [f for group in GROUPS for f in group.FAMILIES for _ in range(1 + (f.__name__ in TWICE))]
 SCRIPT = Path(sys.executable).with_name("rondo")
 
@@ -70,34 +81,3 @@ def judge(number: int, room: Path, base: Base, warm: Warm) -> tuple[Case, Outcom
     if extra := {path.name for path in room.iterdir()} - {"work", "home", "beside", "hold", "mpl", "scratch"}:
         found.append(f"high: made outside the working folder: {sorted(extra)}")
     return case, outcome, found
-
-
-def main() -> None:
-    """`python -m tests.fuzz.outside_cases FOLDER FIRST LAST`: judge cases and print what was found."""
-    folder, first, last = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
-    warm = Warm()
-    base = make(folder / "base", warm)
-    total = 0
-    for number in range(first, last):
-        room = folder / f"{number:05d}"
-        shutil.rmtree(room, ignore_errors=True)
-        try:
-            case, outcome, found = judge(number, room, base, warm)
-        except Exception as wrong:  # noqa: BLE001  # a generator that fails must not end the others
-            sys.stdout.write(
-                f"{number} GENERATOR {FAMILIES[number % len(FAMILIES)].__name__}: {type(wrong).__name__}: {wrong}\n"
-            )
-            continue
-        total += bool(found)
-        head = f"{number} {case.name} -> {outcome.code} {outcome.seconds:.1f}s {outcome.peak_mb:.0f}MB"
-        message = outcome.stderr.decode(errors="replace").strip().splitlines()[-1:] or [""]
-        sys.stdout.write(f"{head} | {message[0][:200]!r}\n" + "".join(f"    ** {fault}\n" for fault in found))
-        sys.stdout.flush()
-        if not found:
-            shutil.rmtree(room, ignore_errors=True)
-    sys.stdout.write(f"{last - first} cases, {total} with faults\n")
-    warm.close()
-
-
-if __name__ == "__main__":
-    main()

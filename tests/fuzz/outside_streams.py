@@ -1,208 +1,121 @@
-"""Cases about streams: rows on stdin in odd pieces, torn, binary, out of order, and pipes that are closed."""
+"""Cases about streams: rows on stdin in odd pieces, torn, binary, out of order, and streams that are started again."""
 
 import gzip
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
 from tests.fuzz.outside_base import NAMES, RATE, Base
 from tests.fuzz.outside_checks import Case
+from tests.fuzz.outside_files import SAME, WRITERS
+
+N_ROWS = 400
+HEADER = "time," + ",".join(NAMES)
+Piped = Callable[[np.random.Generator, list[str]], list[bytes] | None]
 
 
-def _rows(base: Base, count: int = 400) -> list[str]:
-    return [f"{i / RATE:g}," + ",".join(f"{v:g}" for v in row) for i, row in enumerate(base.values[:count])]
+def _text(rows: list[str], header: str = HEADER) -> bytes:
+    return ("\n".join([header, *rows]) + "\n").encode()
 
 
-def _chunks(rng: np.random.Generator, data: bytes, size: int) -> list[bytes]:
-    chunks = []
-    while data:
-        step = int(rng.integers(1, size))
-        chunks.append(data[:step])
-        data = data[step:]
-    return chunks
+def _chunks(rng: np.random.Generator, data: bytes) -> list[bytes]:
+    ends = np.cumsum(rng.integers(1, 900, size=len(data)))
+    return [data[begin:end] for begin, end in zip([0, *ends], ends, strict=False) if begin < len(data)]
+
+
+def _constant(cells: str) -> list[bytes]:
+    return [_text([f"{i / RATE:g},{cells}" for i in range(N_ROWS)])]
+
+
+def _objects(rows: list[str]) -> bytes:
+    named = (dict(zip(HEADER.split(","), map(float, row.split(",")), strict=True)) for row in rows)
+    return "".join(json.dumps(row) + "\n" for row in named).encode()
+
+
+WHOLE: dict[str, Piped] = {  # every row is labelled
+    "odd chunks": lambda rng, rows: _chunks(rng, _text(rows)),
+    "json": lambda rng, rows: _chunks(rng, _objects(rows)),
+    "crlf": lambda rng, rows: [_text(rows).replace(b"\n", b"\r\n")],
+    "bom": lambda rng, rows: [b"\xef\xbb\xbf" + _text(rows)],
+    "semicolons": lambda rng, rows: [_text(rows).replace(b",", b";")],
+}
+ODD: dict[str, Piped] = {
+    "mid-row end": lambda rng, rows: [_text(rows)[: -int(rng.integers(1, 15))]],
+    "binary": lambda rng, rows: [rng.bytes(5000), rng.bytes(5000)],
+    "empty": lambda rng, rows: [b""],
+    "header only": lambda rng, rows: [_text([])],
+    "closed": lambda rng, rows: None,
+    "repeated times": lambda rng, rows: [_text([rows[i // 2] for i in range(2 * N_ROWS)])],
+    "back in time": lambda rng, rows: [_text(rows[200:] + rows[:200])],
+    "bad cells": lambda rng, rows: [_text([row + ("x" if rng.random() < 0.2 else "") for row in rows])],
+    "wrong channels": lambda rng, rows: [_text(rows, "time,q,r")],
+    "no header": lambda rng, rows: [_text(rows[1:], rows[0])],
+    "nul": lambda rng, rows: [_text(rows) + b"\0" * 4000],
+    "one row": lambda rng, rows: [_text(rows[:1])],
+    "far time": lambda rng, rows: [_text([*rows[:100], "9e18,1,2,3", *rows[100:], "1e308,1,2,3", "-1e308,1,2,3"])],
+    "gz": lambda rng, rows: [gzip.compress(_text(rows))],
+    "long line": lambda rng, rows: [_text([]) + b"1" * 3_000_000],
+    "late header": lambda rng, rows: [b"\n" * 70 + _text(rows)],
+    "mixed json": lambda rng, rows: [_text(rows) + b'{"time": 9, "x": 1}\n[1, 2, 3]\n' + _text(rows)],
+    "nan": lambda rng, rows: _constant("nan,inf,-inf"),
+    "huge numbers": lambda rng, rows: _constant("1e308,-1e308,1e-320"),
+    "escape": lambda rng, rows: [_text([row + ",\x1b]0;x\x07" for row in rows], HEADER + ",\x1b[2J")],
+}
 
 
 def piped(rng: np.random.Generator, work: Path, base: Base, n: int) -> Case:
     base.give("run", work)
-    rows, header = _rows(base), "time," + ",".join(NAMES)
-    kind = (
-        "odd chunks",
-        "mid-row end",
-        "binary",
-        "empty",
-        "header only",
-        "closed",
-        "repeated times",
-        "back in time",
-        "bad cells",
-        "wrong channels",
-        "json",
-        "no header",
-        "nul",
-        "one row",
-        "far time",
-        "crlf",
-        "gz",
-        "long line",
-        "late header",
-        "mixed json",
-        "nan",
-        "escape",
-        "huge numbers",
-        "bom",
-        "semicolons",
-    )[n % 25]
-    rows_expected: int | None = None
-    text = header + "\n" + "\n".join(rows) + "\n"
-    data: list[bytes] | None
-    if kind == "odd chunks":
-        data, rows_expected = _chunks(rng, text.encode(), 900), 400
-    elif kind == "mid-row end":
-        data = [text.encode()[: -int(rng.integers(1, 15))]]
-    elif kind == "binary":
-        data = [rng.bytes(5000), rng.bytes(5000)]
-    elif kind == "empty":
-        data = [b""]
-    elif kind == "header only":
-        data = [header.encode() + b"\n"]
-    elif kind == "closed":
-        data = None
-    elif kind == "repeated times":
-        data = [(header + "\n" + "\n".join(rows[i // 2] for i in range(800)) + "\n").encode()]
-    elif kind == "back in time":
-        data = [(header + "\n" + "\n".join(rows[200:] + rows[:200]) + "\n").encode()]
-    elif kind == "bad cells":
-        data = [(header + "\n" + "\n".join(row + ("x" if rng.random() < 0.2 else "") for row in rows) + "\n").encode()]
-    elif kind == "wrong channels":
-        data = [("time,q,r\n" + "\n".join(rows) + "\n").encode()]
-    elif kind == "json":
-        lines = [
-            json.dumps({"time": i / RATE, **dict(zip(NAMES, map(float, row), strict=True))})
-            for i, row in enumerate(base.values[:400])
-        ]
-        data, rows_expected = _chunks(rng, ("\n".join(lines) + "\n").encode(), 2000), 400
-    elif kind == "no header":
-        data = [("\n".join(rows) + "\n").encode()]
-    elif kind == "nul":
-        data = [text.encode() + b"\0" * 4000]
-    elif kind == "one row":
-        data = [(header + "\n" + rows[0] + "\n").encode()]
-    elif kind == "far time":
-        data = [
-            (
-                header
-                + "\n"
-                + "\n".join([*rows[:100], "9e18,1,2,3", *rows[100:], "1e308,1,2,3", "-1e308,1,2,3"])
-                + "\n"
-            ).encode()
-        ]
-    elif kind == "crlf":
-        data, rows_expected = [text.replace("\n", "\r\n").encode()], 400
-    elif kind == "gz":
-        data = [gzip.compress(text.encode())]
-    elif kind == "long line":
-        data = [header.encode() + b"\n" + b"1" * 3_000_000]
-    elif kind == "late header":
-        data = [("\n" * 70 + text).encode()]
-    elif kind == "mixed json":
-        data = [(text + '{"time": 9, "ax": 1}\n[1, 2, 3]\n' + text).encode()]
-    elif kind == "nan":
-        data = [(header + "\n" + "\n".join(f"{i / RATE:g},nan,inf,-inf" for i in range(400)) + "\n").encode()]
-    elif kind == "escape":
-        data = [(header + ",\x1b[2J\n" + "\n".join(row + ",\x1b]0;x\x07" for row in rows) + "\n").encode()]
-    elif kind == "huge numbers":
-        data = [(header + "\n" + "\n".join(f"{i / RATE:g},1e308,-1e308,1e-320" for i in range(400)) + "\n").encode()]
-    elif kind == "bom":
-        data, rows_expected = [b"\xef\xbb\xbf" + text.encode()], 400
-    else:
-        data, rows_expected = [text.replace(",", ";").encode()], 400
-    extra = [(), ("--json",), ("--frozen",), ("--every", "1")][int(rng.integers(4))]
-    extra = () if kind == "empty" else extra
-    return Case(
-        f"piped:{kind}",
-        ("stream", "run", "--source", "-", "--out", "o", *extra),
-        "o",
-        "stream",
-        "ok" if rows_expected else "either",
-        rows_expected,
-        stdin=data,
-    )
+    kind = [*WHOLE, *ODD][n % (len(WHOLE) + len(ODD))]
+    rows = [f"{i / RATE:g}," + ",".join(f"{v:g}" for v in row) for i, row in enumerate(base.values[:N_ROWS])]
+    extra = [(), ("--sink", "-"), ("--frozen",), ("--silent", "1s")][int(rng.integers(4)) if kind != "empty" else 0]
+    args = ("stream", "run", "--source", "-", "--out", "o", *extra)
+    expect, n_rows = ("ok", N_ROWS) if kind in WHOLE else ("either", None)
+    return Case(f"piped:{kind}", args, "o", "stream", expect, n_rows, stdin=(WHOLE | ODD)[kind](rng, rows))
 
 
 def sources(rng: np.random.Generator, work: Path, base: Base, n: int) -> Case:
-    """Sources that are files of every kind, folders, or nothing."""
-    from tests.fuzz.outside_binaries import WITH_NAMES
-    from tests.fuzz.outside_texts import WRITERS
-
+    """Sources that are files of every kind, whole or torn."""
     base.give("run", work)
     (work / "in").mkdir()
-    writers = (*WITH_NAMES, *WRITERS)
-    writer = writers[n % len(writers)]
-    path = writer(rng, work / "in", base.values[:500])
-    name = writer.__name__
-    whole = rng.random() < 0.7
-    if not whole:
+    file = SAME[n % len(SAME)]
+    path, is_whole = work / "in" / file, rng.random() < 0.7
+    WRITERS[file](path, 500)
+    if not is_whole:
         data = path.read_bytes()
         path.write_bytes(data[: int(rng.integers(len(data)))])
-    source = f"in/{path.name}" if rng.random() < 0.7 or name not in ("semicolons", "remarks") else "in"
-    ok = whole and name not in ("tails", "header_again", "all_quoted", "encodings", "mat")
-    return Case(
-        f"source:{name}:{'whole' if whole else 'torn'}",
-        ("stream", "run", "--source", source, "--out", "o"),
-        "o",
-        "stream",
-        "ok" if ok else "either",
-        500 if ok else None,
-    )
+    args = ("stream", "run", "--source", f"in/{file}", "--out", "o")
+    expect, n_rows = ("ok", 500) if is_whole else ("either", None)
+    return Case(f"source:{file}:{'whole' if is_whole else 'torn'}", args, "o", "stream", expect, n_rows)
+
+
+AGAIN: dict[str, dict[str, str]] = {  # what is otherwise when the stream is started again
+    "same": {}, "grown": {"text": "grown"}, "shrunk": {"text": "shrunk"}, "changed": {"text": "changed"},
+    "gone": {"text": "gone"}, "other model": {"model": "pair"}, "frozen": {"extra": "--frozen"},
+    "other set": {"extra": "--set continual.min_support=9"}, "other source": {"source": "day2.csv"},
+    "stdin": {"source": "-"},
+}  # fmt: skip
 
 
 def resumed(rng: np.random.Generator, work: Path, base: Base, n: int) -> Case:
     """A stream that has ended, started again: the source grew, shrank, changed, or another model or option is given."""
     base.give("live", work, "o")
-    base.give("run", work)
-    base.give("pair", work)
+    for name in ("run", "pair", "day2.csv"):
+        base.give(name, work)
+    kind = list(AGAIN)[n % len(AGAIN)]
+    other = AGAIN[kind]
     text = (base.folder / "walk.csv").read_text()
-    kind = (
-        "same",
-        "grown",
-        "shrunk",
-        "changed",
-        "gone",
-        "other model",
-        "frozen",
-        "other set",
-        "other source",
-        "stdin",
-    )[n % 10]
-    model, source, extra, stdin = "run", "walk.csv", (), [b""]
-    if kind == "grown":
-        text += "".join(f"{24 + i / RATE:g},1,2,3\n" for i in range(200))
-    elif kind == "shrunk":
-        text = text[: len(text) // 2]
-    elif kind == "changed":
-        text = text.replace("1", "2", 400)
-    elif kind == "other model":
-        model = "pair"
-    elif kind == "frozen":
-        extra = ("--frozen",)
-    elif kind == "other set":
-        extra = ("--set", "continual.min_support=9")
-    elif kind == "other source":
-        source = "day2.csv"
-        base.give("day2.csv", work)
-    elif kind == "stdin":
-        source, stdin = "-", [text.encode()]
+    texts = {
+        "grown": text + "".join(f"{24 + i / RATE:g},1,2,3\n" for i in range(200)),
+        "shrunk": text[: len(text) // 2],
+        "changed": text.replace("1", "2", 400),
+    }
     if kind != "gone":
-        (work / "walk.csv").write_text(text)
-    return Case(
-        f"resumed:{kind}",
-        ("stream", model, "--source", source, "--out", "o", *extra),
-        "o",
-        "stream",
-        "either",
-        stdin=stdin,
-    )
+        (work / "walk.csv").write_text(texts.get(other.get("text", ""), text))
+    args = ("stream", other.get("model", "run"), "--source", other.get("source", "walk.csv"), "--out", "o")
+    extra = other.get("extra", "").split()
+    return Case(f"resumed:{kind}", (*args, *extra), "o", "stream", stdin=[text.encode() if kind == "stdin" else b""])
 
 
 FAMILIES = (piped, sources, resumed)

@@ -50,7 +50,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _paths(out: Path) -> SessionPaths:
-    return SessionPaths(str(out.parent / "s.csv"), out, out / "checkpoint")
+    return SessionPaths(str(out.parent / "s.csv"), out)
 
 
 @pytest.fixture(autouse=True)

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.corpus.case import cases
 from tests.fuzz.killing_deeds import plan
 from tests.fuzz.killing_outside import Reference, kill, reference
 from tests.fuzz.outside_base import Base, make
@@ -23,7 +24,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(not hasattr(os, "fork"), reas
 
 CASES = int(os.environ.get("RONDO_FUZZ", "20"))
 KILLS = int(os.environ.get("RONDO_KILLS", "10"))
-NEEDED = ("h5py", "pyarrow", "pyedflib", "ezc3d", "zstandard", "xlsxwriter")
+NEEDED = sorted({library for case in cases() for library in case.needs})
 
 
 @pytest.fixture(scope="module")

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from contextlib import closing
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rondo.files.text.lines import HEAD_LINES
-from rondo.live.base import Bookmark, Rows, Skip, Source
+from rondo.live.inbox import FeedStore
+from rondo.live.source import Bookmark, FeedRequest, Rows, Skip, Source
 
 BEGIN = "a,b\n" + "0,0\n" * (HEAD_LINES - 1)
 """As many lines as a file must have before its rows are given while it is followed."""
@@ -85,3 +87,22 @@ def assert_same(some: Taken, other: Taken) -> None:
 
 def as_json_lines(header: tuple[str, ...], rows: list[tuple[Any, ...]]) -> bytes:
     return "".join(json.dumps(dict(zip(header, row, strict=True))) + "\n" for row in rows).encode()
+
+
+STORES: list[FeedStore] = []
+"""Closed after each test."""
+
+
+def feed_request(
+    folder: Path,
+    channels: tuple[str, ...] = ("x",),
+    rate: float | None = 50.0,
+    *,
+    marks: Mapping[str, int] | None = None,
+    revoked: Callable[[Collection[str]], None] = lambda partitions: None,
+    say: Callable[[str], None] = lambda line: None,
+) -> FeedRequest:
+    """What a fleet with these marks hands to a feed."""
+    STORES.append(FeedStore(folder))
+    STORES[-1].put_marks(marks or {})
+    return FeedRequest(STORES[-1], channels, rate, revoked, say)

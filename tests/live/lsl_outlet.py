@@ -38,7 +38,8 @@ class Outlet:
 
     def __init__(self, plan: OutletPlan) -> None:
         command = [sys.executable, "-m", "tests.live.lsl_outlet", json.dumps(asdict(plan))]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        root = Path(__file__).parents[2]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=root)
 
     def kill(self) -> None:
         self.process.kill()

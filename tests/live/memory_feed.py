@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from rondo.live.devices.fleet import DeviceStep, Fleet
-from rondo.live.devices.messages import FeedKind, FeedRequest, Message
+from rondo.live.fleet import DeviceStep, Fleet
+from rondo.live.source import FeedKind, FeedRequest, Message
 from rondo.model.rondo import Rondo
 
 RATE = 32.0
@@ -26,7 +26,7 @@ class MemoryFeed:
     def __init__(self, messages: Sequence[Message], request: FeedRequest, at_once: int) -> None:
         self.request, self.at_once = request, at_once
         partitions = {message.partition for message in messages}
-        marks = {partition: request.mark_of(partition) or 0 for partition in partitions}
+        marks = {partition: request.store.mark_of(partition) or 0 for partition in partitions}
         self._ahead = [message for message in messages if message.offset >= marks[message.partition]]
         self.settled: list[dict[str, int]] = []
 

@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,7 +24,8 @@ class MockKafka:
 
     def __init__(self) -> None:
         command = [sys.executable, "-m", "tests.live.mock_kafka"]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        root = Path(__file__).parents[2]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=root)
         assert self.process.stdout is not None
         self.server = self.process.stdout.readline().strip()
         assert self.server, "the mock cluster did not start"

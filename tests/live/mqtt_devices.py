@@ -9,13 +9,14 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from rondo.live.devices.messages import FeedRequest, Message
-from rondo.live.feeds.mqtt import MqttFeed
+from rondo.live.mqtt import MqttFeed
+from rondo.live.source import FeedRequest, Message
+from tests.live.feeding import feed_request
 from tests.live.servers import wait_until
 
 
 def request(folder: Path, mark: int | None = None, say: Callable[[str], None] = lambda line: None) -> FeedRequest:
-    return FeedRequest(folder, ("x",), 50.0, lambda partition: mark, lambda partitions: None, say)
+    return feed_request(folder, marks={} if mark is None else {"inbox": mark}, say=say)
 
 
 @contextmanager

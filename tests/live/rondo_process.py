@@ -15,14 +15,20 @@ from typing import Any
 PATIENCE_S = 180.0  # for a busy machine; every wait ends as soon as it can
 
 
+def rondo_command(every: int, *arguments: object) -> list[str]:
+    """The command line of `rondo`, with a checkpoint after so many windows."""
+    code = f"import rondo.live.session as s; s.WINDOWS_BETWEEN = {every}; from rondo.cli.main import run; run()"
+    return [sys.executable, "-c", code, *map(str, arguments)]
+
+
 class RondoProcess:
     """One of perhaps several processes on a folder; what it says lies beside the folder."""
 
     def __init__(self, model: Path, source: str, out: Path, every: int = 40) -> None:
         self._notes = out.parent / f"notes-{time.monotonic_ns()}.txt"
-        command = [sys.executable, "-m", "rondo", "stream", str(model), "--source", source, "--out", str(out)]
+        command = rondo_command(every, "stream", model, "--source", source, "--out", out)
         with self._notes.open("wb") as notes:
-            self._process = subprocess.Popen([*command, "--every", str(every)], stdout=notes, stderr=notes)
+            self._process = subprocess.Popen(command, stdout=notes, stderr=notes)
 
     @property
     def notes(self) -> str:

@@ -1,11 +1,13 @@
-"""Addresses of servers: their parts, and one clear line for each that cannot be used."""
+"""Addresses, and credentials from the environment; what does not fit is one line without secrets."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 
 from rondo.errors import SettingError
-from rondo.live.address import Address, parse_address, scheme_of
+from rondo.live.address import Address, kafka_settings, mqtt_login, mqtt_tls, parse_address, webhook_token
 
 
 def test_the_parts_of_an_address() -> None:
@@ -13,16 +15,6 @@ def test_the_parts_of_an_address() -> None:
     servers = (("broker.example", 8883),)
     options = {"qos": "1", "id": "a&b"}
     assert found == Address("mqtts", "broker.example", 8883, "site/+/imu/#", options, servers)
-
-
-def test_what_may_be_left_out() -> None:
-    found = parse_address("mqtt://host", ["mqtt"])
-    assert (found.host, found.port, found.path, dict(found.options)) == ("host", None, "", {})
-    assert parse_address("lsl://?name=imu", ["lsl"], ["name"], needs_host=False).options == {"name": "imu"}
-
-
-def test_a_web_page_keeps_its_own_query() -> None:
-    assert parse_address("https://h/a%20b?c=d&e", ["https"], None).path == "a%20b?c=d&e"
 
 
 def test_several_servers_and_ipv6() -> None:
@@ -33,10 +25,6 @@ def test_several_servers_and_ipv6() -> None:
 
 def test_a_percent_sign_gives_characters_that_would_end_the_path() -> None:
     assert parse_address("mqtt://h/a%3Fb", ["mqtt"]).path == "a?b"
-
-
-def test_texts_that_are_no_addresses_have_no_scheme() -> None:
-    assert [scheme_of(text) for text in ("-", "day.csv", "/a/b", "://x")] == [None] * 4
 
 
 @pytest.mark.parametrize(
@@ -68,3 +56,42 @@ def test_secrets_are_refused_and_not_repeated(text: str) -> None:
         parse_address(text, ["mqtt"], ["qos"])
     assert "hunter2" not in str(caught.value)
     assert "me" not in str(caught.value).split(":", 1)[1].split(" ")[0]
+
+
+def test_a_login_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RONDO_MQTT_USERNAME", "me")
+    monkeypatch.setenv("RONDO_MQTT_PASSWORD", "hunter2")
+    assert mqtt_login() == ("me", "hunter2")
+    assert "hunter2" not in repr(mqtt_login())
+    monkeypatch.delenv("RONDO_MQTT_USERNAME")
+    with pytest.raises(SettingError, match="RONDO_MQTT_PASSWORD is set and RONDO_MQTT_USERNAME is not") as caught:
+        mqtt_login()
+    assert "hunter2" not in str(caught.value)
+
+
+def test_kafka_settings_get_their_own_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RONDO_KAFKA_SECURITY_PROTOCOL", "SASL_SSL")
+    monkeypatch.setenv("RONDO_KAFKA_SASL_USERNAME", "me")
+    assert kafka_settings() == {"security.protocol": "SASL_SSL", "sasl.username": "me"}
+    with pytest.raises(SettingError, match=r"RONDO_KAFKA_SECURITY_PROTOCOL: security\.protocol follows"):
+        kafka_settings(reserved=["security.protocol"])
+
+
+def test_certificates_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    mqtt_tls()
+    monkeypatch.setenv("RONDO_MQTT_CA", str(tmp_path / "none.pem"))
+    with pytest.raises(SettingError, match="RONDO_MQTT_CA: expected a file of certificates"):
+        mqtt_tls()
+    (tmp_path / "none.pem").write_text("no certificate")
+    with pytest.raises(SettingError, match="RONDO_MQTT_CA: expected a file of certificates"):
+        mqtt_tls()
+    monkeypatch.delenv("RONDO_MQTT_CA")
+    monkeypatch.setenv("RONDO_MQTT_CERT", "own.pem")
+    with pytest.raises(SettingError, match="belong together"):
+        mqtt_tls()
+
+
+def test_a_token_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RONDO_WEBHOOK_TOKEN", "a\nX-Other: b")
+    with pytest.raises(SettingError, match="printable ASCII"):
+        webhook_token()

@@ -11,9 +11,9 @@ import pytest
 
 from rondo.editing.edits import Edits
 from rondo.errors import OutputError, SettingError
-from rondo.live.sinks import delivery as delivery_module
-from rondo.live.sinks.base import SinkMessage, open_sink, shown_sink, sink_kinds
-from rondo.live.sinks.delivery import Delivery, file_name_of
+from rondo.live import delivery as delivery_module
+from rondo.live.delivery import Delivery, file_name_of
+from rondo.live.source import SinkMessage, open_sink, shown_sink, sink_kinds
 from rondo.run.decisions import COLUMNS
 
 HEADER = ",".join(COLUMNS) + "\n"
@@ -69,10 +69,9 @@ def labels(tmp_path: Path) -> Path:
     return tmp_path / "labels.csv"
 
 
-def test_labels_events_and_alarms_with_the_numbers_of_their_lines(tmp_path: Path, labels: Path) -> None:
+def test_labels_and_events_with_the_numbers_of_their_lines(tmp_path: Path, labels: Path) -> None:
     append(labels, label_lines(0, 2) + "8,12,,,-1,-1,nan,0\n")
     (tmp_path / "events.jsonl").write_text('{"kind":"promote","ids":[4]}\n')
-    (tmp_path / "alarms.jsonl").write_text('{"alarm":"silent","state":"raised","device":"d"}\n')
     sink = Heap()
     delivery = Delivery(tmp_path, "heap://", sink)
     delivery.news("d", tmp_path, Edits().named("unit:3", "rest"))
@@ -82,7 +81,6 @@ def test_labels_events_and_alarms_with_the_numbers_of_their_lines(tmp_path: Path
     assert sink.got[0] == {"type": "label", "device": "d", "n": 0, **first, "unit_name": "rest"}
     assert sink.got[2] == {"type": "label", "device": "d", "n": 2, **nothing}
     assert sink.got[3] == {"type": "event", "device": "d", "n": 0, "kind": "promote", "ids": [4]}
-    assert sink.got[4] == {"type": "alarm", "device": "d", "n": 0, "alarm": "silent", "state": "raised"}
     assert delivery.is_done
 
 
@@ -91,11 +89,11 @@ def test_a_line_that_is_half_written_waits(tmp_path: Path, labels: Path) -> None
     delivery = Delivery(tmp_path, "heap://", sink)
     text = label_lines(0, 2)
     append(labels, text[:-5])
-    delivery.news("d", tmp_path)
+    delivery.news("d", tmp_path, Edits())
     delivery.pump(0.0)
     assert numbers(sink) == [0]
     append(labels, text[-5:])
-    delivery.news("d", tmp_path)
+    delivery.news("d", tmp_path, Edits())
     delivery.pump(0.0)
     assert numbers(sink) == [0, 1]
 
@@ -106,7 +104,7 @@ def test_a_sink_that_is_down_lags_and_catches_up_without_memory(tmp_path: Path, 
     sink.is_up = False
     for n in range(0, 3000, 100):
         append(labels, label_lines(n, n + 100))
-        delivery.news("d", tmp_path)
+        delivery.news("d", tmp_path, Edits())
         delivery.pump(0.0)
     assert (sink.got, delivery.n_behind) == ([], labels.stat().st_size)
     sink.is_up = True
@@ -120,17 +118,17 @@ def test_what_was_not_confirmed_is_sent_again_by_the_next_process(tmp_path: Path
     append(labels, label_lines(0, 10))
     first = Heap()
     delivery = Delivery(tmp_path, "heap://", first)
-    delivery.news("d", tmp_path)
+    delivery.news("d", tmp_path, Edits())
     delivery.pump(0.0)
     append(labels, label_lines(10, 20))
     first.n_confirmed = lambda: first.n_arrived  # type: ignore[method-assign]  # from here on nothing is confirmed
-    delivery.news("d", tmp_path)
+    delivery.news("d", tmp_path, Edits())
     delivery.pump(0.0)
     delivery.close(0.0)
     assert numbers(first) == list(range(20))
     second = Heap()
     delivery = Delivery(tmp_path, "heap://", second)
-    delivery.news("d", tmp_path)
+    delivery.news("d", tmp_path, Edits())
     delivery.pump(0.0)
     assert numbers(second) == list(range(10, 20))
 
@@ -140,7 +138,7 @@ def killed_and_cut_back(tmp_path: Path, labels: Path, kept: int) -> Heap:
     append(labels, label_lines(0, 20))
     sink = Heap()
     delivery = Delivery(tmp_path, "heap://", sink)
-    delivery.news("d", tmp_path)
+    delivery.news("d", tmp_path, Edits())
     delivery.pump(0.0)
     delivery.store(0.0)
     assert numbers(sink) == list(range(20))
@@ -153,10 +151,10 @@ def test_the_same_lines_once_more_after_a_cut_are_not_sent_again(tmp_path: Path,
     sink = Heap()
     delivery = Delivery(tmp_path, "heap://", sink)
     for n in range(5, 30, 3):
-        delivery.news("d", tmp_path, just_opened=True)
+        delivery.news("d", tmp_path, Edits())
         delivery.pump(0.0)
         append(labels, label_lines(n, n + 3))
-    delivery.news("d", tmp_path)
+    delivery.news("d", tmp_path, Edits())
     delivery.pump(0.0)
     assert numbers(sink) == list(range(20, 32))
 
@@ -171,10 +169,10 @@ def test_other_lines_after_a_cut_are_sent(tmp_path: Path, labels: Path, n_restar
         if n - 7 in range(n_restarts):  # stopped and started again before the file has its old length
             delivery.close(0.0)
             delivery = Delivery(tmp_path, "heap://", sink)
-        delivery.news("d", tmp_path, just_opened=True)
+        delivery.news("d", tmp_path, Edits())
         delivery.pump(0.0)
         append(labels, label_lines(n, n + 1, unit=6))
-    delivery.news("d", tmp_path)
+    delivery.news("d", tmp_path, Edits())
     delivery.pump(0.0)
     assert numbers(sink) == list(range(5, 30))
     assert {message["unit"] for message in sink.got} == {6}
@@ -184,7 +182,7 @@ def test_other_lines_that_stay_fewer_are_sent_at_the_end(tmp_path: Path, labels:
     killed_and_cut_back(tmp_path, labels, kept=5)
     sink = Heap()
     delivery = Delivery(tmp_path, "heap://", sink)
-    delivery.news("d", tmp_path, just_opened=True)
+    delivery.news("d", tmp_path, Edits())
     append(labels, label_lines(5, 8, unit=6))
     delivery.pump(0.0)
     assert sink.got == []
@@ -194,29 +192,13 @@ def test_other_lines_that_stay_fewer_are_sent_at_the_end(tmp_path: Path, labels:
     assert delivery.is_done
 
 
-def test_a_device_that_was_not_announced_may_have_been_cut_anywhere(tmp_path: Path, labels: Path) -> None:
-    killed_and_cut_back(tmp_path, labels, kept=5)
-    append(labels, label_lines(5, 30))
-    sink = Heap()
-    delivery = Delivery(tmp_path, "heap://", sink)
-    delivery.news("d", tmp_path)  # after its first step, not before
-    delivery.pump(0.0)
-    assert numbers(sink) == list(range(20, 30))
-    labels.write_text(HEADER + label_lines(0, 5) + label_lines(5, 30, unit=6))
-    sink = Heap()
-    delivery = Delivery(tmp_path, "heap://", sink)
-    delivery.news("d", tmp_path)
-    delivery.pump(0.0)
-    assert numbers(sink) == list(range(30))  # rather twice than never
-
-
 def test_every_device_gets_its_turn(tmp_path: Path) -> None:
     sink = Heap()
     delivery = Delivery(tmp_path, "heap://", sink)
     for name, n in (("loud", 5000), ("quiet", 3)):
         (tmp_path / name).mkdir()
         (tmp_path / name / "labels.csv").write_text(HEADER + label_lines(0, n))
-        delivery.news(name, tmp_path / name)
+        delivery.news(name, tmp_path / name, Edits())
     delivery.pump(0.0)
     assert [message["device"] for message in sink.got].index("quiet") <= 2 * delivery_module.MOST_MESSAGES
     for _ in range(5):
@@ -228,12 +210,12 @@ def test_places_of_devices_that_stay_away_are_kept(tmp_path: Path, labels: Path)
     append(labels, label_lines(0, 4))
     for name in ("d", "other"):
         delivery = Delivery(tmp_path, "heap://", Heap())
-        delivery.news(name, tmp_path)
+        delivery.news(name, tmp_path, Edits())
         delivery.pump(0.0)
         delivery.close(0.0)
     again = Heap()
     delivery = Delivery(tmp_path, "heap://", again)
-    delivery.news("d", tmp_path)
+    delivery.news("d", tmp_path, Edits())
     delivery.pump(0.0)
     assert again.got == []
 
@@ -245,7 +227,7 @@ def test_places_that_cannot_be_read_send_everything_again(tmp_path: Path, labels
     (tmp_path / "sinks" / f"{file_name_of('heap://')}.json").write_text(content)
     sink = Heap()
     delivery = Delivery(tmp_path, "heap://", sink)
-    delivery.news("d", tmp_path)
+    delivery.news("d", tmp_path, Edits())
     delivery.pump(0.0)
     assert numbers(sink) == [0, 1]
 
@@ -255,7 +237,7 @@ def test_a_line_longer_than_a_block(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     (tmp_path / "events.jsonl").write_text(json.dumps({"text": "x" * 100}) + "\n" + '{"b": 1}\n')
     sink = Heap()
     delivery = Delivery(tmp_path, "heap://", sink)
-    delivery.news("d", tmp_path)
+    delivery.news("d", tmp_path, Edits())
     delivery.pump(0.0)
     assert numbers(sink, "event") == [0, 1]
 
@@ -263,7 +245,7 @@ def test_a_line_longer_than_a_block(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_a_journal_that_is_none(tmp_path: Path) -> None:
     (tmp_path / "events.jsonl").write_text("oops\n")
     delivery = Delivery(tmp_path, "heap://", Heap())
-    delivery.news("d", tmp_path)
+    delivery.news("d", tmp_path, Edits())
     with pytest.raises(OutputError, match=r"events\.jsonl: expected one JSON object a line, found another in line 1"):
         delivery.pump(0.0)
 

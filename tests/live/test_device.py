@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rondo.live.base import Request, Rows
-from rondo.live.devices.device import DeviceRows, MessageRules
-from rondo.live.devices.messages import Message
+from rondo.live.device import DeviceRows, MessageRules
+from rondo.live.source import Message, Request, Rows
 
 pytestmark = pytest.mark.filterwarnings("ignore::rondo.errors.RondoWarning")
 CHANNELS = ("x", "y")

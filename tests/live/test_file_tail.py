@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rondo.errors import ModelError, RecordingError, RondoWarning
-from rondo.live import row_reader
-from rondo.live.base import Bookmark, Request, Skip, open_source
-from rondo.live.sources.file_tail import FileTail
-from rondo.live.table_file import PATIENCE_S
+from rondo.live import rows
+from rondo.live.files import PATIENCE_S, FileTail
+from rondo.live.source import Bookmark, Request, Skip
 from tests.live.feeding import BEGIN, assert_same, numbers, read_now, read_to_end, read_with_restarts, taken
 
 CHANNELS = ("a", "b")
@@ -99,35 +97,6 @@ def test_no_row_is_given_before_the_head_is_there_and_then_all_of_them(path: Pat
     source.close()
 
 
-def test_a_finished_file_may_lack_its_last_line_end(path: Path) -> None:
-    path.write_text("a,b\n1,2\n3,4")
-    assert read_to_end(opened(path)).values.tolist() == [[1, 2], [3, 4]]
-
-
-@pytest.mark.parametrize(
-    ("text", "note"),
-    [("", "it is empty: no rows"), ("\n\n", "it is empty: no rows")]
-    + [(text, r"it has a header \(2 columns\) but no rows") for text in ("a,b", "a,b\n", "\n\na,b\n\n")],
-)
-def test_a_file_without_rows_is_noted(path: Path, text: str, note: str) -> None:
-    path.write_text(text)
-    with pytest.warns(RondoWarning, match=note):
-        assert read_to_end(opened(path)).values.size == 0
-
-
-def test_a_header_that_lacks_a_channel_is_refused_by_name(path: Path) -> None:
-    path.write_text("a,c\n")
-    with pytest.raises(RecordingError, match=r"x\.csv: it lacks the channel 'b'"):
-        read_to_end(opened(path))
-
-
-def test_extra_channels_are_noted_once(path: Path) -> None:
-    path.write_text("a,b,c\n" + "1,2,3\n" * 9)
-    with pytest.warns(RondoWarning, match="1 channel left out") as notes:
-        read_to_end(opened(path), at_most=2)
-    assert len(notes) == 1
-
-
 def test_rotated(path: Path) -> None:
     path.write_text(BEGIN + "1,2\n3,4")
     source = opened(path, follow=True)
@@ -167,12 +136,6 @@ def test_news_of_the_file_do_not_wait_for_a_row(path: Path) -> None:
     found = taken(read_now(source) + read_now(source))
     source.close()
     assert [skip.reason for _, skip in found.skipped] == ["truncated; read again from its beginning"]
-
-
-def test_one_column_whose_name_holds_a_blank(path: Path) -> None:
-    path.write_text("acc x\n1\n\n2\n\n\n")
-    found = read_to_end(FileTail(path, Request(("acc x",))))
-    npt.assert_array_equal(found.values[:, 0], [1, np.nan, 2])  # blank lines are rows only where others follow
 
 
 def test_gone_for_a_moment(path: Path) -> None:
@@ -267,7 +230,7 @@ def test_runs_of_bad_lines_are_one_skip_each(path: Path) -> None:
 
 
 def test_a_sender_that_has_changed_what_it_sends_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_reader, "MOST_SKIPPED", 5)
+    monkeypatch.setattr(rows, "MOST_SKIPPED", 5)
     path.write_text("a,b\n1,2\n" + "1,2,3\n" * 5 + "3,4\n" + "1,2,3\n" * 6)
     source = opened(path)
     assert len(source.read(9).values) == len(source.read(9).values) == 1  # type: ignore[union-attr]
@@ -288,21 +251,6 @@ def test_the_unit_of_the_clock_is_told_once_and_kept(path: Path) -> None:
     again.close()
     assert rows is not None
     npt.assert_array_equal(rows.times_s, np.array([100000001000.0]))
-
-
-def test_bounded_memory(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path.write_text("a,b\n" + "1,2\n" * 200_000)
-    source = opened(path)
-    source.read(10)
-    ahead = os.lseek(source._file._file.fileno(), 0, os.SEEK_CUR)
-    source.close()
-    assert ahead <= 1 << 18  # one block
-
-
-@pytest.mark.parametrize("where", ["no.csv", "/dev/null"])
-def test_what_is_no_file_is_refused(where: str) -> None:
-    with pytest.raises(RecordingError, match="--source takes FILE, DIR, RECORDING, -, mqtt"):
-        open_source(where, Request(CHANNELS, follow=True))
 
 
 def test_a_file_that_becomes_shorter_while_it_is_read_is_refused(path: Path) -> None:

@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 
 from rondo.errors import OutputError, SettingError
-from rondo.live.devices import fleet as fleet_module
-from rondo.live.devices.fleet import Fleet, Told, fleet_address, folder_of
-from rondo.live.devices.messages import Message
+from rondo.live import fleet as fleet_module
+from rondo.live import session
+from rondo.live.fleet import Fleet, Told, fleet_address, folder_of
+from rondo.live.source import Message
 from tests.live.memory_feed import files_of, memory_kind, numbered, run_to_end, sent, signal, small_model
 
 pytestmark = pytest.mark.filterwarnings("ignore::rondo.errors.RondoWarning")
@@ -32,7 +33,8 @@ def opened(model_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Opened:
     def begin(messages: Sequence[Message], out: Path, at_once: int = 7, **more: Any) -> Fleet:
         monkeypatch.setattr(fleet_module, "feed_kind", lambda where: memory_kind(messages, at_once))
         options = more.pop("options", "")
-        return Fleet(*small_model(model_folder), f"memory:{options}", out, 20, **more)
+        monkeypatch.setattr(session, "WINDOWS_BETWEEN", 20)
+        return Fleet(*small_model(model_folder), f"memory:{options}", out, **more)
 
     return begin
 

@@ -9,10 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rondo.errors import ModelError, RecordingError, RondoWarning
-from rondo.live.base import Bookmark, Request
-from rondo.live.sources.folder import Folder
-from rondo.live.table_file import PATIENCE_S
-from tests.live.feeding import BEGIN, assert_same, numbers, read_now, read_to_end, read_with_restarts
+from rondo.live.files import PATIENCE_S, Folder
+from rondo.live.source import Bookmark, Request
+from tests.live.feeding import BEGIN, assert_same, numbers, read_to_end, read_with_restarts
 
 CHANNELS = ("a", "b")
 
@@ -66,19 +65,6 @@ def test_new_files_are_followed_and_finish_the_ones_before(folder: Path) -> None
     assert [n for _ in range(4) for n in numbers(source)] == [3, 5]
     assert not source.ended
     source.close()
-
-
-def test_positions_never_go_back(folder: Path) -> None:
-    for i in range(3):
-        (folder / f"{i}.csv").write_text("a,b\n1,2\n3,4\n")
-    source = opened(folder)
-    positions = [rows.position for _ in range(3) if (rows := source.read(1)) is not None]
-    again = opened(folder, source.bookmark())
-    source.close()
-    positions += [rows.position for rows in read_now(again, 1)]
-    again.close()
-    assert positions == sorted(set(positions))
-    assert positions[-1] == 36
 
 
 def test_a_file_that_comes_too_late_is_noted_once(folder: Path) -> None:

@@ -2,214 +2,194 @@
 
 from __future__ import annotations
 
-import errno
-import os
+import subprocess
+import sys
 import tempfile
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
-from unittest import mock
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from rondo.errors import ModelError, OutputError
-from rondo.live.devices.messages import Message
-from rondo.live.feeds.inbox import Arrival, Inbox
+from rondo.live import inbox as inbox_module
+from rondo.live.inbox import Arrival, FeedStore, Inbox
+from rondo.live.source import Message
 
-arrivals = st.builds(
+PACKETS = st.builds(
     Arrival,
-    device=st.sampled_from(["a", "b/ü", ""]),
-    payload=st.binary(max_size=40),
+    device=st.sampled_from(["a", "b/ü", "c"]),
+    payload=st.binary(max_size=2),
     arrived_s=st.floats(0, 2e9),
-    is_after_loss=st.booleans(),
-    tag=st.integers(0, 2**32 - 1),
+    is_after_loss=st.just(False),
+    packet_id=st.integers(0, 3),
+    is_repeat=st.booleans(),
+    connection=st.just(0),
 )
-append_step = st.tuples(st.just("append"), st.lists(arrivals, max_size=6))
-read_step = st.tuples(st.just("read"), st.integers(0, 20))
-steps = st.one_of(
-    append_step,
-    append_step,
-    append_step,
-    read_step,
-    read_step,
+ARRIVALS = st.one_of(PACKETS, PACKETS, PACKETS, st.just(Arrival("", b"", 0.0)))
+STEPS = st.one_of(
+    st.tuples(st.just("append"), st.lists(ARRIVALS, max_size=6)),
+    st.tuples(st.just("append"), st.lists(ARRIVALS, max_size=6)),
+    st.tuples(st.just("read"), st.integers(1, 20)),
     st.tuples(st.just("settle"), st.floats(0, 1)),
     st.tuples(st.just("reopen"), st.just(0)),
-    st.tuples(st.just("kill"), st.binary(max_size=30)),
-    st.tuples(st.just("torn"), st.tuples(arrivals, st.floats(0, 1))),
 )
-
-
-def given_as(offset: int, arrival: Arrival) -> Message:
-    return Message(arrival.device, arrival.payload, "inbox", offset, arrival.arrived_s, arrival.is_after_loss)
 
 
 class Twin:
-    """What was appended, in a list; and the mark that a fleet would have in its checkpoints."""
+    """What was appended, in a list; which packets are known, and which devices have lost messages."""
 
     def __init__(self) -> None:
         self.all: list[Arrival] = []
         self.mark = self.read = 0
+        self._packets: dict[int, tuple[str, bytes]] = {}
+        self._lost: dict[str, bool] = {}
+
+    def append(self, arrivals: list[Arrival]) -> None:
+        for arrival in arrivals:
+            if not arrival.device:
+                self._packets, self._lost = {}, dict.fromkeys(self._lost, True)
+                continue
+            content = arrival.device, arrival.payload
+            if arrival.packet_id and arrival.is_repeat and self._packets.get(arrival.packet_id) == content:
+                continue
+            if arrival.packet_id:
+                self._packets[arrival.packet_id] = content
+            self.all.append(arrival._replace(is_after_loss=self._lost.get(arrival.device, False)))
+            self._lost[arrival.device] = False
 
     def next(self, at_most: int) -> list[Message]:
-        found: list[Message] = []
-        while self.read < len(self.all) and len(found) < at_most:
-            if self.all[self.read].device:
-                found.append(given_as(self.read, self.all[self.read]))
-            self.read += 1
-        return found
+        found = list(enumerate(self.all, start=1))[self.read : self.read + at_most]
+        self.read += len(found)
+        return [Message(a.device, a.payload, "inbox", n, a.arrived_s, a.is_after_loss) for n, a in found]
 
 
-def tear(folder: Path, arrival: Arrival, part: float) -> None:
-    """What a crash in the middle of an append leaves: the beginning of a record."""
-    with tempfile.TemporaryDirectory() as other:
-        inbox = Inbox(Path(other), None)
-        before = inbox.n_bytes
-        inbox.append([arrival])
-        inbox.close()
-        record = next(Path(other).glob("*.inbox")).read_bytes()[before:]
-    with max(folder.glob("*.inbox")).open("ab") as file:
-        file.write(record[: int(part * (len(record) - 1))])
+@contextmanager
+def opened(folder: Path, limit_bytes: int = 1 << 30) -> Iterator[tuple[FeedStore, Inbox]]:
+    with closing(FeedStore(folder)) as store, closing(Inbox(store, limit_bytes)) as inbox:
+        yield store, inbox
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
-@given(st.lists(steps, min_size=8, max_size=30), st.integers(1, 200))
-def test_every_message_once_and_in_order(todo: list[tuple[str, object]], segment_bytes: int) -> None:
-    with tempfile.TemporaryDirectory() as name, mock.patch("os.fsync"):  # on a busy disk it takes most of the time
-        folder, twin = Path(name) / "inbox", Twin()
-        inbox = Inbox(folder, None, segment_bytes=segment_bytes)
-        for what, how in todo:
-            if what == "append":
-                inbox.append(how)  # type: ignore[arg-type]
-                twin.all += how  # type: ignore[arg-type]
-            elif what == "read":
-                assert inbox.read(how) == twin.next(how)  # type: ignore[arg-type]
-            elif what == "settle":
-                twin.mark += int(how * (twin.read - twin.mark))  # type: ignore[operator]
-                inbox.settle(twin.mark)
-            else:
-                inbox.close()
-                if what == "kill":  # noise where the next record would have been
-                    with max(folder.glob("*.inbox")).open("ab") as file:
-                        file.write(how)  # type: ignore[arg-type]
-                elif what == "torn":
-                    tear(folder, *how)  # type: ignore[misc]
-                inbox = Inbox(folder, twin.mark, segment_bytes=segment_bytes)
+@settings(
+    max_examples=25,
+    deadline=None,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=[HealthCheck.too_slow],
+)
+@given(st.lists(STEPS, min_size=8, max_size=30))
+def test_every_message_once_and_in_order(todo: list[tuple[str, object]]) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        twin, left = Twin(), [("reopen", 0), *todo, ("reopen", 0)]
+        while left:
+            left.pop(0)
+            with opened(Path(name) / "feed") as (store, inbox):
                 twin.read = twin.mark
-            assert inbox.next_offset == len(twin.all)
-            assert inbox.backlog == len(twin.all) - twin.read
-            assert inbox.n_bytes == sum(path.stat().st_size for path in folder.glob("*.inbox"))
-        inbox.close()
-        inbox = Inbox(folder, twin.mark)
-        twin.read = twin.mark
-        assert inbox.read(10**6) == twin.next(10**6)
-        inbox.close()
+                while left and left[0][0] != "reopen":
+                    what, how = left.pop(0)
+                    if what == "append":
+                        inbox.append(how)  # type: ignore[arg-type]
+                        twin.append(how)  # type: ignore[arg-type]
+                    elif what == "read":
+                        assert inbox.read(how) == twin.next(how)  # type: ignore[arg-type]
+                    else:
+                        twin.mark += int(how * (twin.read - twin.mark))  # type: ignore[operator]
+                        store.put_marks({"inbox": twin.mark + 1})
+                        inbox.settle(twin.mark + 1)
+                    assert inbox.backlog == len(twin.all) - twin.read
+                if not left:
+                    assert inbox.read(10**6) == twin.next(10**6)
 
 
 def rows(n: int, n_bytes: int = 100) -> list[Arrival]:
     return [Arrival("d", bytes([i % 256]) * n_bytes, float(i)) for i in range(n)]
 
 
-def test_settled_segments_are_deleted_and_the_newest_stays(tmp_path: Path) -> None:
-    inbox = Inbox(tmp_path, None, limit_bytes=3000, segment_bytes=500)
-    for arrival in rows(25):
-        inbox.append([arrival])
-    assert inbox.is_full
-    assert len(list(tmp_path.glob("*.inbox"))) > 3
-    assert len(inbox.read(25)) == 25
-    inbox.settle(25)
-    assert not inbox.is_full
-    assert len(list(tmp_path.glob("*.inbox"))) == 1
-    inbox.close()
-    inbox = Inbox(tmp_path, 25)
-    assert (inbox.read(9), inbox.next_offset) == ([], 25)
-    inbox.close()
-
-
-def test_the_newest_segment_tells_its_owner_what_was_known_and_what_came_since(tmp_path: Path) -> None:
-    inbox = Inbox(tmp_path, None, segment_bytes=300)
-    for arrival in rows(10):
-        inbox.roll(lambda: str(inbox.next_offset).encode())
-        inbox.append([arrival])
-    inbox.close()
-    inbox = Inbox(tmp_path, 0)
-    assert int(inbox.head) > 0
-    assert int(inbox.head) + len(inbox.tail) == 10
-    assert inbox.tail == rows(10)[int(inbox.head) :]
-    inbox.close()
-
-
 def test_offsets_are_never_used_twice(tmp_path: Path) -> None:
-    inbox = Inbox(tmp_path, 7)
-    inbox.append(rows(3))
-    assert [message.offset for message in inbox.read(9)] == [7, 8, 9]
-    inbox.close()
-    inbox = Inbox(tmp_path, 12)  # someone took the newest away
-    inbox.append(rows(1))
-    assert [message.offset for message in inbox.read(9)] == [12]
-    inbox.close()
-
-
-def test_messages_that_are_gone_are_refused(tmp_path: Path) -> None:
-    inbox = Inbox(tmp_path, None, segment_bytes=1)
-    for arrival in rows(4):
-        inbox.append([arrival])
-    inbox.read(4)
-    inbox.settle(3)
-    inbox.close()
-    for mark in (None, 0, 1):
-        with pytest.raises(ModelError, match=r"expected the messages from \d on, its first is 3") as caught:
-            Inbox(tmp_path, mark)
-        assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize("place", [0, 3, 10, 20, 40, -1])
-def test_damage_before_the_newest_segment_is_an_error(tmp_path: Path, place: int) -> None:
-    inbox = Inbox(tmp_path, None, segment_bytes=200)
-    for arrival in rows(6):
-        inbox.append([arrival])
-    inbox.close()
-    first = min(tmp_path.glob("*.inbox"))
-    content = bytearray(first.read_bytes())
-    content[place] ^= 0x40
-    first.write_bytes(content)
-    with pytest.raises(ModelError, match="damaged"), closing(Inbox(tmp_path, 0)) as opened:
-        opened.read(6)
-
-
-def test_a_full_disk_is_said_and_costs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    inbox = Inbox(tmp_path, None)
-    inbox.append(rows(2))
-    write = os.write
-
-    def half(descriptor: int, content: bytes) -> int:
-        if len(content) < 80:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        return write(descriptor, content[: len(content) // 2])
-
-    with monkeypatch.context() as patch, pytest.raises(OutputError, match="No space left on device"):
-        patch.setattr(os, "write", half)
+    with opened(tmp_path) as (store, inbox):
         inbox.append(rows(3))
-    inbox.close()
-    inbox = Inbox(tmp_path, 0)
-    assert (inbox.n_torn_bytes, len(inbox.read(9))) == (0, 2)
-    inbox.close()
+        last = inbox.read(9)[-1].offset
+        store.put_marks({"inbox": last + 1})
+        inbox.settle(last + 1)
+    with opened(tmp_path) as (_, inbox):
+        inbox.append(rows(1))
+        assert [message.offset for message in inbox.read(9)] == [last + 1]
+
+
+def test_an_inbox_is_full_until_its_messages_are_settled(tmp_path: Path) -> None:
+    with opened(tmp_path, limit_bytes=1000) as (_, inbox):
+        inbox.append(rows(50))  # one batch, and more than there may be
+        assert inbox.is_full
+        inbox.settle(inbox.read(50)[-1].offset + 1)
+        assert not inbox.is_full
+    with opened(tmp_path, limit_bytes=1000) as (_, inbox):
+        inbox.append(rows(7))
+        assert not inbox.is_full
+    with opened(tmp_path, limit_bytes=900) as (_, inbox):  # what is there already counts
+        assert inbox.is_full
 
 
 def test_two_processes_cannot_have_the_same_inbox(tmp_path: Path) -> None:
-    with closing(Inbox(tmp_path, None)), pytest.raises(OutputError, match="another process reads into this inbox"):
-        Inbox(tmp_path, None)
-    Inbox(tmp_path, None).close()
+    with opened(tmp_path) as (store, _), pytest.raises(OutputError, match="another process"):
+        Inbox(store)
+    with opened(tmp_path):
+        pass
 
 
-def test_an_inbox_whose_messages_are_all_settled_is_not_full(tmp_path: Path) -> None:
-    with closing(Inbox(tmp_path, None, limit_bytes=1000)) as inbox:
-        inbox.append(rows(50))  # one batch, and more than there may be
-        assert inbox.is_full
-        inbox.read(50)
-        inbox.settle(50)
-        assert not inbox.is_full
-        inbox.append(rows(1))
-        inbox.read(1)
-        inbox.settle(51)
-        assert inbox.n_bytes < 1000
+def test_a_failed_append_leaves_nothing(tmp_path: Path) -> None:
+    with opened(tmp_path) as (store, inbox):
+        inbox.append(rows(2))
+        store.rows("PRAGMA max_page_count = 1")  # as on a disk with no more room
+        with pytest.raises(OutputError):
+            inbox.append(rows(3, 100_000))
+        assert (len(inbox.read(9)), inbox.backlog) == (2, 0)
+
+
+def test_a_process_killed_while_it_appends_loses_nothing_that_was_confirmed(tmp_path: Path) -> None:
+    code = f"""
+from pathlib import Path
+from rondo.live.inbox import Arrival, FeedStore, Inbox
+inbox, n = Inbox(FeedStore(Path({str(tmp_path)!r}))), 0
+while True:
+    inbox.append([Arrival("d", b"%d" % n, 0.0), Arrival("d", b"%d" % (n + 1), 0.0)])
+    n += 2
+    print(n, flush=True)
+"""
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        confirmed = [int(process.stdout.readline()) for _ in range(30)]
+        process.kill()
+        confirmed += [int(line) for line in process.stdout.read().split()]
+    with opened(tmp_path) as (_, inbox):
+        found = [int(message.payload) for message in inbox.read(10**6)]
+    assert found == list(range(len(found)))
+    assert confirmed[-1] <= len(found) <= confirmed[-1] + 2
+
+
+def test_values_are_made_once_and_kept(tmp_path: Path) -> None:
+    with closing(FeedStore(tmp_path)) as one, closing(FeedStore(tmp_path)) as other:
+        assert one.setdefault("group", lambda: "first") == "first"
+        assert other.setdefault("group", lambda: "second") == "first"
+        assert other.mark_of("rows/0") is None
+        one.put_marks({"rows/0": 7})
+        assert other.mark_of("rows/0") == 7
+
+
+def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "feed.sqlite").write_bytes(b"not a database, but long enough to be looked at" * 100)
+    with pytest.raises(ModelError, match="damaged"):
+        FeedStore(tmp_path)
+
+
+def test_the_feed_of_an_older_version_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "inbox").mkdir()
+    with pytest.raises(ModelError, match="older version"):
+        FeedStore(tmp_path)
+
+
+def test_a_network_drive_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mounts = f"/dev/sda1 / ext4 rw 0 0\nserver:/data {tmp_path} nfs4 rw 0 0\n"
+    monkeypatch.setattr(inbox_module, "_mounts", lambda: mounts)
+    with pytest.raises(OutputError, match="nfs4"):
+        FeedStore(tmp_path / "live" / "feed")

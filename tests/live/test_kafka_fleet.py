@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import random
-import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
+from rondo.live.inbox import FeedStore
 from tests.live.memory_feed import files_of, sent, signal, small_model
 from tests.live.mock_kafka import MockKafka, mock_kafka
 from tests.live.rondo_process import Begin, RondoProcess, n_labels, rondo_processes, wait_for
@@ -61,8 +61,11 @@ def messages() -> list[Keyed]:
 
 def is_kept(out: Path) -> bool:
     """Whether every message is in a checkpoint."""
-    marks = (json.loads(file.read_text()) for file in (out / "feed").glob("*.json") if file.name != "kafka.json")
-    return sum(mark["offset"] for mark in marks) == len(DEVICES) * N_MESSAGES
+    if not (out / "feed" / "feed.sqlite").exists():
+        return False
+    with closing(FeedStore(out / "feed")) as store:
+        marks = store.rows("SELECT value FROM known WHERE name LIKE 'mark %'")
+    return sum(int(mark) for (mark,) in marks) == len(DEVICES) * N_MESSAGES
 
 
 @pytest.fixture(scope="module")
@@ -82,24 +85,10 @@ def expected(
     return found
 
 
-@contextmanager
-def sending(cluster: MockKafka, topic: str, messages: list[Keyed], seconds: float) -> Iterator[None]:
-    """The messages, one after another over some time; all of them at the end."""
-    cluster.send(topic, messages[:8])
-    is_over = threading.Event()
-
-    def send() -> None:
-        for i in range(8, len(messages), 8):
-            cluster.send(topic, messages[i : i + 8])
-            is_over.wait(seconds * 8 / len(messages))
-
-    sender = threading.Thread(target=send)
-    sender.start()
-    try:
-        yield
-    finally:
-        is_over.set()
-        sender.join()
+def portions(messages: list[Keyed], n: int) -> list[list[Keyed]]:
+    """The messages in so many parts, so that there are some in every phase of a test, however busy the machine."""
+    ends = [round(i * len(messages) / n / 8) * 8 for i in range(n)] + [len(messages)]
+    return [messages[start:stop] for start, stop in pairwise(ends)]
 
 
 def finish(out: Path, *running: RondoProcess) -> None:
@@ -117,12 +106,14 @@ def test_killed_at_random_moments(
     tmp_path: Path,
 ) -> None:
     chance, out, where = random.Random(5), tmp_path / "out", cluster.address("killed")
-    with sending(cluster, "killed", messages, seconds=60):
-        for _ in range(6):
-            n_before, process = n_labels(out), begin(model, where, out)
-            wait_for(lambda n=n_before: n_labels(out) != n, "new labels", process)
-            time.sleep(chance.uniform(0, 2))
-            process.kill()
+    *some, last = portions(messages, 7)
+    for part in some:
+        cluster.send("killed", part)
+        n_before, process = n_labels(out), begin(model, where, out)
+        wait_for(lambda n=n_before: n_labels(out) != n, "new labels", process)
+        time.sleep(chance.uniform(0, 2))
+        process.kill()
+    cluster.send("killed", last)
     finish(out, begin(model, where, out))
     assert files_of(out) == expected
 
@@ -141,18 +132,21 @@ def test_two_processes_share_the_partitions(
     def n_deals(process: RondoProcess) -> int:
         return process.notes.count("this process reads")
 
-    with sending(cluster, "shared", messages, seconds=60):
-        first = begin(model, where, out)
-        wait_for(lambda: n_labels(out) > 0, "labels of the first", first)
-        for end in ("kill", "stop", "kill"):
-            n_before, second = n_deals(first), begin(model, where, out)
-            wait_for(lambda second=second: n_deals(second), "partitions of the second", first, second)
-            wait_for(lambda n=n_before: n_deals(first) > n, "a rebalance", first, second)
-            wait_for(lambda second=second: "2 devices, " in second.notes, "devices of the second", first, second)
-            time.sleep(chance.uniform(0, 3))
-            n_before = n_deals(first)
-            second.stop() if end == "stop" else second.kill()
-            wait_for(lambda n=n_before: n_deals(first) > n, "all partitions for the first", first)
+    some, *parts, last = portions(messages, 5)
+    cluster.send("shared", some)
+    first = begin(model, where, out)
+    wait_for(lambda: n_labels(out) > 0, "labels of the first", first)
+    for end, part in zip(("kill", "stop", "kill"), parts, strict=True):
+        n_before, second = n_deals(first), begin(model, where, out)
+        wait_for(lambda second=second: n_deals(second), "partitions of the second", first, second)
+        wait_for(lambda n=n_before: n_deals(first) > n, "a rebalance", first, second)
+        cluster.send("shared", part)
+        wait_for(lambda second=second: "2 devices, " in second.notes, "devices of the second", first, second)
+        time.sleep(chance.uniform(0, 3))
+        n_before = n_deals(first)
+        second.stop() if end == "stop" else second.kill()
+        wait_for(lambda n=n_before: n_deals(first) > n, "all partitions for the first", first)
+    cluster.send("shared", last)
     finish(out, first)
     assert files_of(out) == expected
 

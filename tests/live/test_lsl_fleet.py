@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import io
 import json
 import uuid
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from rondo.live.feeds.inbox import Inbox
 from tests.live.lsl_outlet import Outlet, OutletPlan, configure
 from tests.live.memory_feed import CHANNELS, RATE, signal, small_model
 from tests.live.rondo_process import n_labels, rondo_processes, wait_for
@@ -44,23 +40,19 @@ def test_killed_and_started_again_is_a_boundary_in_the_journal(device: str, tmp_
         process = begin(model, f"lsl:{device}", out)
         wait_for(lambda: n_labels(out) > 15, "labels", process)
         process.kill()
-        n_rows, n_before = len(received(out)), n_labels(out)
+        n_before, n_frames = n_labels(out), labels_of(out / device)[-1][1]
         process = begin(model, f"lsl:{device}", out)
         wait_for(lambda: n_labels(out) > n_before, "labels after the restart", process)
         process.stop()
     events = [json.loads(line) for line in (out / device / "events.jsonl").read_text().splitlines()]
     lost = [event for event in events if event["evidence"].get("cause") == "messages were lost before this one"]
     assert [event["kind"] for event in lost] == ["gap"]
-    assert lost[0]["frame"] > 0.95 * n_rows  # a frame per row, but for rows that a busy machine sent late
-    labels = [line.split(",")[:2] for line in (out / device / "labels.csv").read_text().splitlines()[1:]]
-    ends = [0] + [int(end) for _, end in labels]
-    assert [int(start) for start, _ in labels] == ends[:-1]  # without a hole
+    assert lost[0]["frame"] >= n_frames  # what was labelled before the kill is not lost
+    ends = [0] + [end for _, end in labels_of(out / device)]
+    assert [start for start, _ in labels_of(out / device)] == ends[:-1]  # without a hole
     assert lost[0]["frame"] in ends  # everything before the boundary has its label
-    summary = json.loads((out / device / "summary.json").read_text())
-    assert summary["stream"]["n_rows"] == len(received(out)) > n_rows
 
 
-def received(out: Path) -> np.ndarray[Any, Any]:
-    """All rows in the inbox, of which nothing is deleted: one segment holds it all."""
-    with closing(Inbox(out / "feed" / "inbox", 0)) as inbox:
-        return np.concatenate([np.load(io.BytesIO(message.payload)) for message in inbox.read(10**6)])
+def labels_of(device: Path) -> list[tuple[int, int]]:
+    lines = (line.split(",") for line in (device / "labels.csv").read_text().splitlines()[1:])
+    return [(int(start), int(end)) for start, end, *_ in lines]

@@ -7,7 +7,6 @@ import os
 import random
 import signal as signals
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,10 +15,12 @@ from pathlib import Path
 
 import pytest
 
-from rondo.live.devices import fleet as fleet_module
-from rondo.live.devices.fleet import Fleet
+from rondo.live import fleet as fleet_module
+from rondo.live import session
+from rondo.live.fleet import Fleet
 from tests.live.memory_feed import files_of, memory_kind, numbered, run_to_end, sent, signal, small_model
 from tests.live.mqtt_devices import Sender, sender
+from tests.live.rondo_process import rondo_command
 from tests.live.servers import MqttServer, mosquitto_server, wait_until
 
 pytestmark = [
@@ -42,7 +43,8 @@ def undisturbed(model_folder: Path, messages: Sent, out: Path) -> dict[str, byte
     """What a fleet writes that gets every message once, in order, in one go and without a broker."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fleet_module, "feed_kind", lambda where: memory_kind(numbered(messages)))
-        with closing(Fleet(*small_model(model_folder), "memory:", out, _EVERY)) as fleet:
+        patch.setattr(session, "WINDOWS_BETWEEN", _EVERY)
+        with closing(Fleet(*small_model(model_folder), "memory:", out)) as fleet:
             run_to_end(fleet)
             fleet.stop()
     return files_of(out)
@@ -53,8 +55,7 @@ class Streaming:
 
     def __init__(self, model: Path, server: MqttServer, out: Path) -> None:
         source = f"{server.address}/sensors/#"
-        options = ["--source", source, "--out", str(out), "--every", str(_EVERY)]
-        self._command = [sys.executable, "-m", "rondo", "stream", str(model), *options]
+        self._command = rondo_command(_EVERY, "stream", model, "--source", source, "--out", out)
         self.out, self._said = out, out.parent / f"{out.name}.stderr"
         self.start()
 
@@ -163,7 +164,7 @@ def test_stopped_and_started_again_while_others_send(tmp_path: Path, model_folde
         streaming.wait_connected()
         streaming.wait_written(expected)
         streaming.stop()
-        assert streaming.said().count("the same command goes on from there") == 2
+        assert streaming.said().count("run the same command to resume") == 2
     assert files_of(tmp_path / "out") == expected
 
 

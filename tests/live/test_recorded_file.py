@@ -1,4 +1,4 @@
-"""A stored recording is replayed as a stream: the rows of `Recording.from_file`, in the channels of the model."""
+"""A stored recording is replayed as a stream: the rows of `read_recording`, in the channels of the model."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy.testing as npt
 import polars as pl
 import pytest
 
-from rondo.data.recording import Recording
 from rondo.errors import ModelError, RecordingError, RondoWarning
-from rondo.live.base import Request, open_source, source_kind
+from rondo.files.read import read_recording
+from rondo.live.source import Request, open_source, source_kind
 from tests.formats.reading import save_h5
 from tests.live.feeding import assert_same, read_to_end, read_with_restarts
 
@@ -42,7 +42,7 @@ def stored(folder: Path, suffix: str) -> Path:
 def test_rows_are_those_of_the_recording_in_any_chunks(tmp_path: Path, suffix: str, at_most: int) -> None:
     path = stored(tmp_path, suffix)
     assert source_kind(str(path)) == ("recorded file", "walk")
-    recording = Recording.from_file(path)
+    recording = read_recording(path)
     found = read_to_end(open_source(str(path), Request(CHANNELS, rate=50.0)), at_most)
     npt.assert_array_equal(found.values, recording.values)
     npt.assert_array_equal(found.times_s, recording.timestamps_s)
@@ -68,7 +68,7 @@ def test_channels_go_by_name_else_by_position(tmp_path: Path) -> None:
 def test_channels_that_look_like_codes_are_kept_where_the_model_has_them(tmp_path: Path) -> None:
     codes = np.repeat([0.0, 3.0, 1.0, 3.0, 0.0, 7.0], 100)
     np.save(tmp_path / "a.npy", np.stack([np.sin(np.arange(600)), codes], axis=1))
-    assert Recording.from_file(tmp_path / "a.npy").channels == ("ch0",)
+    assert read_recording(tmp_path / "a.npy").channels == ("ch0",)
     assert read_to_end(open_source(str(tmp_path / "a.npy"), Request(("ch0", "ch1")))).values.shape == (600, 2)
     with pytest.warns(RondoWarning, match="as labels do|by position"):
         assert read_to_end(open_source(str(tmp_path / "a.npy"), Request(("x",)))).values.shape == (600, 1)
@@ -84,29 +84,6 @@ def test_a_file_that_changed_is_refused(tmp_path: Path) -> None:
         open_source(str(path), Request(CHANNELS, bookmark=bookmark))
 
 
-def test_another_rate_without_times_is_refused(tmp_path: Path) -> None:
-    np.savez(tmp_path / "slow.npz", X=VALUES, rate=30.0, channels=np.array(CHANNELS))
-    with pytest.raises(RecordingError, match=r"slow\.npz: it has 30 Hz, the model has 50 Hz; resample it"):
-        open_source(str(tmp_path / "slow.npz"), Request(CHANNELS, rate=50.0))
-    assert read_to_end(open_source(str(tmp_path / "slow.npz"), Request(CHANNELS, rate=30.0))).times_s is None
-
-
-def test_what_cannot_be_replayed_is_one_line(tmp_path: Path) -> None:
-    path = stored(tmp_path, ".npz")
-    with pytest.raises(RecordingError, match=r"walk\.npz: a source of the kind 'recorded file' cannot be followed"):
-        open_source(str(path), Request(CHANNELS, follow=True))
-    with pytest.raises(
-        RecordingError, match=r"wlk\.npz: there is no such file or folder; did you mean '.*walk\.npz'\?"
-    ):
-        open_source(str(tmp_path / "wlk.npz"), Request(CHANNELS))
-    (tmp_path / "walk.npy.gz").write_bytes(b"\x1f\x8b\x08\x00" + bytes(99))
-    with pytest.raises(RecordingError, match=r"walk\.npy\.gz: it is packed \(\.gz\); unpack it first"):
-        open_source(str(tmp_path / "walk.npy.gz"), Request(CHANNELS))
-    (tmp_path / "walk.bin").write_bytes(bytes(range(256)))
-    with pytest.raises(RecordingError, match=r"walk\.bin: unknown suffix '\.bin'; expected one of"):
-        open_source(str(tmp_path / "walk.bin"), Request(CHANNELS))
-
-
 def test_a_table_below_statistics_is_read_whole(tmp_path: Path) -> None:
     statistics = "".join(f'"REST","{i}","{i * 1.5}"\n' for i in range(80))
     rows = pl.DataFrame({"time": TIMES, "a": VALUES[:, 0], "b": VALUES[:, 1]}).write_csv()
@@ -115,6 +92,6 @@ def test_a_table_below_statistics_is_read_whole(tmp_path: Path) -> None:
     assert source_kind(str(path)) == ("recorded file", "walk")
     with pytest.warns(RondoWarning, match="the table begins below them"):
         found = read_to_end(open_source(str(path), Request(CHANNELS, rate=50.0)))
-    npt.assert_array_equal(found.values, Recording.from_file(path).values)
+    npt.assert_array_equal(found.values, read_recording(path).values)
     path.write_text(rows)
     assert source_kind(str(path))[0] != "recorded file"  # it may grow

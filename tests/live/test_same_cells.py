@@ -14,18 +14,18 @@ import numpy.testing as npt
 import polars as pl
 import pytest
 
+from rondo.data.known_channels import KnownChannel
 from rondo.errors import RecordingError, RondoWarning
 from rondo.files.missing import MissingCells
 from rondo.files.read import read_recording
-from rondo.files.reading import KnownColumn, with_kept
-from rondo.live.base import Request, Source, open_source
-from rondo.live.devices.device import DeviceRows, MessageRules
-from rondo.live.devices.messages import Message
+from rondo.files.reading import Reading
+from rondo.live.device import DeviceRows, MessageRules
+from rondo.live.source import Message, Request, Source, open_source
 
 N = 200
 V = np.round(np.random.default_rng(0).normal(size=(N, 2)), 3)
-KNOWN = (KnownColumn("a", (-999.0, -200.0, 9999.0)), KnownColumn("b", (-999.0, -200.0, 9999.0)))
-POSE = tuple(KnownColumn(name, (-200.0,)) for name in ("nose.x", "nose.y"))
+KNOWN = (KnownChannel("a", (-999.0, -200.0, 9999.0)), KnownChannel("b", (-999.0, -200.0, 9999.0)))
+POSE = tuple(KnownChannel(name, (-200.0,)) for name in ("nose.x", "nose.y"))
 EVENING, MORNING = datetime(2024, 3, 4, 22, 10), datetime(2024, 3, 4, 10, 10)
 
 
@@ -108,15 +108,15 @@ STREAM_REFUSES = {
 }
 
 
-def read_by_label(path: Path, known: tuple[KnownColumn, ...]) -> Read:
-    found = read_recording(path, label_columns=with_kept((), (), known))
-    names = list(map(str, known))
+def read_by_label(path: Path, known: tuple[KnownChannel, ...]) -> Read:
+    found = read_recording(path, Reading(known=known))
+    names = [channel.name for channel in known]
     if found.is_unnamed:
         names = list(found.channels)
     return Read(found.values[:, [found.channels.index(name) for name in names]], found.timestamps_s, list(found.notes))
 
 
-def read_by_stream(source: Source, known: tuple[KnownColumn, ...], at_most: int = 37) -> Read:
+def read_by_stream(source: Source, known: tuple[KnownChannel, ...], at_most: int = 37) -> Read:
     cells = MissingCells.of(known)
     values, times, said = [np.empty((0, len(known)), np.float32)], [], []
     with closing(source), warnings.catch_warnings():
@@ -128,7 +128,7 @@ def read_by_stream(source: Source, known: tuple[KnownColumn, ...], at_most: int 
     return Read(np.concatenate(values), np.concatenate(times) if times else None, said)
 
 
-def opened(path: Path, known: tuple[KnownColumn, ...]) -> Source:
+def opened(path: Path, known: tuple[KnownChannel, ...]) -> Source:
     cells = MissingCells.of(known)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RondoWarning)

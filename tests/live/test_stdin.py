@@ -10,8 +10,8 @@ from contextlib import contextmanager
 import pytest
 
 from rondo.errors import ModelError
-from rondo.live.base import Bookmark, Request, Skip
-from rondo.live.sources.standard_input import StandardInput
+from rondo.live.source import Bookmark, Request, Skip
+from rondo.live.stdin import StandardInput
 from tests.live.feeding import BEGIN, assert_same, numbers, read_now, read_to_end, taken
 
 CHANNELS = ("a", "b")
@@ -43,10 +43,6 @@ def opened(text: bytes, bookmark: Bookmark | None = None, *, follow: bool = Fals
 def test_chunks_do_not_matter(at_most: int) -> None:
     assert_same(read_to_end(opened(TEXT), at_most), read_to_end(opened(TEXT), 1000))
     assert read_to_end(opened(TEXT)).values[:, 0].tolist() == [1, 3, 5, 7]
-
-
-def test_json_lines() -> None:
-    assert read_to_end(opened(b'{"a":1,"b":2}\n{"b":4,"a":3}\n')).values.tolist() == [[1, 2], [3, 4]]
 
 
 def test_nothing_waits_for_bytes_that_have_not_come() -> None:

@@ -12,8 +12,7 @@ import pytest
 import rondo
 from rondo import memory as memory
 from rondo.errors import RondoWarning
-from rondo.files.inputs import Reading, RecordingFile
-from rondo.many.way import Asked, goes_file_by_file, many_files
+from rondo.files.inputs import RecordingFile
 from rondo.result import Result
 from tests.cli.running import call, waves
 from tests.many.sets import QUICK, RATE, write_set
@@ -43,7 +42,7 @@ def test_files_that_fail_are_rows_and_the_run_goes_on(files: Path, tmp_path: Pat
     assert sorted(why) == ["a_broken.npy", "day2b.npy", "day5.npz", "day6.npy", "day7.npy"]
     assert "numpy header" in why["a_broken.npy"]
     assert "lacks the channel" in why["day2b.npy"]
-    assert "has 25 Hz, expected no sampling rate" in why["day5.npz"]
+    assert "25 Hz, expected no sampling" in why["day5.npz"]
     assert "every channel is constant" in why["day6.npy"]
     assert "damaged" in why["day7.npy"]
     assert f"note: 5 of 9 files failed: {files / 'a_broken.npy'}: " in done.err
@@ -71,9 +70,7 @@ def test_where_all_fail_it_is_one_line(tmp_path: Path) -> None:
         (tmp_path / f"{i}.npy").write_bytes(b"no array")
     done = call("discover", tmp_path, "--out", tmp_path / "run", *SERIAL)
     assert done.code == 2
-    assert done.err.splitlines()[-1].startswith(
-        f"error: all 3 files failed; the first, {tmp_path / '0.npy'}: the array"
-    )
+    assert f"failed; the first, {tmp_path / '0.npy'}" in done.err.splitlines()[-1]
     assert not (tmp_path / "run").exists()  # so that it can be begun again with other files
 
 
@@ -88,7 +85,7 @@ def test_a_pattern_names_files(files: Path, tmp_path: Path) -> None:
     done = call("discover", files / "day[01].npy", "--out", tmp_path / "run", *QUICK, *RATE, *SERIAL)
     assert done.code == 0 and len(Result.load(tmp_path / "run")) == 2
     done = call("discover", files / "night*.npy", "--out", tmp_path / "none", *SERIAL)
-    assert done.code == 2 and "the pattern matches no file" in done.err
+    assert done.code == 2 and "pattern matches no file" in done.err
 
 
 def test_one_file_that_does_not_fit_is_a_row(files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,7 +94,7 @@ def test_one_file_that_does_not_fit_is_a_row(files: Path, tmp_path: Path, monkey
     done = call("discover", files, "--out", tmp_path / "run", *QUICK, *RATE, *SERIAL)
     assert done.code == 2, done.err
     why = failed_in(tmp_path / "run")
-    assert why["long.npy"].startswith("it needs about 18 MB of memory, 10 MB are free; cut it into shorter")
+    assert "18 MB of memory, 10 MB" in why["long.npy"]
 
 
 def test_a_packed_gigabyte_of_zeros_is_refused_before_it_is_read(
@@ -113,22 +110,20 @@ def test_a_packed_gigabyte_of_zeros_is_refused_before_it_is_read(
         assert done.code == 2 and "GB of memory" in done.err
     done = call("discover", tmp_path / "bomb.npz", "--out", tmp_path / "run", "--method", "clock")
     assert done.code == 2
-    assert "these recordings need about 1.2 GB of memory at once, 1.0 GB are free" in done.err
+    assert "recordings need about 1.2 GB" in done.err
     done = call("suggest", tmp_path / "bomb.npz")
-    assert done.code == 2 and "1.2 GB of memory at once" in done.err
+    assert done.code == 2 and "1.2 GB of memory" in done.err
 
 
 def test_many_files_go_file_by_file_and_few_do_not(
     files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def goes() -> bool:
-        return goes_file_by_file(many_files([files], Asked(), Reading(rate=50.0)), Asked())
-
-    assert not goes()
-    monkeypatch.setattr(memory, "MANY_FILES", 3)
-    assert goes()
+    for name, n_files in (("few", 5), ("many", 3)):
+        monkeypatch.setattr(memory, "MANY_FILES", n_files)
+        done = call("discover", files, "--out", tmp_path / name, *QUICK, *RATE)
+        assert done.code == 0 and ("survey" in done.err) == (name == "many"), done.err
     done = call("discover", files, "--out", tmp_path / "run", "--method", "clock", "--engine", "serial")
-    assert done.code == 2 and "--method clock takes all recordings at once" in done.err
+    assert done.code == 2 and "--method clock takes" in done.err
 
 
 def test_options_of_engines_that_contradict_each_other(files: Path, tmp_path: Path) -> None:

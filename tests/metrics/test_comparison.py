@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import numpy.testing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rondo.annotations.annotation import Annotation
@@ -22,7 +22,6 @@ TRACKS = st.integers(1, 25).flatmap(
     )
 )
 RECORDINGS = st.lists(TRACKS, min_size=1, max_size=3)
-quick = settings(max_examples=60, deadline=None)
 
 
 def compared(recordings: list[tuple[list[str], list[int]]]) -> Comparison:
@@ -30,7 +29,6 @@ def compared(recordings: list[tuple[list[str], list[int]]]) -> Comparison:
     return compare(pairs)
 
 
-@quick
 @given(RECORDINGS)
 def test_everything_is_counted_as_by_hand(recordings: list[tuple[list[str], list[int]]]) -> None:
     comparison = compared(recordings)
@@ -60,7 +58,6 @@ def test_everything_is_counted_as_by_hand(recordings: list[tuple[list[str], list
     assert comparison.as_dict()["confusion"]["frames"] == comparison.frames.tolist()
 
 
-@quick
 @given(RECORDINGS)
 def test_no_two_entries_get_the_same_name_and_other_none(recordings: list[tuple[list[str], list[int]]]) -> None:
     comparison = compared(recordings)
@@ -70,12 +67,6 @@ def test_no_two_entries_get_the_same_name_and_other_none(recordings: list[tuple[
     for id, name in names.items():
         share, main_class = purity[id]
         assert share > 0.5 and main_class == name
-
-
-def test_perfect_labels_are_pure_and_cover_everything() -> None:
-    comparison = compared([(["sit", "walk", "sit"], [4, 2, 4])])
-    assert [row.purity for row in comparison.entries] == [row.coverage for row in comparison.classes] == [1, 1]
-    assert (comparison.purity, comparison.largest_class_share) == (1, pytest.approx(2 / 3))
 
 
 def test_classes_are_told_by_name_and_not_by_the_numbers_of_a_file() -> None:
@@ -90,12 +81,8 @@ def test_a_class_that_is_a_number_is_called_so() -> None:
     assert comparison.suggested_names() == {0: "class 3", 1: "class -1"}
 
 
-def test_half_an_entry_is_not_mostly_anything() -> None:
-    assert compared([(["sit", "walk"], [1, 1])]).suggested_names() == {}
-
-
 def test_tracks_that_do_not_fit() -> None:
     with pytest.raises(AnnotationError, match="nothing to compare"):
         compare({})
-    with pytest.raises(AnnotationError, match="'a': the annotation has 1 frames, the labels 2"):
+    with pytest.raises(AnnotationError, match=r"'a': .*1 frames, .*2"):
         compare({"a": (Annotation([1]), np.array([1, 2]))})

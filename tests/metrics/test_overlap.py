@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rondo.errors import AnnotationError
@@ -13,7 +13,6 @@ from tests import naive_metrics as naive
 from tests.metrics.tracks import Pair, pairs
 
 
-@settings(max_examples=100, deadline=None)
 @given(pairs())
 def test_contingency_counts_every_frame_once(pair: Pair) -> None:
     truth, labels = pair
@@ -26,7 +25,6 @@ def test_contingency_counts_every_frame_once(pair: Pair) -> None:
     assert counted == expected
 
 
-@settings(max_examples=100, deadline=None)
 @given(pairs())
 def test_a_prefix_is_the_overlap_of_the_first_frames(pair: Pair) -> None:
     truth, labels = pair
@@ -62,7 +60,6 @@ def test_malformed_tracks_are_refused_by_recording(truth: object, labels: object
     assert "\n" not in str(caught.value)
 
 
-@settings(max_examples=80, deadline=None)
 @given(pairs())
 def test_mapping_equals_naive_twin(pair: Pair) -> None:
     truth, labels = pair
@@ -71,7 +68,6 @@ def test_mapping_equals_naive_twin(pair: Pair) -> None:
     assert {clusters[k]: classes[c] for k, c in enumerate(mine)} == naive.mapping(truth, labels)
 
 
-@settings(max_examples=80, deadline=None)
 @given(pairs())
 def test_mapped_runs_are_merged(pair: Pair) -> None:
     truth, labels = pair
@@ -81,7 +77,6 @@ def test_mapped_runs_are_merged(pair: Pair) -> None:
     assert mine == naive.segments(naive.mapped(truth, labels))
 
 
-@settings(max_examples=80, deadline=None)
 @given(pairs())
 def test_frame_scores_equal_naive_twins(pair: Pair) -> None:
     truth, labels = pair
@@ -92,7 +87,6 @@ def test_frame_scores_equal_naive_twins(pair: Pair) -> None:
     assert accuracy_of_classes(overlap, mapping).tolist() == pytest.approx(list(by_class.values()))
 
 
-@settings(max_examples=80, deadline=None)
 @given(pairs(), st.data())
 def test_splitting_a_cluster_never_lowers_mof(pair: Pair, data: st.DataObject) -> None:
     truth, labels = pair

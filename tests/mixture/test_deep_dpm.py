@@ -258,13 +258,13 @@ def test_bad_input_is_refused_in_one_line() -> None:
             fit(broken)
     with pytest.raises(RecordingError, match="at least one window"):
         fit(np.zeros((0, 3)))
-    with pytest.raises(SettingError, match="start_components must be at least 1, got 0"):
+    with pytest.raises(SettingError, match=r"start_components .*1, got 0"):
         fit(x, start=0)
 
 
 def test_too_few_epochs_are_told() -> None:
     x, _ = blobs(60, 2, 2, seed=0)
-    with pytest.warns(RondoWarning, match=r"had not settled after 12 epochs; raise mixture\.max_iterations"):
+    with pytest.warns(RondoWarning, match=r"12 epochs; .*mixture\.max_iterations"):
         found = fit(x, max_iterations=12)
     assert found.n_iterations == 12
     assert_finite(found, x)

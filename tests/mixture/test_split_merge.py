@@ -7,7 +7,7 @@ import numpy as np
 import numpy.testing as npt
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import approx_fprime
@@ -67,7 +67,6 @@ def assert_same_moments(a: Moments, b: Moments) -> None:
 # ---------------------------------------------------------------- the prior
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.integers(0, 12), st.integers(1, 5), st.integers(0, 10**6))
 def test_marginal_is_the_product_of_predictives(n: int, n_dims: int, seed: int) -> None:
     prior, named = full_prior(n_dims, seed)
@@ -75,6 +74,7 @@ def test_marginal_is_the_product_of_predictives(n: int, n_dims: int, seed: int) 
     npt.assert_allclose(prior.log_marginal(all_of(x)), [naive_niw.log_marginal(x, **named)], rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_marginal_is_the_integral_over_the_parameters() -> None:
     prior = NormalInverseWishart(
         torch.zeros(1, 1, dtype=torch.float64), torch.ones(1, 1, 1, dtype=torch.float64), 0.5, 3
@@ -116,7 +116,6 @@ def test_no_density_is_above_the_mode(n: int) -> None:
 # ---------------------------------------------------------------- moments
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 20), st.integers(0, 20), st.integers(1, 4), st.integers(0, 10**6))
 def test_pooled_moments_are_those_of_the_union(n: int, m: int, n_dims: int, seed: int) -> None:
     x = drawn(n + m, n_dims, seed)
@@ -137,7 +136,6 @@ def test_joined_then_taken_apart() -> None:
 # ---------------------------------------------------------------- ratios
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.integers(2, 14), st.integers(1, 3), st.floats(0.05, 20), st.integers(0, 10**6))
 def test_ratio_is_that_of_the_two_partitions(n: int, n_dims: int, alpha: float, seed: int) -> None:
     x = drawn(n, n_dims, seed)
@@ -156,6 +154,7 @@ def test_ratio_of_an_empty_half_is_unknown() -> None:
     assert math.isnan(log_split_ratio(halves[[0]], halves[[1]], prior, 1.0)[0])
 
 
+@pytest.mark.slow
 def test_acceptance_has_the_probability_of_the_ratio() -> None:
     """alpha is set so that H = 0.3."""
     prior, _ = full_prior(2)
@@ -221,7 +220,6 @@ def test_an_empty_component_merges_and_none_merges_twice() -> None:
 # ---------------------------------------------------------------- halves, and what becomes of them
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.integers(2, 25), st.integers(0, 10**6))
 def test_principal_halves_are_the_best_cut(n: int, seed: int) -> None:
     x = np.random.default_rng(seed).normal(size=n)

@@ -150,7 +150,7 @@ def test_a_score_is_the_share_over_the_largest_there_is(model: ContextModel) -> 
 # ---------------------------------------------------------------- what is found
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, 1])
 def test_planted_contexts_are_found_and_units_alone_do_not_tell_them(seed: int) -> None:
     model = fitted(seed=seed)
     assert model is not None
@@ -282,7 +282,7 @@ def test_a_context_is_told_by_the_shares_of_its_units(model: ContextModel) -> No
 # ---------------------------------------------------------------- which of several readings is taken
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_the_reading_taken_agrees_best_with_all_others(seed: int) -> None:
     rng = np.random.default_rng(seed)
     truth = rng.integers(0, 5, 200)

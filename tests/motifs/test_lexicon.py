@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rondo.motifs.phrases import STANDING, Lexicon, cheapest, near_places
@@ -14,7 +14,6 @@ from tests.naive_motifs import least_cost, naive_places
 PHRASES = st.lists(st.integers(0, 3), min_size=2, max_size=6).map(tuple)
 
 
-@settings(max_examples=60, deadline=None)
 @given(phrase=PHRASES, units=st.lists(st.integers(0, 3), min_size=1, max_size=8), cut=st.integers(1, 7))
 def test_places_equal_their_definition(phrase: tuple[int, ...], units: list[int], cut: int) -> None:
     first = np.isin(np.arange(len(units)), [0, cut])
@@ -22,7 +21,6 @@ def test_places_equal_their_definition(phrase: tuple[int, ...], units: list[int]
     assert {place[:2]: place.edits for place in found} == naive_places(phrase, units, first.tolist())
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     st.lists(PHRASES, max_size=2, unique=True), st.lists(st.integers(0, 3), min_size=1, max_size=7), st.integers(0, 99)
 )

@@ -42,11 +42,11 @@ def test_a_fixed_cycle_is_one_motif_that_begins_where_the_recording_does() -> No
 
 def test_gestures_between_rests_are_motifs_and_the_rest_stands() -> None:
     gestures = [[1, 2, 3], [4, 5], [6, 7, 8]]
-    runs, truth = speak(gestures, separator=0, n_phrases=200, rng=np.random.default_rng(0))
+    runs, truth = speak(gestures, separator=0, n_phrases=100, rng=np.random.default_rng(0))
     model = fitted(9, timeline_of(runs))
     assert set(found(model)) == {"u0", "u1 u2 u3", "u4 u5", "u6 u7 u8"}
     assert model.standing_units == (0,)
-    assert found(model)["u0"] == 200
+    assert found(model)["u0"] == 100
     assert adjusted_rand(Overlap.of(np.array(truth), model.timeline(timeline_of(runs)).ids[::2])) == 1.0
 
 
@@ -71,9 +71,9 @@ def test_a_program_with_a_unit_missing_and_one_too_many_is_found_in_parts() -> N
     assert sum(len(phrase) for phrase in model.lexicon.phrases) > 20  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_motifs_that_share_units_are_told_apart(seed: int) -> None:
-    runs, truth = speak(PHRASES, separator=0, n_phrases=150, rng=np.random.default_rng(seed))
+    runs, truth = speak(PHRASES, separator=0, n_phrases=80, rng=np.random.default_rng(seed))
     model = fitted(9, timeline_of(runs))
     assert set(found(model)) == {"u0", "u1 u2 u3", "u4 u5 u6 u7", "u2 u8 u5"}
     assert adjusted_rand(Overlap.of(np.array(truth), model.timeline(timeline_of(runs)).ids[::2])) >= 0.98
@@ -93,7 +93,7 @@ def test_phrases_are_found_where_units_are_missing() -> None:
 
 
 def test_nothing_depends_on_the_seed_but_p() -> None:
-    runs, _ = speak(PHRASES, separator=0, n_phrases=60, rng=np.random.default_rng(2))
+    runs, _ = speak(PHRASES, separator=0, n_phrases=40, rng=np.random.default_rng(2))
     one, other = (fitted(9, timeline_of(runs), seed=seed) for seed in (0, 1))
     assert one.lexicon is not None
     assert other.lexicon is not None
@@ -110,10 +110,12 @@ def test_what_is_not_in_a_motif_stays_a_unit() -> None:
     assert set(model.standing_units) == {4, 5, 6, 7, 8, 9}
 
 
-@pytest.mark.parametrize("n_units", [3, 5, 9])
-def test_runs_in_any_order_hold_no_motif(n_units: int) -> None:
-    claimed = [fitted(n_units, timeline_of(independent_runs(150, n_units, seed))).composed for seed in range(20)]
-    assert sum(claimed) <= 4  # 1 is expected; 5 or more come by chance once in 400 times
+@pytest.mark.parametrize(
+    ("n_units", "n_lines"), [(5, 4), *(pytest.param(n_units, 20, marks=pytest.mark.slow) for n_units in (3, 5, 9))]
+)
+def test_runs_in_any_order_hold_no_motif(n_units: int, n_lines: int) -> None:
+    claimed = [fitted(n_units, timeline_of(independent_runs(150, n_units, seed))).composed for seed in range(n_lines)]
+    assert sum(claimed) <= n_lines / 5  # of 20 lines 1 is expected; 5 or more come by chance once in 400 times
 
 
 def test_a_unit_that_wavers_with_another_is_no_motif() -> None:

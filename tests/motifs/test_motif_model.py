@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import numpy.testing as npt
 import pytest
@@ -22,15 +24,16 @@ def timeline(runs: list[int], durations: np.ndarray | None = None) -> Timeline:
     return Timeline(ids, np.full(ids.size, 0.5), ((0, ids.size),))
 
 
-def planted(seed: int = 0, n_phrases: int = 150) -> tuple[Timeline, np.ndarray]:
+def planted(seed: int = 0, n_phrases: int = 100) -> tuple[Timeline, np.ndarray]:
     rng = np.random.default_rng(seed)
     runs, truth = speak(PHRASES, separator=0, n_phrases=n_phrases, rng=rng)
     durations = rng.integers(1, 5, len(runs))
     return timeline(runs, durations), np.repeat(truth, durations)
 
 
-def fitted(seed: int = 0) -> tuple[MotifModel, Timeline, np.ndarray]:
-    line, truth = planted(seed)
+@cache
+def fitted() -> tuple[MotifModel, Timeline, np.ndarray]:
+    line, truth = planted()
     model = fit_phrases([line], tuple(range(7)), ComposedMotifsConfig(), np.random.default_rng(0))
     return model, line, truth
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rondo.motifs.phrases import composition, grouped, phrase_distances, without_repeats
@@ -37,7 +37,6 @@ def spelled(phrase: Phrase) -> str:
     return "".join(f"u{unit}," for unit in phrase)
 
 
-@settings(max_examples=300, deadline=None)
 @given(phrases())
 def test_a_single_phrase_is_written_whole(phrase: Phrase) -> None:
     line = composition({phrase: 3})
@@ -46,7 +45,6 @@ def test_a_single_phrase_is_written_whole(phrase: Phrase) -> None:
     assert re.fullmatch(as_pattern(line), spelled(phrase))
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.dictionaries(phrases(8), st.integers(1, 9), min_size=1, max_size=5))
 def test_every_common_phrase_can_be_read_from_the_line(counts: dict[Phrase, int]) -> None:
     pattern = re.compile(as_pattern(composition(counts)))
@@ -56,7 +54,6 @@ def test_every_common_phrase_can_be_read_from_the_line(counts: dict[Phrase, int]
             assert pattern.fullmatch(spelled(phrase)), (pattern, phrase)
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.dictionaries(phrases(8), st.integers(1, 9), min_size=1, max_size=5), st.integers(2, 5))
 def test_only_shares_matter_and_the_order_of_phrases_does_not(counts: dict[Phrase, int], factor: int) -> None:
     line = composition(counts)

@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
@@ -22,7 +22,6 @@ def any_order(n_runs: int, frequencies: Floats) -> Sequences:
     return start.shuffled(1, np.random.default_rng(1))
 
 
-@settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 2**16), n_units=st.integers(2, 4), longest=st.integers(2, 5))
 def test_surprise_equals_its_definition(seed: int, n_units: int, longest: int) -> None:
     rng = np.random.default_rng(seed)

@@ -9,9 +9,9 @@ from typing import Any
 from rondo.analysis import usage as report_usage
 from rondo.data.grid import FrameClock
 from rondo.report import compare as report_compare
-from rondo.report.summarize import summarize as report_summarize
 from rondo.report.contents import EVERYTHING, Wish
 from rondo.report.render import write_page
+from rondo.report.summarize import summarize as report_summarize
 from rondo.result import Result
 from rondo.run.clock import clock_of
 

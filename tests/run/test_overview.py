@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.testing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -31,9 +31,9 @@ from rondo.run.overview import (
     packed,
     read_overview,
     signal_overview,
-    write_overview,
 )
 from tests.run.naive_overview import naive_buckets
+from tests.run.stored import write_overview
 
 FRAMES = arrays(
     np.float32,
@@ -53,7 +53,6 @@ def close_to(values: np.ndarray, expected: np.ndarray, frames: np.ndarray) -> No
 
 
 @given(FRAMES, st.integers(1, 200), st.integers(0, 3))
-@settings(max_examples=80, deadline=None)
 def test_overview_equals_its_naive_twin(frames: np.ndarray, max_codes: int, doublings: int) -> None:
     names = [str(i) for i in range(frames.shape[1])]
     overview = signal_overview(frames, names, max_codes)
@@ -66,7 +65,6 @@ def test_overview_equals_its_naive_twin(frames: np.ndarray, max_codes: int, doub
 
 
 @given(FRAMES, st.integers(1, 60))
-@settings(max_examples=80, deadline=None)
 def test_codes_of_buckets_are_the_lowest_and_highest_of_their_frames(frames: np.ndarray, max_codes: int) -> None:
     frames = np.where(frames > 90, np.inf, frames)  # as good as missing
     names = [str(i) for i in range(frames.shape[1])]
@@ -96,14 +94,7 @@ def test_overview_survives_the_disk(tmp_path: Path) -> None:
     assert (overview.n_frames, overview.bucket_frames) == (3, 1)
 
 
-def test_unwritable_place_is_said_in_one_line(tmp_path: Path) -> None:
-    (tmp_path / "overview").write_text("a file where a folder should be")
-    with pytest.raises(OutputError, match="cannot be written"):
-        write_overview(overview_path(tmp_path, "day1"), np.zeros((3, 1)), ["x"])
-
-
 @given(st.binary(max_size=200))
-@settings(max_examples=40, deadline=None)
 def test_bytes_that_are_no_overview_are_refused(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
     path = tmp_path_factory.mktemp("bad") / "x.npz"
     path.write_bytes(content)
@@ -113,7 +104,6 @@ def test_bytes_that_are_no_overview_are_refused(tmp_path_factory: pytest.TempPat
 
 
 @given(position=st.floats(0, 1), flip=st.integers(0, 255), cut=st.booleans())
-@settings(max_examples=80, deadline=None)
 def test_a_damaged_overview_is_read_or_refused(
     tmp_path_factory: pytest.TempPathFactory, position: float, flip: int, cut: bool
 ) -> None:
@@ -173,7 +163,6 @@ def test_while_it_fits_it_is_that_of_the_whole_recording() -> None:
     npt.assert_allclose([some.low, some.high], [other.low, other.high])
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(st.tuples(st.integers(1, 40), st.integers(0, 5)), min_size=1, max_size=30))
 def test_any_chunks_and_gaps_give_the_buckets_of_the_whole(chunks: list[tuple[int, int]]) -> None:
     with pytest.MonkeyPatch.context() as patched:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import numpy.testing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rondo.data.labels import OTHER
@@ -39,7 +39,6 @@ def spans_of(numbers: list[int], frames: list[int], lost: list[bool], n_rows: in
 
 
 @pytest.mark.slow
-@settings(max_examples=200, deadline=None)
 @given(found=places(), chunk=st.integers(1, 9), data=st.data())
 def test_labels_of_frames_become_labels_of_rows(found: tuple, chunk: int, data: st.DataObject) -> None:
     numbers, frames, lost, n_rows = found
@@ -84,5 +83,5 @@ def test_a_folder_without_the_file_has_frames_for_rows_and_a_torn_line_is_left_o
 
 def test_another_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / ROWS).write_text("mine\nto keep\n")
-    with pytest.raises(OutputError, match=r"rows\.csv: expected the rows of `rondo stream`"):
+    with pytest.raises(OutputError, match=r"rows\.csv: .*`rondo stream`"):
         RowFrames.read(tmp_path)

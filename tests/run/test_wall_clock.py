@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.testing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rondo.run.clock import clock_knots, page_clock
@@ -23,7 +23,6 @@ def read(folder: Path) -> dict[str, Any]:
     return json.loads((folder / "summary.json").read_text(encoding="utf-8"))
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.lists(st.sampled_from([0.02, 0.02, 0.02, 0.021, 0.05, 3.0]), min_size=2, max_size=300))
 def test_lines_between_knots_are_near_every_timestamp(steps: list[float]) -> None:
     times = 100 + np.cumsum(steps)
@@ -58,7 +57,7 @@ def test_the_page_tells_the_day_and_no_longer_that_its_axis_is_wrong(tmp_path: P
     jumping = one | {"duration_s": 300.0}
     edit_summary(folder, recordings=[jumping])
     said = " ".join(note["text"] for note in summarize(folder)["notes"])
-    assert "the time axis below counts frames" in said
+    assert "counts frames" in said
     clock = {"frames": [0, 2999, 3000, 5999], "seconds": [NOVEMBER, NOVEMBER + 60, NOVEMBER + 240, NOVEMBER + 300]}
     edit_summary(folder, recordings=[jumping | {"clock": clock}])
     told = summarize(folder)
@@ -81,7 +80,7 @@ def test_the_browser_shows_the_time_of_day_through_a_gap_and_midnight(tmp_path: 
     assert back == pytest.approx(4321)
     assert page.evaluate("rondoPage.timelines[0].jumps") == [3000]
     assert page.evaluate("rondoPage.timelines[0].endOf(3000)") == "00:00:30.270"  # before the jump, not after it
-    assert "a jump of the clock" in page.page.locator("main").inner_text()
+    assert "jump of the clock" in page.page.locator("main").inner_text()
     times = page.evaluate(
         """() => {
           const it = rondoPage.timelines[0], pen = it.canvas.getContext("2d"), told = []

@@ -114,7 +114,7 @@ def test_a_folder_that_cannot_be_written_is_named_and_no_hidden_file(
 
     monkeypatch.setattr(lock, "open_appending", refused)
     with (
-        pytest.raises(OutputError, match=r"cannot be written \(Read-only file system\)") as error,
+        pytest.raises(OutputError, match=r"written \(Read-only file system\)") as error,
         locked(tmp_path, ".x.lock", "busy"),
     ):
         pass

@@ -59,5 +59,5 @@ def test_names_of_files_are_ids(id: str) -> None:
 
 @pytest.mark.parametrize("id", ["", ".", "..", "/", "/etc/x", "a/b", "../x", "x/", "./x", "a\0b"])
 def test_paths_are_no_ids(id: str) -> None:
-    with pytest.raises(ValueError, match="is no name for a file"):
+    with pytest.raises(ValueError, match="no name"):
         checked_id(id)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import time
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -13,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.testing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rondo.data.labels import OTHER, runs_of
@@ -22,8 +20,6 @@ from rondo.synthetic.motifs import Item, PlantedMotif
 from rondo.synthetic.plan import Gaps, Novelty, StreamPlan
 from rondo.synthetic.streams import PlantedStream, plant, plant_subjects, structureless
 from rondo.synthetic.units import SEPARATION, PlantedUnit, Variation, draw_units, rest, signature, signature_distance
-
-MANY = 25  # examples of a property; a stream of a few minutes takes about 20 ms
 
 
 def eventful_plan() -> StreamPlan:
@@ -64,8 +60,16 @@ def instances_of(stream: PlantedStream) -> list[tuple[int, int, int]]:
     ]
 
 
-@settings(max_examples=MANY, deadline=None)
-@given(plan=plans, n_frames=st.integers(2_000, 12_000), seed=st.integers(0, 2**32))
+OWN = StreamPlan(motifs="own", n_units=12, n_motifs=3)
+CYCLES = StreamPlan(motifs="cycles", n_units=12, n_motifs=3)
+CONTEXTS = StreamPlan(motifs="contexts")
+
+
+@given(
+    plan=plans | st.sampled_from([OWN, CYCLES, CONTEXTS]),
+    n_frames=st.integers(2_000, 12_000),
+    seed=st.integers(0, 2**32),
+)
 def test_truth_at_both_levels_is_what_the_occurrences_say(plan: StreamPlan, n_frames: int, seed: int) -> None:
     stream = plant(plan, n_frames=n_frames, seed=seed)
     unit_truth = np.full(n_frames, OTHER)
@@ -82,7 +86,6 @@ def test_truth_at_both_levels_is_what_the_occurrences_say(plan: StreamPlan, n_fr
     assert stream.recording.values.dtype == np.float32
 
 
-@settings(max_examples=MANY, deadline=None)
 @given(plan=plans, seed=st.integers(0, 2**32))
 def test_every_occurrence_follows_its_grammar(plan: StreamPlan, seed: int) -> None:
     stream = plant(plan, n_frames=12_000, seed=seed)
@@ -120,13 +123,6 @@ def test_motifs_recur_about_equally_often_and_last_as_long_as_planned() -> None:
     assert unit_seconds.max() <= 4.0
 
 
-def test_the_stream_begins_and_ends_in_the_background() -> None:
-    for seed in range(5):
-        ids = runs_of(plant(n_frames=3_000, seed=seed).motif_truth).ids
-        assert ids[0] == ids[-1] == OTHER
-        npt.assert_array_equal(ids[::2], OTHER, err_msg="background lies between any two occurrences")
-
-
 def test_same_seed_same_bytes_other_seed_other_problem() -> None:
     first, again, other = (plant(eventful_plan(), n_frames=20_000, seed=seed) for seed in (5, 5, 6))
     assert first.recording.values.tobytes() == again.recording.values.tobytes()
@@ -138,7 +134,7 @@ def test_same_seed_same_bytes_other_seed_other_problem() -> None:
     assert first.recording.values.tobytes() != other.recording.values.tobytes()
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_novelties_do_not_occur_before_their_time_and_come_soon_after(seed: int) -> None:
     plan = replace(eventful_plan(), gaps=Gaps())
     stream = plant(plan, n_frames=40_000, seed=seed)
@@ -185,7 +181,6 @@ def test_more_subjects_and_more_units_leave_the_first_ones_as_they_are() -> None
         npt.assert_array_equal(mine.waveform, theirs.waveform)
 
 
-@settings(max_examples=MANY, deadline=None)
 @given(gaps=some_gaps, seed=st.integers(0, 1000))
 def test_gaps_are_where_they_are_declared_and_nowhere_else(gaps: Gaps, seed: int) -> None:
     stream = plant(StreamPlan(gaps=gaps), n_frames=5_000, seed=seed)
@@ -215,15 +210,6 @@ def test_missing_rows_cut_the_truth_like_the_values() -> None:
     for cut in [*runs_of(stream.motif_truth).starts.tolist(), *stream.jumps]:
         inside[max(cut - edge, 0) : cut + edge] = False
     npt.assert_array_equal(quiet[inside], (stream.motif_truth == OTHER)[inside])
-
-
-def test_holes_longer_than_what_is_between_them_stay_apart() -> None:
-    stream = plant(StreamPlan(gaps=Gaps(n_missing=10, seconds=(3.0, 6.0))), n_frames=600, seed=0)
-    times_s = stream.recording.times_s
-    assert times_s is not None
-    assert times_s.size == 600
-    assert (np.diff(times_s)[np.array(stream.jumps) - 1] > 3.0).all()
-    assert len(set(stream.jumps)) == 10
 
 
 def test_one_offs_lie_in_the_background_and_are_no_unit() -> None:
@@ -265,7 +251,7 @@ def summary(values: Any) -> Any:
     return np.concatenate([values.mean(0), values.std(0), np.abs(np.diff(values, axis=0)).mean(0)])
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_units_can_be_recovered_by_the_nearest_centroid_of_simple_statistics(seed: int) -> None:
     stream = plant(seed=seed)
     instances = instances_of(stream)
@@ -339,63 +325,43 @@ def test_the_description_names_every_unit_and_grammar() -> None:
     assert str(PlantedMotif(0, (Item(1), Item(2, (1, 3), 0.5)))) == "m0 = u1 [u2{1,3}]"
 
 
-def test_truth_and_units_cannot_be_written() -> None:
-    stream = plant(n_frames=1_000)
-    for array in (stream.unit_truth, stream.motif_truth, stream.units[0].waveform, stream.recording.values):
-        with pytest.raises(ValueError, match="read-only"):
-            array[0] = 0
-
-
 @pytest.mark.parametrize(
     ("setting", "value"),
     [
-        ("rate", 5.0),
         ("rate", float("nan")),
         ("n_channels", 0),
-        ("n_units", 2),
         ("n_units", 21),
-        ("n_motifs", 0),
         ("n_one_offs", -1),
-        ("noise", -0.1),
-        ("variation", float("nan")),
         ("drift", 9.0),
         ("unit_s", (4.0, 1.5)),
-        ("unit_s", (0.1, 1.5)),
-        ("background_s", (0.0, 1.0)),
-        ("gaps", Gaps(n_silent=-1)),
-        ("gaps", Gaps(seconds=(2.0, 1.0))),
         ("gaps", Gaps(seconds=(2.0, float("inf")))),
-        ("novelty", (Novelty(0.0),)),
         ("novelty", (Novelty(0.6), Novelty(0.4))),
-        ("novelty", (Novelty(0.5, n_motifs=0, n_units=1),)),
-        ("novelty", (Novelty(0.5, n_motifs=5, n_units=1),)),
-        ("novelty", (Novelty(0.5, n_motifs=1, n_units=-1),)),
         ("novelty", (Novelty(0.5, n_motifs=2, n_units=6),)),
+        ("motifs", "words"),
     ],
 )
 def test_bad_plans_are_refused_in_one_line(setting: str, value: Any) -> None:
-    with pytest.raises(SettingError, match=r"^planted stream: .* must be .*; got ") as caught:
+    with pytest.raises(SettingError, match=r"^planted stream: .* must be") as caught:
         StreamPlan(**{setting: value})
     assert "\n" not in str(caught.value)
 
 
 def test_plans_that_cannot_be_drawn_are_refused() -> None:
-    with pytest.raises(SettingError, match="40 units that can be told apart on 1 channels"):
+    with pytest.raises(SettingError, match="told apart on 1 channels"):
         plant(StreamPlan(n_units=40, n_motifs=12, n_channels=1), n_frames=1_000)
     with pytest.raises(SettingError, match="3 units do not give"):
         plant(StreamPlan(n_units=3, n_motifs=9), n_frames=1_000)
-    with pytest.raises(SettingError, match="n_one_offs must be at most"):
+    with pytest.raises(SettingError, match="n_one_offs"):
         plant(StreamPlan(n_one_offs=5), n_frames=1_000)
-    with pytest.raises(SettingError, match="gaps must be fewer or shorter"):
+    with pytest.raises(SettingError, match="gaps must be fewer"):
         plant(StreamPlan(gaps=Gaps(n_silent=20)), n_frames=1_000)
     for bad in ({"n_frames": 0}, {"seed": -1}, {"n_subjects": 0}):
         with pytest.raises(SettingError, match="at least"):
             plant_subjects(**bad)  # type: ignore[arg-type]
-    with pytest.raises(SettingError, match="rate must be a positive number"):
+    with pytest.raises(SettingError, match="rate must be"):
         structureless(100, rate=0.0)
 
 
-@settings(max_examples=MANY, deadline=None)
 @given(n_frames=st.integers(1, 400), n_missing=st.integers(0, 1), seed=st.integers(0, 100))
 def test_very_short_streams_are_background(n_frames: int, n_missing: int, seed: int) -> None:
     gaps = Gaps(n_missing=n_missing if n_frames > 3 else 0)
@@ -404,26 +370,7 @@ def test_very_short_streams_are_background(n_frames: int, n_missing: int, seed: 
     assert np.isfinite(stream.recording.values).all()
 
 
-def test_frames_are_not_planted_one_by_one() -> None:
-    """Against a loop over as many frames on the same machine that does next to nothing with each."""
-
-    def shortest(work: Callable[[], object]) -> float:
-        times = []
-        for _ in range(3):
-            started = time.process_time()
-            work()
-            times.append(time.process_time() - started)
-        return min(times)
-
-    looped_s = shortest(lambda: sum(i * i for i in range(250_000)))
-    assert shortest(lambda: plant(n_frames=250_000)) < 60 * looped_s  # 12 were measured
-
-
 # ---------------------------------------------------------------- structures of motifs
-
-OWN = StreamPlan(motifs="own", n_units=12, n_motifs=3)
-CYCLES = StreamPlan(motifs="cycles", n_units=12, n_motifs=3)
-CONTEXTS = StreamPlan(motifs="contexts")
 
 
 def test_the_standard_plan_draws_what_it_always_drew() -> None:
@@ -434,9 +381,8 @@ def test_the_standard_plan_draws_what_it_always_drew() -> None:
 
 
 @pytest.mark.parametrize("plan", [OWN, CYCLES])
-@pytest.mark.parametrize("seed", range(3))
-def test_no_unit_is_in_two_motifs(plan: StreamPlan, seed: int) -> None:
-    motifs = plant(plan, n_frames=3_000, seed=seed).motifs
+def test_no_unit_is_in_two_motifs(plan: StreamPlan) -> None:
+    motifs = plant(plan, n_frames=3_000, seed=1).motifs
     units = [item.unit for motif in motifs for item in motif.items]
     assert sorted(units) == list(range(12))
 
@@ -461,24 +407,3 @@ def test_a_context_lasts_long_and_holds_its_few_units_in_any_order() -> None:
     members = [frozenset(item.unit for item in motif.items) for motif in stream.motifs]
     assert len(set(members)) == len(members)
     assert sum(map(len, members)) > 8  # contexts share units
-
-
-@pytest.mark.parametrize("plan", [OWN, CYCLES, CONTEXTS])
-def test_both_truths_of_every_structure_are_its_occurrences(plan: StreamPlan) -> None:
-    stream = plant(plan, n_frames=20_000, seed=3)
-    motifs = np.full(20_000, OTHER)
-    for own in stream.occurrences:
-        motifs[own.start : own.stop] = own.motif
-        edges = [*own.unit_starts, own.stop]
-        for unit, (start, stop) in zip(own.units, pairwise(edges), strict=True):
-            assert (stream.unit_truth[start:stop] == unit).all()
-    npt.assert_array_equal(stream.motif_truth, motifs)
-
-
-def test_structures_that_cannot_be_planted_are_refused() -> None:
-    with pytest.raises(SettingError, match="motifs must be one of"):
-        StreamPlan(motifs="words")  # type: ignore[arg-type]
-    with pytest.raises(SettingError, match="n_units must be 3 to 4 for each motif"):
-        StreamPlan(motifs="own")
-    with pytest.raises(SettingError, match="context_s"):
-        StreamPlan(motifs="contexts", context_s=(1.0, 2.0))

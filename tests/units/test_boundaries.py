@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.testing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
@@ -42,7 +42,6 @@ def by_loudest(windows: Windows, truth: NDArray[np.int32]) -> NDArray[np.int32]:
 # ---------------------------------------------------------------- blocks
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     arrays(np.float32, st.tuples(st.integers(5, 30), st.integers(1, 3)), elements=st.floats(-9, 9, width=16)),
     st.integers(1, 5),
@@ -61,7 +60,6 @@ def test_statistics_survive_values_far_from_zero() -> None:
 # ---------------------------------------------------------------- alignment
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.lists(st.integers(1, 6), min_size=1, max_size=8), st.integers(0, 999))
 def test_cuts_equal_their_slow_twin(window_runs: list[int], seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -87,7 +85,6 @@ def test_a_change_is_found_where_it_is_though_windows_lean_to_the_louder_side() 
     assert missed[1].max() <= 4  # two blocks
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.lists(st.integers(0, 3), min_size=4, max_size=40), st.integers(0, 99))
 def test_runs_may_vanish_but_never_change_their_order(codes: list[int], seed: int) -> None:
     units = np.array(codes, dtype=np.int32)
@@ -162,7 +159,7 @@ def test_restored_boundaries_are_the_same_and_damaged_ones_are_refused() -> None
     npt.assert_array_equal(again.windows_of_frames(windows, units), fitted.windows_of_frames(windows, units))
     with pytest.raises(ModelError, match="axes"):
         Boundaries.restore({name: own for name, own in fitted.tensors().items() if name != "axes"})
-    with pytest.raises(ModelError, match="2 descriptions of 1 units"):
+    with pytest.raises(ModelError, match="units = 1"):
         Boundaries.restore(fitted.tensors() | {"unit_ids": np.array([0])})
 
 
@@ -198,7 +195,6 @@ def slivers_of(labels: NDArray[np.int32]) -> int:
     return int((runs_of(labels).lengths < LENGTH / 2).sum())
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.lists(st.integers(0, 3), min_size=4, max_size=40), st.integers(0, 99))
 def test_no_run_of_frames_is_shorter_than_half_a_window(codes: list[int], seed: int) -> None:
     units = np.array(codes, dtype=np.int32)

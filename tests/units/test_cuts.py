@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rondo.data.labels import OTHER
@@ -26,7 +26,6 @@ def boundaries() -> Boundaries:
     return fit_boundaries([windows], [units], [3, 5])
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.integers(10, 54))
 def test_the_cut_lies_where_the_signal_changes(boundaries: Boundaries, edge: int) -> None:
     cuts = Cuts(boundaries, LENGTH, STEP)
@@ -43,7 +42,6 @@ def slow_twin(boundaries: Boundaries, blocks: np.ndarray, before: int, after: in
     return max(sum(density[j, b if j < e else a] for j in range(len(blocks))) for e in range(len(blocks) + 1))
 
 
-@settings(max_examples=20, deadline=None)
 @given(st.integers(0, 10_000))
 def test_no_other_cut_is_likelier(boundaries: Boundaries, seed: int) -> None:
     values = np.random.default_rng(seed).normal(size=(LENGTH, 2)).astype(np.float32)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.testing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -64,7 +64,7 @@ def test_units_are_numbered_by_first_appearance() -> None:
 
 
 @pytest.mark.parametrize("shortest_run", [0, 4])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_reading_the_fitted_latents_gives_the_support_that_was_fitted(shortest_run: float, seed: int) -> None:
     """predict equals fit: members, radius and numbering come from the very path that decoding finds."""
     rng = np.random.default_rng(seed)
@@ -93,7 +93,6 @@ def test_the_order_of_recordings_changes_names_only() -> None:
     assert adjusted_rand(Overlap.of(*labels)) == 1.0
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.integers(1, 30), st.integers(1, 5), st.floats(0, 100), st.floats(0, 3), st.integers(0, 1000))
 def test_what_is_left_lasts_or_is_alone(
     n_windows: int, n_components: int, shortest: float, penalty: float, seed: int

@@ -216,7 +216,7 @@ def test_restored_reads_the_same_bits(described: tuple[UnitModel, list[Windows]]
 def test_places_of_other_units_are_refused(described: tuple[UnitModel, list[Windows]]) -> None:
     tensors = described[0].tensors()
     tensors["places.centres"] = np.asarray(tensors["places.centres"])[:, :-1]
-    with pytest.raises(ModelError, match="places of its groups are about other units"):
+    with pytest.raises(ModelError, match="about other units"):
         UnitModel.restore(tensors, SummaryStatsConfig(), SlowUnitsConfig())
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.testing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rondo.arrays import Floats
@@ -52,7 +52,6 @@ def test_a_long_group_counts_as_much_as_a_short_one() -> None:
 # ---------------------------------------------------------------- the way home
 
 
-@settings(deadline=None)
 @given(
     seeds, st.lists(st.floats(0.01, 100), min_size=3, max_size=3), st.lists(st.floats(-50, 50), min_size=3, max_size=3)
 )
@@ -69,7 +68,7 @@ def test_who_stands_in_the_common_place_stays() -> None:
     npt.assert_allclose(Standing.of(rows).home(rows, Standing.of(rows)), rows, atol=1e-12)
 
 
-@pytest.mark.parametrize("constant", [0.0, 0.1, -7.3, 1e6])
+@pytest.mark.parametrize("constant", [0.0, -7.3, 1e6])
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
 def test_a_dimension_that_does_not_vary_comes_home_to_the_common_mean(constant: float, kind: type) -> None:
     """What rounding leaves of its spread is no spread: its mean over 7, 40 or 1,000 windows is seldom exact."""
@@ -163,7 +162,6 @@ def wandering(seed: int, n_windows: int, centres: Floats) -> Floats:
     return np.asarray((centres + shifts)[units] + 0.3 * rng.normal(size=(n_windows, centres.shape[1])))
 
 
-@settings(deadline=None, max_examples=60)
 @given(seeds, st.integers(1, 4), st.integers(1, 40), st.floats(0.05, 1), st.floats(0, 2))
 def test_units_move_as_the_loop_over_windows_says(
     seed: int, n_units: int, n_windows: int, weight: float, penalty: float
@@ -262,7 +260,6 @@ def test_restored_places_are_the_same_whatever_groups_are_called() -> None:
         npt.assert_array_equal(again.of_group[name].centres, places.of_group[name].centres)
 
 
-@settings(deadline=None, max_examples=100)
 @given(st.lists(st.text(max_size=6), min_size=1, max_size=4, unique=True))
 def test_any_names_of_groups_come_back(names: list[str]) -> None:
     place = Place(standing(0), standing(1, 2), CENTRES)
@@ -292,6 +289,6 @@ DAMAGED = {
 @pytest.mark.parametrize("change", DAMAGED.values(), ids=DAMAGED)
 def test_damaged_places_are_refused_in_one_line(change: dict[str, np.ndarray | None]) -> None:
     tensors = {**fitted_places("abc", 20).tensors(), **change}
-    with pytest.raises(ModelError, match="the places of its groups") as caught:
+    with pytest.raises(ModelError, match="places of its groups") as caught:
         Places.restore({name: own for name, own in tensors.items() if own is not None})
     assert "\n" not in str(caught.value)

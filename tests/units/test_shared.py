@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.testing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
@@ -55,7 +55,6 @@ def drawn_units(seed: int, n_units: Sequence[int]) -> list[Floats]:
     ]
 
 
-@settings(deadline=None, max_examples=60)
 @given(seeds, st.integers(1, 4), st.integers(1, 5), st.floats(0.1, 8))
 def test_one_matching_is_the_cheapest_of_all(seed: int, n_units: int, n_prototypes: int, reach: float) -> None:
     units, prototypes = drawn_units(seed, [n_units, n_prototypes])
@@ -67,7 +66,6 @@ def test_one_matching_is_the_cheapest_of_all(seed: int, n_units: int, n_prototyp
     npt.assert_allclose(np.where(alone, reach, np.linalg.norm(units - grown[numbers], axis=1)).sum(), cost)
 
 
-@settings(deadline=None, max_examples=40)
 @given(seeds, st.lists(st.integers(1, 4), min_size=2, max_size=4))
 def test_matched_is_what_trying_everything_gives(seed: int, n_units: list[int]) -> None:
     units, rng = drawn_units(seed, n_units), np.random.default_rng(seed)
@@ -85,7 +83,6 @@ def test_matched_is_what_trying_everything_gives(seed: int, n_units: list[int]) 
     assert renamed_alike(found, [np.array(numbers)[labels] for numbers, labels in zip(expected, own, strict=True)])
 
 
-@settings(deadline=None)
 @given(seeds, st.lists(st.integers(1, 5), min_size=2, max_size=4), st.integers(1, 6))
 def test_units_of_one_group_stay_apart_unless_there_are_too_many(seed: int, n_units: list[int], most: int) -> None:
     units = drawn_units(seed, n_units)
@@ -96,7 +93,6 @@ def test_units_of_one_group_stay_apart_unless_there_are_too_many(seed: int, n_un
     assert kept <= set(range(most))
 
 
-@settings(deadline=None)
 @given(seeds, st.lists(st.integers(1, 5), min_size=2, max_size=4))
 def test_how_units_are_numbered_and_how_groups_are_ordered_does_not_matter_to_matching(
     seed: int, n_units: list[int]
@@ -131,7 +127,6 @@ def drawn_groups(seed: int, n_groups: int, n_dims: int) -> tuple[list[GroupWindo
     return [GroupWindows(*one) for one in zip(rows, spans, strict=True)], labels
 
 
-@settings(deadline=None, max_examples=30)
 @given(seeds, st.integers(1, 3), st.integers(1, 12), st.integers(1, 14), st.floats(0.01, 1))
 def test_directions_are_those_of_the_definition(
     seed: int, n_groups: int, n_dims: int, pca_dim: int, ridge: float
@@ -145,7 +140,6 @@ def test_directions_are_those_of_the_definition(
     npt.assert_allclose(found.mean, np.mean([group.rows.mean(axis=0) for group in groups], axis=0))
 
 
-@settings(deadline=None, max_examples=30)
 @given(seeds, st.integers(1, 4))
 def test_between_and_within_make_the_total(seed: int, n_groups: int) -> None:
     groups, labels = drawn_groups(seed, n_groups, 3)

@@ -67,7 +67,7 @@ def test_slowness_falls_and_is_a_correlation() -> None:
 
 
 @pytest.mark.parametrize("shape", ["sine", "levels"])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_planted_slow_latent_hidden_in_fast_noise_is_found(shape: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
     slow = np.sin(np.arange(1500) / 15) if shape == "sine" else np.repeat(rng.choice([-1.0, 1.0], 50), 30)
@@ -91,14 +91,14 @@ def test_drift_does_not_win() -> None:
 # ---------------------------------------------------------------- invariances
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.integers(0, 50), arrays(np.float64, 6, elements=st.floats(-1e4, 1e4)))
 def test_translation(seed: int, offset: Floats) -> None:
     y = walk(100, 6, seed)
     npt.assert_allclose(latents(y + offset), latents(y), rtol=1e-6, atol=1e-6)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.integers(0, 50))
 def test_rotation_keeps_distances(seed: int) -> None:
     y = walk(100, 6, seed)
@@ -106,7 +106,6 @@ def test_rotation_keeps_distances(seed: int) -> None:
     npt.assert_allclose(pdist(latents(y @ turn)), pdist(latents(y)), rtol=1e-6, atol=1e-8)
 
 
-@settings(max_examples=20, deadline=None)
 @given(st.integers(0, 50), st.integers(-100, 100))
 def test_scale(seed: int, power: int) -> None:
     y = walk(100, 6, seed)
@@ -173,7 +172,7 @@ def assert_usable(projection: SlowProjection, y: NDArray[np.floating]) -> None:
     assert (projection.slowness >= 0).all()
 
 
-@pytest.mark.parametrize("value", [0.0, 0.1, -1e6, 1e-30])
+@pytest.mark.parametrize("value", [0.0, -1e6, 1e-30])
 @pytest.mark.parametrize("ridge", [0.0, 0.1])
 def test_constant_representations_have_constant_latents(value: float, ridge: float) -> None:
     y = np.full((60, 4), value)
@@ -188,8 +187,7 @@ def test_rounding_is_not_slow() -> None:
     assert fit_slow(y, ((0, 200),), 30, 3, 0.1).slowness.max() < 1e-3
 
 
-@pytest.mark.parametrize("n_windows", [1, 2, 3, 4, 9])
-@pytest.mark.parametrize("n_dims", [1, 5, 50])
+@pytest.mark.parametrize(("n_windows", "n_dims"), [(1, 1), (1, 50), (2, 5), (3, 50), (9, 1), (9, 50)])
 @pytest.mark.parametrize("ridge", [0.0, 0.1])
 def test_few_windows(n_windows: int, n_dims: int, ridge: float) -> None:
     y = np.random.default_rng(0).normal(size=(n_windows, n_dims))
@@ -208,7 +206,6 @@ def test_silent_and_repeated_dimensions(ridge: float) -> None:
     assert_usable(fit_slow(padded, ((0, 100),), 30, 8, ridge), padded)
 
 
-@settings(max_examples=80, deadline=None)
 @given(
     arrays(
         np.float64,
@@ -235,8 +232,7 @@ def stays(n_windows: int, corr_lengths: list[float], step_share: float, seed: in
     return x
 
 
-@pytest.mark.parametrize("step_share", [0.1, 0.25, 0.5])
-@pytest.mark.parametrize("n_slow", [3, 5, 8])
+@pytest.mark.parametrize(("n_slow", "step_share"), [(3, 0.1), (5, 0.25), (8, 0.5)])
 def test_as_many_dimensions_as_stay_correlated_for_a_window(n_slow: int, step_share: float) -> None:
     y = stays(20_000, [1.6] * n_slow + [0.6] * 6, step_share, seed=n_slow)
     spans = ((0, 8_000), (8_000, 20_000))

@@ -45,7 +45,6 @@ def streams(draw: st.DrawFn, longest_span: int = 5) -> tuple[Floats, Spans]:
 # ---------------------------------------------------------------- typical step
 
 
-@settings(max_examples=100, deadline=None)
 @given(streams())
 def test_typical_step_is_the_median_inside_spans(stream: tuple[Floats, Spans]) -> None:
     latents, spans = stream
@@ -72,7 +71,6 @@ def test_typical_step_scales_and_does_not_shift() -> None:
 # ---------------------------------------------------------------- distances and spans
 
 
-@settings(max_examples=50, deadline=None)
 @given(streams(), st.integers(1, 4))
 def test_centre_distances_are_euclidean(stream: tuple[Floats, Spans], n_entries: int) -> None:
     latents, _ = stream
@@ -92,7 +90,6 @@ def test_smoothing_carries_nothing_over_a_gap() -> None:
 # ---------------------------------------------------------------- decoding
 
 
-@settings(max_examples=60, deadline=None)
 @given(streams(), st.integers(1, 3), st.floats(0, 5))
 def test_decoding_is_the_cheapest_path_of_each_span(
     stream: tuple[Floats, Spans], n_entries: int, penalty: float
@@ -127,7 +124,6 @@ def test_a_window_at_its_centre_scores_one_and_at_the_radius_a_third() -> None:
     assert timeline.share_accepted == pytest.approx(2 / 3)
 
 
-@settings(max_examples=50, deadline=None)
 @given(arrays(np.float64, st.integers(1, 20), elements=st.floats(0, 700)))
 def test_scores_lie_in_zero_to_one_and_fall_with_distance(distances: Floats) -> None:
     timeline = Timeline(np.zeros(distances.size, np.int32), distances, ((0, distances.size),))
@@ -155,7 +151,6 @@ _small_costs = arrays(
 _penalties = _numbers | st.just(0.0) | st.integers(0, 2).map(float)
 
 
-@settings(max_examples=150, deadline=None)
 @given(_small_costs, _penalties)
 def test_no_path_is_cheaper(costs: Floats, penalty: float) -> None:
     path = smooth(costs, penalty)
@@ -197,14 +192,12 @@ def test_number_of_changes_falls_as_the_penalty_grows() -> None:
     assert changes[-1] == 0
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.permutations(range(5)), st.integers(0, 1000))
 def test_relabelling_entries_relabels_the_path(order: list[int], seed: int) -> None:
     costs = np.random.default_rng(seed).random((60, 5))
     np.testing.assert_array_equal(np.array(order)[smooth(costs[:, order], 0.3)], smooth(costs, 0.3))
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 1000), st.floats(-1e3, 1e3))
 def test_a_cost_shared_by_all_entries_changes_nothing(seed: int, extra: float) -> None:
     rng = np.random.default_rng(seed)
@@ -258,13 +251,11 @@ def lagged(costs: Floats, penalty: float, lag: int, cuts: list[int] | None = Non
     return path + viterbi.flush().tolist()
 
 
-@settings(max_examples=150, deadline=None)
 @given(_fine_costs, _penalties, st.integers(0, 3))
 def test_with_a_lag_as_long_as_the_stream_it_is_the_whole_path(costs: Floats, penalty: float, more: int) -> None:
     assert lagged(costs, penalty, len(costs) + more) == smooth(costs, penalty).tolist()
 
 
-@settings(max_examples=100, deadline=None)
 @given(_fine_costs, _penalties, st.integers(0, 6))
 def test_every_window_is_labelled_by_the_path_of_what_came_so_far(costs: Floats, penalty: float, lag: int) -> None:
     n = len(costs)
@@ -272,7 +263,6 @@ def test_every_window_is_labelled_by_the_path_of_what_came_so_far(costs: Floats,
     assert lagged(costs, penalty, lag) == expected
 
 
-@settings(max_examples=60, deadline=None)
 @given(_small_costs, _penalties, st.integers(0, 3))
 def test_no_other_label_lies_on_a_cheaper_path(costs: Floats, penalty: float, lag: int) -> None:
     for t, column in enumerate(lagged(costs, penalty, lag)):
@@ -283,14 +273,12 @@ def test_no_other_label_lies_on_a_cheaper_path(costs: Floats, penalty: float, la
         assert naive.least_path_cost(through, penalty) == pytest.approx(best, abs=1e-9)
 
 
-@settings(max_examples=100, deadline=None)
 @given(_fine_costs, _penalties, st.integers(0, 6), st.data())
 def test_chunks_do_not_matter(costs: Floats, penalty: float, lag: int, data: st.DataObject) -> None:
     cuts = data.draw(st.lists(st.integers(0, len(costs)), max_size=5))
     assert lagged(costs, penalty, lag, cuts) == lagged(costs, penalty, lag)
 
 
-@settings(max_examples=60, deadline=None)
 @given(_costs, st.integers(0, 4), st.data())
 def test_stopping_anywhere_and_adding_entries_changes_nothing(costs: Floats, lag: int, data: st.DataObject) -> None:
     stop, grow = (data.draw(st.integers(0, len(costs))) for _ in range(2))

@@ -7,16 +7,17 @@ import itertools
 import numpy as np
 import numpy.testing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from rondo.arrays import Tensors
-from rondo.config.settings import DirectUnitsConfig, MixtureConfig, SlowUnitsConfig, UnitAlignConfig, UnitsConfig
+from rondo.config.settings import MixtureConfig, SlowUnitsConfig, UnitsConfig
 from rondo.data.windows import Windows
 from rondo.encoders.base import Curves, FittedEncoder, build_encoder
 from rondo.encoders.summary_stats import SummaryStatsConfig
 from rondo.errors import ModelError, RecordingError
+from rondo.paper.settings import DirectUnitsConfig, UnitAlignConfig
 from rondo.units import fit as unit_fit
 from rondo.units import model as exemplars
 from rondo.units.discover import UnitRules
@@ -58,6 +59,7 @@ def test_support_counts_every_window_of_every_signal(model: UnitModel, signals: 
     assert sum(entry.support for entry in model.vocabulary) == sum(len(windows) for windows in signals)
 
 
+@pytest.mark.promise
 @pytest.mark.filterwarnings("ignore::rondo.errors.RondoWarning")
 @pytest.mark.parametrize("config", WAYS, ids=lambda config: f"{config.method}{'+merge' * config.merge}")
 def test_restored_reads_the_same_bits(config: UnitsConfig, signals: list[Windows]) -> None:
@@ -120,7 +122,7 @@ def test_windows_that_share_frames_do_not_tell_each_other_who_they_are(
 def test_a_merge_tree_of_other_units_is_refused(model: UnitModel) -> None:
     tensors = dict(model.tensors())
     tensors["merges.ids"] = np.append(np.asarray(tensors["merges.ids"]), 99)
-    with pytest.raises(ModelError, match="the merge tree is about units"):
+    with pytest.raises(ModelError, match="merge tree"):
         UnitModel.restore(tensors, SummaryStatsConfig(), SlowUnitsConfig())
 
 
@@ -144,7 +146,7 @@ class Broken:
 @pytest.mark.parametrize("config", WAYS[:1] + WAYS[2:4], ids=lambda config: config.method)
 def test_a_non_finite_representation_is_refused_in_one_line(config: UnitsConfig, signals: list[Windows]) -> None:
     encoder = Broken(build_encoder(SummaryStatsConfig()).fit(signals))
-    with pytest.raises(RecordingError, match="non-finite representation inf in window 7, dimension 2") as caught:
+    with pytest.raises(RecordingError, match="window 7, dimension 2") as caught:
         fit_units(signals, encoder, config, np.random.default_rng(0), "cpu")
     assert "\n" not in str(caught.value)
 
@@ -176,7 +178,6 @@ def windows(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     return rng.normal(size=(n, 3)).astype(np.float32), rng.integers(0, 3, n).astype(np.int32) * 2
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.integers(8, 40), st.integers(0, 3), st.integers(0, 99))
 def test_the_radius_is_the_quantile_of_nearest_windows_that_share_no_frame(n: int, exclude: int, seed: int) -> None:
     points, units = windows(n, seed)

@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.testing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -52,7 +52,6 @@ def blobs(seed: int, sizes: list[int], separation: float, n_dims: int = 8) -> tu
 # ---------------------------------------------------------------- by the definition
 
 
-@settings(max_examples=60, deadline=None)
 @given(scenes, st.integers(0, 4))
 def test_same_tree_as_by_the_definition(made: tuple[Floats, Ints, Spans], exclude: int) -> None:
     x, labels, spans = made
@@ -95,7 +94,6 @@ def test_memory_does_not_grow_with_the_square() -> None:
 # ---------------------------------------------------------------- properties
 
 
-@settings(max_examples=40, deadline=None)
 @given(scenes, st.integers(0, 3), st.permutations(range(6)))
 def test_names_decide_nothing(made: tuple[Floats, Ints, Spans], exclude: int, names: list[int]) -> None:
     x, labels, spans = made
@@ -109,7 +107,6 @@ def test_names_decide_nothing(made: tuple[Floats, Ints, Spans], exclude: int, na
     npt.assert_array_equal([rename[int(k)] for k in a.coarsened(labels, a.best)], b.coarsened(renamed, b.best))
 
 
-@settings(max_examples=40, deadline=None)
 @given(scenes)
 def test_each_layer_coarsens_the_one_before(made: tuple[Floats, Ints, Spans]) -> None:
     x, labels, spans = made
@@ -122,7 +119,6 @@ def test_each_layer_coarsens_the_one_before(made: tuple[Floats, Ints, Spans]) ->
         npt.assert_array_equal(coarse == OTHER, labels == OTHER)
 
 
-@settings(max_examples=40, deadline=None)
 @given(scenes)
 def test_criterion_is_a_chain_and_best_is_where_it_first_falls(made: tuple[Floats, Ints, Spans]) -> None:
     tree = merge_tree(*made, exclude=1)
@@ -144,7 +140,6 @@ def test_what_was_split_by_chance_is_merged_first(seed: int) -> None:
     npt.assert_array_equal(tree.coarsened(split, 1) == tree.steps[0].kept, labels == 0)
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10**6), st.lists(st.integers(8, 40), min_size=1, max_size=8))
 def test_well_separated_entries_are_never_merged(seed: int, sizes: list[int]) -> None:
     x, labels = blobs(seed, sizes, separation=20.0)
@@ -220,12 +215,12 @@ def test_bad_input_is_refused_in_one_line() -> None:
     broken[7, 1] = np.nan
     with pytest.raises(RecordingError, match="non-finite embedding in window 7"):
         merge_tree(broken, labels, spans, 1)
-    with pytest.raises(SettingError, match=r"a label for each window, got \(20, 3\) and \(19,\)"):
+    with pytest.raises(SettingError, match=r"window, got \(20, 3\) and \(19,\)"):
         merge_tree(x, labels[:-1], spans, 1)
-    with pytest.raises(SettingError, match="exclude must be at least 0"):
+    with pytest.raises(SettingError, match="exclude must be"):
         merge_tree(x, labels, spans, -1)
     for gap in ([], [(0, 19)], [(1, 20)], [(0, 5), (6, 20)], [(0, 12), (9, 20)]):
-        with pytest.raises(SettingError, match="spans that cover 0 to 20 without gaps"):
+        with pytest.raises(SettingError, match="cover 0 to 20 without gaps"):
             merge_tree(x, labels, gap, 1)
     with pytest.raises(SettingError, match="has 0 merges, got n_merges = 1"):
         MergeTree((0, 1), ()).kept_at(1)

@@ -12,8 +12,13 @@ parts of the same unit, without going back. What falls on none, and OTHER, is th
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import polars as pl
 
 MOST_OCCURRENCES = 200
 """Of a motif, spread over all of them; more would not change a picture."""
@@ -96,3 +101,30 @@ def mix_shares(occurrences: Sequence[Sequence[Run]]) -> dict[int, float]:
             if unit >= 0:
                 found[unit] = found.get(unit, 0.0) + length / whole / len(occurrences)
     return dict(sorted(found.items(), key=lambda it: -it[1]))
+
+
+def units_by_recording(segments: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """The segments of units of each recording, in order."""
+    units = segments.filter(segments["level"] == "unit").sort("start_frame")
+    return {str(id): rows for (id,), rows in units.partition_by("recording", as_dict=True).items()}
+
+
+def units_inside(motif_id: int, segments: pl.DataFrame, units: Mapping[str, pl.DataFrame]) -> list[list[Run]]:
+    """The units inside each occurrence of a motif, or inside `MOST_OCCURRENCES` of them, in order, with their frames.
+
+    Occurrences in recordings that `units` lacks are left out.
+    """
+    import polars as pl
+
+    is_motif = (pl.col("level") == "motif") & (pl.col("id") == motif_id) & pl.col("recording").is_in([*units])
+    occurrences = segments.filter(is_motif).sort("recording", "start_frame")
+    n = occurrences.height
+    occurrences = occurrences[np.unique(np.linspace(0, max(0, n - 1), min(MOST_OCCURRENCES, n)).astype(np.int64))]
+    runs: list[list[Run]] = []
+    for (recording,), rows in occurrences.partition_by("recording", as_dict=True, maintain_order=True).items():
+        starts, ends, ids = (units[str(recording)][name].to_numpy() for name in ("start_frame", "end_frame", "id"))
+        for start, end in rows.select("start_frame", "end_frame").iter_rows():
+            first, past = np.searchsorted(ends, start, side="right"), np.searchsorted(starts, end, side="left")
+            lengths = np.minimum(ends[first:past], end) - np.maximum(starts[first:past], start)
+            runs.append([(int(id), float(length)) for id, length in zip(ids[first:past], lengths, strict=True)])
+    return runs

@@ -139,73 +139,73 @@ def group_transitions(rows: Sequence[Transition]) -> list[GroupTransition]:
     cells: dict[tuple[str, str, int, int], list[Transition]] = {}
     for row in rows:
         cells.setdefault((row.level, row.group, row.id, row.next_id), []).append(row)
-    found = []
-    for (level, group, id, next_id), own in sorted(cells.items()):
-        n = sum(row.n for row in own)
+    means = []
+    for (level, group, id, next_id), recordings in sorted(cells.items()):
+        n = sum(row.n for row in recordings)
         if n:
-            mean, low, high = mean_interval([row.probability for row in own], most=1.0)
-            called = (own[0].name, own[0].next_name)
-            found.append(GroupTransition(group, level, id, next_id, *called, n, len(own), mean, low, high))
-    return found
+            mean, low, high = mean_interval([row.probability for row in recordings], most=1.0)
+            names = (recordings[0].name, recordings[0].next_name)
+            means.append(GroupTransition(group, level, id, next_id, *names, n, len(recordings), mean, low, high))
+    return means
 
 
 def transition_differences(rows: Sequence[Transition]) -> list[TransitionDifference]:
     """Every pair of groups, every transition of at least 5 % (mean over all recordings): the difference and its p.
 
-    Dealt are the recordings in which the first entry is followed by anything. p is corrected over all transitions and
-    pairs of a level. Nothing where there are more than `MOST_COMPARED` groups.
+    The recordings in which the first entry is followed by anything are dealt to the groups. p is corrected over all
+    transitions and pairs of a level. Empty if there are more than `MOST_COMPARED` groups.
     """
-    names = sorted({row.group for row in rows})
-    if len(names) > MOST_COMPARED:
+    groups = sorted({row.group for row in rows})
+    if len(groups) > MOST_COMPARED:
         return []
-    found: list[TransitionDifference] = []
+    differences: list[TransitionDifference] = []
     for level in sorted({row.level for row in rows}):
         by_first: dict[int, list[Transition]] = {}
         for row in rows:
             if row.level == level:
                 by_first.setdefault(row.id, []).append(row)
-        raw = [one for own in by_first.values() for pair in combinations(names, 2) for one in _pair(own, pair)]
-        corrected = holm([one.p for one in raw])
-        found += [replace(one, p=p) for one, p in zip(raw, corrected, strict=True)]
-    return found
+        raw = [it for first in by_first.values() for pair in combinations(groups, 2) for it in _pair(first, pair)]
+        corrected = holm([it.p for it in raw])
+        differences += [replace(it, p=p) for it, p in zip(raw, corrected, strict=True)]
+    return differences
 
 
 def _pair(rows: Sequence[Transition], pair: tuple[str, str]) -> list[TransitionDifference]:
-    """Of one first entry, two groups compared; nothing where one of them has no recording with it."""
-    common = {
-        next_id: np.mean([row.probability for row in rows if row.next_id == next_id])
-        for next_id in sorted({row.next_id for row in rows})
-    }
-    columns = {id: place for place, id in enumerate(id for id, mean in common.items() if mean >= _TESTED_FROM)}
-    own = [row for row in rows if row.group in pair]
-    places = {id: place for place, id in enumerate(sorted({row.recording for row in own}))}
-    values, is_first = np.zeros((len(places), len(columns))), np.zeros(len(places), dtype=np.bool_)
-    for row in own:
-        is_first[places[row.recording]] = row.group == pair[0]
-        if row.next_id in columns:
-            values[places[row.recording], columns[row.next_id]] = row.probability
+    """Two groups compared in the transitions of one first entry; empty if one of them has no recording with it."""
+    probabilities: dict[int, list[float]] = {}
+    for row in rows:
+        probabilities.setdefault(row.next_id, []).append(row.probability)
+    common = [next_id for next_id in sorted(probabilities) if np.mean(probabilities[next_id]) >= _TESTED_FROM]
+    column_of = {next_id: column for column, next_id in enumerate(common)}
+    in_pair = [row for row in rows if row.group in pair]
+    row_of = {id: index for index, id in enumerate(sorted({row.recording for row in in_pair}))}
+    values, is_first = np.zeros((len(row_of), len(common))), np.zeros(len(row_of), dtype=np.bool_)
+    for row in in_pair:
+        is_first[row_of[row.recording]] = row.group == pair[0]
+        if row.next_id in column_of:
+            values[row_of[row.recording], column_of[row.next_id]] = row.probability
     if is_first.all() or not is_first.any():
         return []
     gap, p = gaps_between(values, is_first)
     level, first = rows[0].level, rows[0].id
-    return [TransitionDifference(level, first, id, pair, float(gap[i]), float(p[i])) for id, i in columns.items()]
+    return [TransitionDifference(level, first, id, pair, float(gap[i]), float(p[i])) for id, i in column_of.items()]
 
 
 # ----------------------------------------------------------------
-# RegularReturns times: which entries come back at regular intervals, and how long those are.
+# Which entries come back at regular intervals, and how long those are.
 #
 # An interval lies between the starts of two occurrences that follow each other in one recording, with no break
-# between. An entry is *periodic* where
+# between. An entry is *periodic* if
 #
 #     it has at least `LEAST_INTERVALS` intervals, over all recordings,
 #     their coefficient of variation (standard deviation / mean, without the longest tenth, which may span an occurrence
 #     that was missed) is at most `LARGEST_VARIATION`, and
 #     it is smaller than in each of `N_ORDERS` random orders of the same segments.
 #
-# The last condition keeps out entries that seem regular only because segments last about equally long. Occurrences
-# that never touch do not touch in those orders either: each takes one of the places between the other segments. The
-# condition is not asked where order cannot tell: of a motif most of whose occurrences follow on each other at once,
-# whose length is the cycle, and of an entry that takes nearly all places, as one of two that take turns does.
+# The last condition excludes entries that seem regular only because segments last about equally long. Occurrences that
+# never touch do not touch in those orders either: each takes one of the slots between the other segments. The condition
+# is left out if order cannot tell: for a motif most of whose occurrences follow each other at once, whose length is the
+# cycle, and for an entry that takes nearly all slots, as one of two that alternate does.
 
 LEAST_INTERVALS = 8
 LARGEST_VARIATION = 0.25
@@ -234,57 +234,58 @@ class Unbroken(NamedTuple):
 
 def cycles_in(table: pl.DataFrame, recordings: Sequence[RecordingSummary]) -> list[RegularReturns]:
     """Every periodic entry of a table of segments, by level and id."""
-    in_seconds = all(one.rate is not None for one in recordings)
-    found, parts = [], table.sort("start_frame").partition_by("recording", "level", as_dict=True)
+    in_seconds = all(recording.rate is not None for recording in recordings)
+    cycles, parts = [], table.sort("start_frame").partition_by("recording", "level", as_dict=True)
     for level in ("unit", "motif"):
-        own_rows = {one.id: parts.get((one.id, level), table.clear()) for one in recordings}
-        stretches = {one.id: _stretches(own_rows[one.id], one, in_seconds=in_seconds) for one in recordings}
-        own = [it for id in sorted(stretches) for it in stretches[id]]
-        for id in sorted({int(id) for it in own for id in it.ids if id >= 0}):
-            intervals = periodic(own, id)
+        stretches = [
+            stretch
+            for recording in sorted(recordings, key=lambda recording: recording.id)
+            for stretch in _stretches(parts.get((recording.id, level), table.clear()), recording, in_seconds=in_seconds)
+        ]
+        for id in sorted({int(id) for stretch in stretches for id in stretch.ids if id >= 0}):
+            intervals = periodic(stretches, id)
             if intervals is not None:
                 low, median, high = np.quantile(intervals, [0.1, 0.5, 0.9]).tolist()
-                found.append(RegularReturns(level, id, intervals.size, median, low, high, in_seconds))
-    return found
+                cycles.append(RegularReturns(level, id, intervals.size, median, low, high, in_seconds))
+    return cycles
 
 
-def _stretches(own: pl.DataFrame, recording: RecordingSummary, *, in_seconds: bool) -> list[Unbroken]:
+def _stretches(rows: pl.DataFrame, recording: RecordingSummary, *, in_seconds: bool) -> list[Unbroken]:
     """The segments of one level of a recording, in order, cut at its breaks."""
-    starts = own["start_frame"].to_numpy()
-    lengths = (own["end_frame"].to_numpy() - starts) / ((recording.rate or 1.0) if in_seconds else 1.0)
+    starts = rows["start_frame"].to_numpy()
+    lengths = (rows["end_frame"].to_numpy() - starts) / ((recording.rate or 1.0) if in_seconds else 1.0)
     cuts = np.searchsorted(starts, recording.breaks)
-    ids = own["id"].to_numpy().astype(np.int64)
+    ids = rows["id"].to_numpy().astype(np.int64)
     return [Unbroken(*parts) for parts in zip(np.split(ids, cuts), np.split(lengths, cuts), strict=True)]
 
 
 def periodic(stretches: Sequence[Unbroken], id: int) -> Floats | None:
     """The intervals of an entry, if it is periodic."""
-    own = [it for it in stretches if np.count_nonzero(it.ids == id) > 1]
-    found = _intervals(own, id)
-    if found.size < LEAST_INTERVALS or variation(found) > LARGEST_VARIATION:
+    stretches = [it for it in stretches if np.count_nonzero(it.ids == id) > 1]
+    intervals = _intervals(stretches, id)
+    if intervals.size < LEAST_INTERVALS or variation(intervals) > LARGEST_VARIATION:
         return None
-    n_touching = sum(int(((it.ids[1:] == id) & (it.ids[:-1] == id)).sum()) for it in own)
-    n_own = sum(int((it.ids == id).sum()) for it in own)
-    n_places = sum(int((it.ids != id).sum()) + 1 for it in own)
-    if 2 * n_touching > found.size or n_own >= _NEARLY_ALL * n_places:
-        return found
-    rng, deal = np.random.default_rng(0), _any_order if n_touching else _apart
+    n_touching = sum(int(((it.ids[1:] == id) & (it.ids[:-1] == id)).sum()) for it in stretches)
+    n_occurrences = sum(int((it.ids == id).sum()) for it in stretches)
+    n_slots = sum(int((it.ids != id).sum()) + 1 for it in stretches)
+    if 2 * n_touching > intervals.size or n_occurrences >= _NEARLY_ALL * n_slots:
+        return intervals
+    rng = np.random.default_rng(0)
     for _ in range(N_ORDERS):
-        if variation(_intervals([deal(it, id, rng) for it in own], id)) <= variation(found):
+        shuffled = [_shuffled(it, id, rng, may_touch=n_touching > 0) for it in stretches]
+        if variation(_intervals(shuffled, id)) <= variation(intervals):
             return None
-    return found
+    return intervals
 
 
-def _any_order(stretch: Unbroken, id: int, rng: np.random.Generator) -> Unbroken:
-    order = rng.permutation(stretch.ids.size)
-    return Unbroken(stretch.ids[order], stretch.lengths[order])
-
-
-def _apart(stretch: Unbroken, id: int, rng: np.random.Generator) -> Unbroken:
-    """A random order in which occurrences of the entry do not touch, every such order with the same probability."""
-    own, others = (rng.permutation(np.flatnonzero(which)) for which in (stretch.ids == id, stretch.ids != id))
-    places = rng.choice(others.size + 1, own.size, replace=False)  # before the first of the others, …, after the last
-    order = np.insert(others, np.sort(places), own)
+def _shuffled(stretch: Unbroken, id: int, rng: np.random.Generator, *, may_touch: bool) -> Unbroken:
+    """A random order, every one with the same probability; of those in which occurrences do not touch, if asked."""
+    if may_touch:
+        order = rng.permutation(stretch.ids.size)
+    else:
+        entry, others = (rng.permutation(np.flatnonzero(which)) for which in (stretch.ids == id, stretch.ids != id))
+        slots = rng.choice(others.size + 1, entry.size, replace=False)  # before the first other, …, after the last
+        order = np.insert(others, np.sort(slots), entry)
     return Unbroken(stretch.ids[order], stretch.lengths[order])
 
 

@@ -1,9 +1,10 @@
 """How much each entry is used: share of time, occurrences per hour, mean duration, by recording and by group.
 
-Recordings are the unit of comparison, never frames: a group is the mean over its recordings, each with equal weight,
-and a difference between groups is held against what the same recordings give when they are dealt to the groups at
-random (permutation test, Holm's correction over the entries of a level and the pairs of groups). Two recordings a
-side prove nothing, and that is said. See `rondo.analysis.usage`.
+Recordings are the unit of comparison, never frames: neighbouring frames are no independent evidence. A group is the
+mean over its recordings, each with equal weight. A difference between groups is compared with what the same recordings
+give when they are dealt to the groups at random (permutation test, Holm's correction over the entries of a level and
+the pairs of groups). Recordings are taken to be independent; several of one person or machine are not, and intervals
+over them are too narrow.
 """
 
 from __future__ import annotations
@@ -30,11 +31,7 @@ if TYPE_CHECKING:
     from rondo.result import Result
 
 
-# ----------------------------------------------------------------
-# Statistics over recordings: the interval of a mean, and whether two groups differ by more than chance.
-#
-# Recordings are the unit of comparison, never frames: neighbouring frames are no independent evidence. Recordings are
-# taken to be independent; several of one person or machine are not, and intervals over them are too narrow.
+# ---------------------------------------------------------------- statistics over recordings
 
 N_DEALS = 99_999
 """Random deals at most, where there are too many to try all."""
@@ -98,7 +95,7 @@ def gaps_between(
     return gap, p
 
 
-def smallest_p_of(n_first: int, n_second: int) -> float:
+def smallest_p(n_first: int, n_second: int) -> float:
     """The smallest p, before correction, that so many recordings on each side can give."""
     return max((2 if n_first == n_second else 1) / comb(n_first + n_second, n_first), 1 / (N_DEALS + 1))
 
@@ -220,34 +217,29 @@ def usage_of(result: Result, groups: Mapping[str, str] | None = None) -> list[Us
     """Every entry in every recording, also where it does not occur; `groups` by recording id."""
     import polars as pl
 
-    summary = result.summary
-    segments = (
-        result.tables["segments"]
-        .filter(pl.col("id") != OTHER)
-        .with_columns(frames=pl.col("end_frame") - pl.col("start_frame"))
-    )
-    names = entry_names(result)
-    counted = segments.group_by("recording", "level", "id").agg(pl.len().alias("n"), pl.col("frames").sum())
-    cells = {(row[0], row[1], row[2]): (int(row[3]), int(row[4])) for row in counted.iter_rows()}
-    rows = []
-    entries = list(segments.select("level", "id").unique().sort("level", "id").iter_rows())
-    for recording in summary.recordings:
-        hours = None if recording.rate is None else recording.n_frames / recording.rate / 3600
+    segments = result.tables["segments"].filter(pl.col("id") != OTHER)
+    frames = (pl.col("end_frame") - pl.col("start_frame")).sum()
+    counts = segments.group_by("recording", "level", "id").agg(pl.len(), frames)
+    cells = {(recording, level, id): (n, n_frames) for recording, level, id, n, n_frames in counts.iter_rows()}
+    entries = sorted({(level, id) for _, level, id in cells})
+    names, rows = entry_names(result), []
+    for recording in result.recordings:
+        rate = recording.rate
         for level, id in entries:
-            n, frames = cells.get((recording.id, level, id), (0, 0))
-            mean = frames / n if n else None
+            n, n_frames = cells.get((recording.id, level, id), (0, 0))
+            mean = n_frames / n if n else None
             rows.append(
                 Usage(
-                    recording.id,
-                    "" if groups is None else groups[recording.id],
-                    level,
-                    id,
-                    names.get((level, id), ""),
-                    n,
-                    frames / recording.n_frames,
-                    None if hours is None else n / hours,
-                    mean,
-                    None if mean is None or recording.rate is None else mean / recording.rate,
+                    recording=recording.id,
+                    group="" if groups is None else groups[recording.id],
+                    level=level,
+                    id=int(id),
+                    name=names.get((level, id), ""),
+                    n_occurrences=int(n),
+                    share=n_frames / recording.n_frames,
+                    per_hour=None if rate is None else n / (recording.n_frames / rate / 3600),
+                    mean_duration_frames=mean,
+                    mean_duration_s=None if mean is None or rate is None else mean / rate,
                 )
             )
     return rows
@@ -287,51 +279,54 @@ def groups_for(result: Result, by: str | Mapping[str, str] | None, per: str) -> 
 
 def unit_of_comparison(result: Result, groups: Mapping[str, str]) -> list[str]:
     """Sentences: what is counted as one observation, and where that is not independent of the next."""
-    said = ["The unit of comparison is the recording: means, 95 % intervals and p are over recordings of equal weight."]
+    sentences = [
+        "The unit of comparison is the recording: means, 95 % intervals and p are over recordings of equal weight."
+    ]
     sizes = Counter(groups.values())
     alone = sorted(group for group, n in sizes.items() if n == 1)
     if alone:
-        said.append(f"No interval for {quoted(alone, 3)}: one recording has no spread.")
+        sentences.append(f"No interval for {quoted(alone, 3)}: one recording has no spread.")
     known = [(groups[one.id], one.group) for one in result.recordings if one.group and one.id in groups]
     repeated = sorted(pair for pair, n in Counter(known).items() if n > 1 and pair[0] != pair[1])
     if repeated and len({group for group, _ in known}) > 1:
         group, owner = repeated[0]
-        said.append(
+        sentences.append(
             f"'{group}' holds several recordings of '{owner}': they are not independent, so intervals are too narrow "
             "and p is too small."
         )
-    return said
+    return sentences
 
 
 def group_usage(rows: Sequence[Usage]) -> list[GroupUsage]:
     """Means over the recordings of each group, each with equal weight; durations over those in which it occurs."""
-    cells: dict[tuple[str, str, int], list[Usage]] = {}
+    cells: dict[tuple[str, int, str], list[Usage]] = {}
     for row in rows:
-        cells.setdefault((row.level, row.group, row.id), []).append(row)
-    ordered = sorted(cells.items(), key=lambda cell: (cell[0][0], cell[0][2], cell[0][1]))
-    return [_of_group(group, level, id, own) for (level, group, id), own in ordered]
-
-
-def _of_group(group: str, level: str, id: int, own: Sequence[Usage]) -> GroupUsage:
-    shares, rates = [row.share for row in own], _known([row.per_hour for row in own])
-    lasts = _known([row.mean_duration_s for row in own if row.n_occurrences])
-    share, rate = mean_interval(shares, most=1.0), None if rates is None else mean_interval(rates)
-    return GroupUsage(
-        group,
-        level,
-        id,
-        len(own),
-        sum(row.n_occurrences > 0 for row in own),
-        share.mean,
-        float(np.std(shares, ddof=1)) if len(own) > 1 else None,
-        None if rate is None else rate.mean,
-        None if lasts is None else float(np.mean(lasts)),
-        share.low,
-        share.high,
-        None if rate is None else rate.low,
-        None if rate is None else rate.high,
-        own[0].name,
-    )
+        cells.setdefault((row.level, row.id, row.group), []).append(row)
+    means = []
+    for (level, id, group), recordings in sorted(cells.items()):
+        shares, rates = [row.share for row in recordings], _known([row.per_hour for row in recordings])
+        durations = _known([row.mean_duration_s for row in recordings if row.n_occurrences])
+        share = mean_interval(shares, most=1.0)
+        rate = None if rates is None else mean_interval(rates)
+        means.append(
+            GroupUsage(
+                group=group,
+                level=level,
+                id=id,
+                n_recordings=len(recordings),
+                n_recordings_with=sum(row.n_occurrences > 0 for row in recordings),
+                mean_share=share.mean,
+                sd_share=float(np.std(shares, ddof=1)) if len(recordings) > 1 else None,
+                mean_per_hour=None if rate is None else rate.mean,
+                mean_duration_s=None if durations is None else float(np.mean(durations)),
+                share_low=share.low,
+                share_high=share.high,
+                per_hour_low=None if rate is None else rate.low,
+                per_hour_high=None if rate is None else rate.high,
+                name=recordings[0].name,
+            )
+        )
+    return means
 
 
 def _known(values: Sequence[float | None]) -> list[float] | None:
@@ -343,38 +338,22 @@ def _known(values: Sequence[float | None]) -> list[float] | None:
 def differences(rows: Sequence[Usage]) -> list[Difference]:
     """Every pair of groups, every entry: the difference of mean shares, and its p, corrected over pairs and entries.
 
-    Nothing where there are more than `MOST_COMPARED` groups.
+    Empty if there are more than `MOST_COMPARED` groups.
     """
-    names = sorted({row.group for row in rows})
-    if len(names) > MOST_COMPARED:
+    groups = sorted({row.group for row in rows})
+    if len(groups) > MOST_COMPARED:
         return []
-    found: list[Difference] = []
+    corrected: list[Difference] = []
     for level in sorted({row.level for row in rows}):
-        raw = _gaps([row for row in rows if row.level == level], level, names)
-        corrected = holm([one.p for one in raw])
-        found += [replace(one, p=p) for one, p in zip(raw, corrected, strict=True)]
-    return found
-
-
-def smallest_p(rows: Sequence[Usage], pair: tuple[str, str]) -> float:
-    """The smallest p, before correction, that so many recordings on each side can give."""
-    first, second = (len({row.recording for row in rows if row.group == group}) for group in pair)
-    return smallest_p_of(first, second)
-
-
-def _gaps(rows: Sequence[Usage], level: str, names: Sequence[str]) -> list[Difference]:
-    """The differences of one level, every pair of groups, before correction."""
-    groups = {row.recording: row.group for row in rows}
-    places = {id: place for place, id in enumerate(sorted(groups))}
-    ids = sorted({row.id for row in rows})
-    columns = {id: column for column, id in enumerate(ids)}
-    shares = np.zeros((len(places), len(columns)))
-    for row in rows:
-        shares[places[row.recording], columns[row.id]] = row.share
-    group = np.array([groups[id] for id in places])
-    found = []
-    for pair in combinations(names, 2):
-        own = (group == pair[0]) | (group == pair[1])
-        gap, p = gaps_between(shares[own], group[own] == pair[0])
-        found += [Difference(level, id, pair, *both) for id, *both in zip(ids, gap.tolist(), p.tolist(), strict=True)]
-    return found
+        cells = {(row.recording, row.id): row.share for row in rows if row.level == level}
+        recordings, ids = sorted({id for id, _ in cells}), sorted({id for _, id in cells})
+        shares = np.array([[cells.get((recording, id), 0.0) for id in ids] for recording in recordings])
+        group_of = {row.recording: row.group for row in rows}
+        group = np.array([group_of[recording] for recording in recordings])
+        raw = []
+        for pair in combinations(groups, 2):
+            in_pair = (group == pair[0]) | (group == pair[1])
+            gap, p = gaps_between(shares[in_pair], group[in_pair] == pair[0])
+            raw += [Difference(level, *it) for it in zip(ids, [pair] * len(ids), gap.tolist(), p.tolist(), strict=True)]
+        corrected += [replace(it, p=p) for it, p in zip(raw, holm([it.p for it in raw]), strict=True)]
+    return corrected

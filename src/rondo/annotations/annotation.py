@@ -26,7 +26,7 @@ from rondo.annotations import formats as annotation_files
 from rondo.annotations.tracks import Track, choose_track, on_frames
 from rondo.data.grid import FrameClock
 from rondo.errors import AnnotationError, RecordingError
-from rondo.files.columns import is_label_name
+from rondo.files.column_values import is_label_name
 from rondo.files.reading import id_of, packing_of, suffix_of
 from rondo.wording import quoted
 
@@ -273,11 +273,11 @@ def _column_as_recordings_have_it(path: Path, key: str | None, first: Exception)
     """From a table as `rondo discover` reads it: remarks above it, other separators, units, other encodings."""
     import polars as pl
 
-    from rondo.files.text.formats import layout_of_lines
+    from rondo.files.text.layout import layout_of
     from rondo.files.text.table import read_cells
 
     try:
-        layout, cells = read_cells(path, layout_of_lines)
+        layout, cells = read_cells(path, layout_of)
         if not layout.has_header:
             raise AnnotationError(f"'{path}': expected a header")
         table = pl.read_csv(

@@ -54,16 +54,16 @@ def choose_track(
 
     `is_only`: no other recording is looked for in this file, so what it holds can be about this one alone.
     """
-    own = [track for track in tracks if track.recording == recording or (is_only and not track.recording)]
-    if not own and is_only and len({track.recording for track in tracks}) == 1:
-        own = list(tracks)  # one recording under another name: there is no choice
-    if not own:
+    candidates = [track for track in tracks if track.recording == recording or (is_only and not track.recording)]
+    if not candidates and is_only and len({track.recording for track in tracks}) == 1:
+        candidates = list(tracks)  # one recording under another name: there is no choice
+    if not candidates:
         known = quoted(sorted({track.recording or "(no name)" for track in tracks}))
         raise AnnotationError(f"'{path}': nothing there about recording '{recording}', only about {known}; rename one")
-    named = [track for track in own if (not track.only_by_name if key is None else track.name == key)]
+    named = [track for track in candidates if (not track.only_by_name if key is None else track.name == key)]
     if len(named) == 1:
         return named[0]
-    names = quoted([track.name or "(no name)" for track in own])
+    names = quoted([track.name or "(no name)" for track in candidates])
     if not named and key is not None:
         raise AnnotationError(f"'{path}': no track '{key}', it has {names}; name one with --key")
     raise AnnotationError(f"'{path}': which of its tracks is the truth? It has {names}; name one with --key")

@@ -104,7 +104,8 @@ def _as_dict(
 
 
 def _table(comparison: Comparison, level: Level, names: dict[int, str]) -> str:
-    from rondo.report.tables import entry_name, percent
+    from rondo.report.lanes import entry_name
+    from rondo.report.tables import percent
 
     def called(id: int) -> str:
         return " ".join([entry_name(level, id), *([names[id]] if id in names else [])])

@@ -56,3 +56,21 @@ def init(
         raise OutputError(f"{path}: cannot be written, there is no such folder; choose another place")
     whole_files({path: text.encode()}, "choose another place")
     print(f"wrote {path}")
+
+
+@app.command()
+def constants(json: options.Json = False) -> None:
+    """Print every constant of the learners that is no setting, with its source.
+
+    Example: rondo config constants
+    """
+    from rondo.config.constants import learner_constants
+
+    found = learner_constants()
+    if json:
+        print(json_module.dumps([constant._asdict() for constant in found]))
+        return
+    for constant in found:
+        place = f"{constant.module}:{constant.line}"
+        print(f"{place:<34} {constant.name} = {constant.value}  # {constant.source or 'no source written'}")
+    print(f"{len(found)} constants, {sum(not constant.source for constant in found)} without a source")

@@ -1,11 +1,12 @@
 """Help whose words registries know: found when it is shown, because looking for them imports what declares them.
 
-A text says `{encoders}` where the encoders belong; the words for each such place stand in `WORDS`.
+A text says `{encoders}` where the encoders belong; the words for each such place stand in `WORDS`,
+to which commands of other packages add theirs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from typer.core import TyperCommand
@@ -13,10 +14,10 @@ from typer.core import TyperCommand
 
 def _encoders() -> str:
     from rondo.config.settings import RondoConfig
-    from rondo.config.ways import ENCODERS
+    from rondo.registry import ENCODERS
 
     usual = RondoConfig().encoder.name
-    return "; ".join(f"{n}: {way.help}{' (default)' if n == usual else ''}" for n, way in ENCODERS.items())
+    return "; ".join(f"{n}: {encoder.help}{' (default)' if n == usual else ''}" for n, encoder in ENCODERS.items())
 
 
 def _export_formats() -> str:
@@ -49,26 +50,12 @@ def _suffixes_with_keys() -> str:
     return " ".join(suffixes(with_key=True))
 
 
-def _sources() -> str:
-    from rondo.live.base import source_help
-
-    return source_help()
-
-
-def _sinks() -> str:
-    from rondo.live.sinks.base import sink_help
-
-    return sink_help()
-
-
-WORDS: Mapping[str, Callable[[], str]] = {
+WORDS: dict[str, Callable[[], str]] = {
     "{encoders}": _encoders,
     "{export_formats}": _export_formats,
     "{formats_in_files}": _formats_in_files,
     "{annotation_suffixes}": _annotation_suffixes,
     "{recording_suffixes}": _recording_suffixes,
-    "{sinks}": _sinks,
-    "{sources}": _sources,
     "{suffixes_with_keys}": _suffixes_with_keys,
 }
 

@@ -25,13 +25,11 @@ from rondo.cli import (
     discover,
     evaluate,
     export,
-    health,
     label,
     merge,
     name,
     report,
     stability,
-    stream,
     suggest,
     usage,
     view,
@@ -75,8 +73,6 @@ app.command("demo")(demo.demo)
 app.command("suggest")(suggest.suggest)
 app.command("discover")(discover.discover)
 app.command("label")(label.label)
-app.command("stream")(stream.stream)
-app.command("health")(health.health)
 app.command("stability")(stability.stability)
 app.command("usage")(usage.usage)
 app.command("evaluate")(evaluate.evaluate)
@@ -90,8 +86,12 @@ app.command("report")(report.report)
 app.command("view")(view.view)
 app.command("export")(export.export)
 app.add_typer(config.app, name="config")
-for _added in sorted(entry_points(group="rondo.commands")):  # other packages may add commands, as rondo_bench does
-    app.add_typer(_added.load(), name=_added.name)
+for _added in sorted(entry_points(group="rondo.commands")):  # commands of rondo.live, rondo_bench and other packages
+    _command = _added.load()
+    if isinstance(_command, typer.Typer):
+        app.add_typer(_command, name=_added.name)
+    else:
+        app.command(_added.name)(_command)
 
 
 def _let_help_flow(commands: typer.Typer) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -37,7 +39,7 @@ def completing_from(names: Callable[[], Iterable[str]]) -> Callable[[str], list[
 
 
 def _encoders() -> Iterable[str]:
-    from rondo.config.ways import ENCODERS
+    from rondo.registry import ENCODERS
 
     return ENCODERS
 
@@ -183,6 +185,48 @@ KeepColumns = Annotated[
         help="A column that is a channel as it is, though it looks like labels, a counter or codes.",
     ),
 ]
+
+
+_OF_FILES: dict[str, tuple[Any, Any]] = {
+    "rate": (Rate, None),
+    "key": (Key, None),
+    "label_column": (LabelColumns, None),
+    "split_by": (SplitBy, None),
+    "session": (OneSession, False),
+    "keep_column": (KeepColumns, None),
+}
+
+
+def takes_reading(before: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options that say how files are read; it gets them as one argument `reading`.
+
+    `before` is the parameter in front of which they stand in its help.
+    """
+
+    def decorated(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def called(**given: Any) -> None:
+            from rondo.files.reading import Reading
+
+            options = {name: given.pop(name) for name in _OF_FILES}
+            leave_out, keep = options.pop("label_column") or (), options.pop("keep_column") or ()
+            command(reading=Reading(**options, leave_out=leave_out, keep=keep), **given)
+
+        parameters: list[inspect.Parameter] = []
+        for parameter in inspect.signature(command, eval_str=True, locals={"Reading": object}).parameters.values():
+            if parameter.name == before:
+                parameters += [
+                    inspect.Parameter(name, parameter.kind, default=default, annotation=annotation)
+                    for name, (annotation, default) in _OF_FILES.items()
+                ]
+            parameters += [] if parameter.name == "reading" else [parameter]
+        called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        return called
+
+    return decorated
+
+
 Preset = Annotated[
     str,
     typer.Option(

@@ -37,15 +37,19 @@ def report(
 
     The page is one file that opens without a network. That of a stream, which may be running, shows its journal.
     """
-    from rondo.report.contents import Wish, draw_as_wished
+    from rondo.editing.edits import changing
+    from rondo.report.contents import Wish, keep_wish
     from rondo.report.render import write_page
     from rondo.result import Result
-    from rondo.store.cloud_folder import put_beside, run_here
+    from rondo.run.bucket import put_beside, run_here
 
     here = run_here(run)
     wish = Wish(_names(recordings), _names(channels), options.truth_file(truth, key, rate))
     if compare is None:
-        path = draw_as_wished(here, wish)
+        result = Result.load(here)
+        with changing(here):  # nobody edits names meanwhile
+            path = write_page(result, here / "report.html", wish)
+            keep_wish(here, wish)
     else:
         path = write_page(Result.load(here), here / "compare.html", wish, Result.load(compare))
     print(f"report: {put_beside(run, path)}")

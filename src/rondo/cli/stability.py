@@ -15,6 +15,7 @@ from rondo.cli.terminal import print
 from rondo.wording import NO_LONGER_MOTIF
 
 if TYPE_CHECKING:
+    from rondo.files.reading import Reading
     from rondo.stability import Levels, Stability
 
 _NO_PROOF = (
@@ -23,8 +24,10 @@ _NO_PROOF = (
 )
 
 
+@options.takes_reading(before="preset")
 def stability(
     paths: options.Recordings,
+    reading: Reading,
     seeds: Annotated[
         int, typer.Option("--seeds", metavar="N", help="How many fits, with seeds from --seed on; 2 or more.")
     ] = 5,
@@ -33,12 +36,6 @@ def stability(
     ] = False,
     window: options.Window = None,
     step: options.Step = None,
-    rate: options.Rate = None,
-    key: options.Key = None,
-    label_column: options.LabelColumns = None,
-    split_by: options.SplitBy = None,
-    session: options.OneSession = False,
-    keep_column: options.KeepColumns = None,
     preset: options.Preset = "default",
     config: options.ConfigFile = None,
     set_: options.Settings = None,
@@ -51,15 +48,12 @@ def stability(
     Example: rondo stability walk.csv --rate 100 --seeds 5 --halves
     """
     from rondo.errors import SettingError
-    from rondo.files.inputs import Reading
-    from rondo.files.reading import with_kept
     from rondo.stability import as_json
 
     settings = options.resolve_settings(preset, config, set_, window=window, step=step, seed=seed, device=device)
     if seeds < 2:
         raise SettingError(f"--seeds must be 2 or more, got {seeds}: one fit has nothing to be compared with")
-    columns = with_kept(label_column, keep_column)
-    recordings = read_all(paths, Reading(rate, key, columns, split_by, session))
+    recordings = read_all(paths, reading)
     from rondo.model.describe import short_window_note
     from rondo.stability import over_halves, over_seeds
 

@@ -19,16 +19,13 @@ from rondo.wording import notes_by_recording
 
 if TYPE_CHECKING:
     from rondo.data.window_lengths import Candidate
+    from rondo.files.reading import Reading
 
 
+@options.takes_reading(before="preset")
 def suggest(
     paths: options.Recordings,
-    rate: options.Rate = None,
-    key: options.Key = None,
-    label_column: options.LabelColumns = None,
-    split_by: options.SplitBy = None,
-    session: options.OneSession = False,
-    keep_column: options.KeepColumns = None,
+    reading: Reading,
     preset: options.Preset = "default",
     config: options.ConfigFile = None,
     set_: options.Settings = None,
@@ -41,11 +38,10 @@ def suggest(
     from rondo.cost import cost_of_fit
     from rondo.data.scaling import Preprocessor
     from rondo.data.window_lengths import choose_scales, typical_period, why_windows, window_curve
-    from rondo.files.inputs import Reading, common_rate
-    from rondo.files.reading import with_kept
+    from rondo.files.inputs import common_rate
 
     settings = options.resolve_settings(preset, config, set_)
-    recordings = read_all(paths, Reading(rate, key, with_kept(label_column, keep_column), split_by, session))
+    recordings = read_all(paths, reading)
     common_rate(recordings)
     preprocessor = Preprocessor.fit(recordings, settings.preprocess)
     signals = [preprocessor.apply(recording) for recording in recordings]

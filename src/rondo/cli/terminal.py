@@ -1,4 +1,4 @@
-"""`print` for the command line: what names of files, channels and entries hold never steers the terminal.
+"""`print` and Ctrl-C for the command line: what names of files, channels and entries hold never steers the terminal.
 
 An escape sequence in a name could rewrite lines that were read already, hide what follows, or change the title of the
 window. So every command imports `print` from here (`tests/cli/test_terminal.py` finds those that do not).
@@ -8,8 +8,13 @@ from __future__ import annotations
 
 import builtins
 import os
+import signal
 import sys
-from typing import IO
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import IO, Any
 
 from rondo.wording import printable
 
@@ -44,3 +49,23 @@ def _write(text: str, end: str, file: IO[str] | None, flush: bool) -> None:
             raise
         with open(os.devnull, "w") as nowhere:  # noqa: PTH123  # a device, not a path
             os.dup2(nowhere.fileno(), sys.stderr.fileno())
+
+
+@contextmanager
+def asked_to_stop() -> Iterator[list[int]]:
+    """A list that gets the number of the first signal to stop; the second one stops the command at once."""
+    numbers: list[int] = []
+    before: dict[signal.Signals, Any] = {}
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        numbers.append(number)
+        for each, handler in before.items():
+            signal.signal(each, handler)
+
+    if threading.current_thread() is threading.main_thread():  # only the main thread may listen to signals
+        before.update({each: signal.signal(each, ask) for each in (signal.SIGINT, signal.SIGTERM)})
+    try:
+        yield numbers
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,7 +1,7 @@
 """How settings are changed, refused and written: dotted overrides, TOML, and messages that say what to do.
 
 Which settings there are stands in `rondo.config.settings`; nothing here knows one by name. A *section* is a model
-within a model. Where it is a tagged union, its *ways* are the models to choose from, and its tag
+within a model. Where a registry offers several stages for it, their settings are its *choices*, and its tag
 (`encoder.name`, `units.method`) chooses one.
 """
 
@@ -12,13 +12,13 @@ import reprlib
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar, get_args
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from rondo.config.ways import Found
 from rondo.errors import SettingError
+from rondo.registry import OneOf
 from rondo.wording import near_match, one_of
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -62,7 +62,7 @@ def to_toml(config: BaseModel) -> str:
 
 
 def changes_from(base: BaseModel, config: BaseModel) -> dict[str, Any]:
-    """What `changed` makes `config` of `base` with: settings that differ, all of a section that is done another way."""
+    """What `changed` makes `config` of `base` with: settings that differ, all of a section with another choice."""
     found: dict[str, Any] = {}
     for name in type(config).model_fields:
         before, value = getattr(base, name), getattr(config, name)
@@ -76,12 +76,12 @@ def changes_from(base: BaseModel, config: BaseModel) -> dict[str, Any]:
 
 
 class _Section(NamedTuple):
-    """A model while it is being changed: where it stands, and the other ways it could have been done."""
+    """A model while it is being changed: where it stands, and what else could be chosen."""
 
     prefix: str
     model: type[BaseModel]
     tag: str | None = None
-    ways: Mapping[str, type[BaseModel]] = {}
+    choices: Mapping[str, type[BaseModel]] = {}
 
 
 def _with(config: Model, change: Mapping[str, Any]) -> Model:
@@ -96,18 +96,18 @@ def _merged(section: _Section, base: Mapping[str, Any], change: Mapping[str, Any
     """`base` with `change` laid over it; names that the section does not have are refused."""
     merged = dict(base)
     fields = section.model.model_fields
-    for name, value in sorted(change.items(), key=lambda item: item[0] not in fields):  # the ways chosen first
+    for name, value in sorted(change.items(), key=lambda item: item[0] not in fields):  # choices first
         field, full_name = fields.get(name), section.prefix + name
         if field is None:
             raise SettingError(_unknown(section, name, merged))
-        tag, ways = ways_of(field)
-        if not ways:
+        tag, choices = choices_of(field)
+        if not choices:
             _refuse_misplaced(full_name, field, value)
             merged[name] = value
         elif isinstance(value, Mapping):
-            merged[name] = _merged_section(full_name, tag, ways, merged[name], value)
+            merged[name] = _merged_section(full_name, tag, choices, merged[name], value)
         else:
-            inner = next(iter(ways.values())).model_fields
+            inner = next(iter(choices.values())).model_fields
             raise SettingError(
                 f"{full_name!r} is a section, got {reprlib.repr(value)}; set one of its settings, "
                 f"as in {full_name}.{tag or next(iter(inner))}"
@@ -118,32 +118,29 @@ def _merged(section: _Section, base: Mapping[str, Any], change: Mapping[str, Any
 def _merged_section(
     name: str,
     tag: str | None,
-    ways: Mapping[str, type[BaseModel]],
+    choices: Mapping[str, type[BaseModel]],
     base: Mapping[str, Any],
     change: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Choosing another way starts from that way's own defaults: those of the old one mean nothing there."""
+    """Another choice starts from its own defaults: the values of the old one mean nothing there."""
     if tag is None:
-        (model,) = ways.values()
+        (model,) = choices.values()
         return _merged(_Section(f"{name}.", model), base, change)
-    way = change.get(tag, base[tag])
-    if not isinstance(way, str) or way not in ways:
-        near = near_match(str(way), ways)
+    chosen = change.get(tag, base[tag])
+    if not isinstance(chosen, str) or chosen not in choices:
+        near = near_match(str(chosen), choices)
         hint = f"; did you mean {near!r}?" if near else ""
-        raise SettingError(f"{name}.{tag} must be {one_of(ways)}, got {reprlib.repr(way)}{hint}")
-    if way != base[tag]:
-        base = ways[way]().model_dump()
-    return _merged(_Section(f"{name}.", ways[way], tag, ways), base, change)
+        raise SettingError(f"{name}.{tag} must be {one_of(choices)}, got {reprlib.repr(chosen)}{hint}")
+    if chosen != base[tag]:
+        base = choices[chosen]().model_dump()
+    return _merged(_Section(f"{name}.", choices[chosen], tag, choices), base, change)
 
 
-def ways_of(field: FieldInfo) -> tuple[str | None, Mapping[str, type[BaseModel]]]:
+def choices_of(field: FieldInfo) -> tuple[str | None, Mapping[str, type[BaseModel]]]:
     """The tag and the models of a section; no models where the field is a single setting."""
     for mark in field.metadata:
-        if isinstance(mark, Found):
-            return mark.tag, mark.ways()
-    if field.discriminator is not None:
-        tag = str(field.discriminator)
-        return tag, {way.model_fields[tag].default: way for way in get_args(field.annotation)}
+        if isinstance(mark, OneOf):
+            return mark.tag, mark.choices()
     if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
         return None, {"": field.annotation}
     return None, {}
@@ -191,9 +188,9 @@ def _refuse_misplaced(name: str, field: FieldInfo, value: Any) -> None:
 
 
 def _unknown(section: _Section, name: str, settings: Mapping[str, Any]) -> str:
-    """`settings` of the section as they stand, so that only those of the ways chosen are suggested."""
+    """`settings` of the section as they stand, so that only those of the stages chosen are suggested."""
     full_name = section.prefix + name
-    elsewhere = [way for way, model in section.ways.items() if name in model.model_fields]
+    elsewhere = [choice for choice, model in section.choices.items() if name in model.model_fields]
     if elsewhere:
         tag = f"{section.prefix}{section.tag}"
         chosen = section.model.model_fields[str(section.tag)].default
@@ -228,7 +225,7 @@ def _names(settings: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
 
 
 def _bad_value(error: ValidationError, settings: Mapping[str, Any]) -> str:
-    """The first complaint of pydantic in our words; its path also names the way, which users never write."""
+    """The first complaint of pydantic in our words; its path also names the class, which users never write."""
     first = error.errors(include_url=False)[0]
     name, value = "", settings
     for part in first["loc"]:
@@ -249,16 +246,16 @@ def _toml_lines(stage: BaseModel, prefix: str, choice: str = "") -> Iterator[str
     for name, field in type(stage).model_fields.items():
         value = getattr(stage, name)
         if isinstance(value, BaseModel):
-            tag, ways = ways_of(field)
-            sections.append((name, f"one of {', '.join(ways)}" if tag else "", value))
+            tag, choices = choices_of(field)
+            sections.append((name, f"one of {', '.join(choices)}" if tag else "", value))
             continue
         line, about = f"{name} = {_toml_value(value)}", field.description or choice
         yield f"{line:<32}  # {about}" if about else line
-    for name, ways_listed, section in sections:
+    for name, listed, section in sections:
         yield ""
         about = (type(section).__doc__ or "").strip().splitlines()[0]
         yield f"[{prefix}{name}]  # {about}"
-        yield from _toml_lines(section, f"{prefix}{name}.", ways_listed)
+        yield from _toml_lines(section, f"{prefix}{name}.", listed)
 
 
 def _toml_value(value: Any) -> str:

@@ -1,10 +1,10 @@
 """Every setting of Rondo: one frozen model per stage, each default with the place it comes from.
 
 `paper` means the published hyper-parameter table or the section named; `ours` names the measurement that
-chose it. A stage that can be done in several ways (encoder, units, motifs) is a tagged union: a setting of a
-way that is not chosen cannot be written, so no setting silently does nothing. The settings of encoders stand with the
-encoders (`rondo.encoders`). Unknown keys are refused with "did you mean"; how that is done, and TOML, stand in
-`rondo.config.overrides`.
+chose it. A registry (`rondo.registry`) offers several stages for encoder, units and motifs: a setting of a stage that
+is not chosen cannot be written, so no setting silently does nothing. The settings of encoders stand with the encoders
+(`rondo.encoders`), those of the paper's stages in `rondo.paper.settings`. Unknown keys are refused with "did you mean";
+how that is done, and TOML, stand in `rondo.config.overrides`.
 
 >>> config = resolve(overrides={"units.dimension": 3, "seed": 7})
 >>> config.units.dimension, config.seed
@@ -18,39 +18,50 @@ rondo.errors.SettingError: unknown setting 'units.dimention'; did you mean 'unit
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from numbers import Integral
 from pathlib import Path
-from types import MappingProxyType
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, PlainValidator, SerializeAsAny
+from pydantic import AfterValidator, BeforeValidator, Field, SerializeAsAny
 
+from rondo import registry
 from rondo.config.overrides import changed
 from rondo.config.overrides import parse_override as parse_override
 from rondo.config.overrides import to_toml as to_toml
-from rondo.config.ways import ENCODERS, EncoderSettings, Found, StageSettings, setting
 from rondo.errors import SettingError
+from rondo.registry import (
+    ENCODERS,
+    MIXTURES,
+    MOTIFS,
+    RULES,
+    UNITS,
+    EncoderSettings,
+    NameIn,
+    OneOf,
+    StageSettings,
+    setting,
+)
 from rondo.wording import one_of
 
 # ---------------------------------------------------------------- durations
 
-_FRAMES = re.compile(r"\s*(\d{1,12})\s*", re.ASCII)
-_SECONDS = re.compile(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*(s|ms|min)\s*", re.ASCII)
+FRAMES = re.compile(r"\s*(\d{1,12})\s*", re.ASCII)
+SECONDS = re.compile(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*(s|ms|min)\s*", re.ASCII)
 _UNIT_S = {"s": 1.0, "ms": 1e-3, "min": 60.0}
 _MOST_FRAMES = 10**12
 
 
 def _checked_duration(value: Any) -> int | str:
     """Frames as an int, anything else that is a duration as it was written."""
-    if isinstance(value, str) and (frames := _FRAMES.fullmatch(value)):
+    if isinstance(value, str) and (frames := FRAMES.fullmatch(value)):
         value = int(frames[1])
     if isinstance(value, Integral) and not isinstance(value, bool):
         n_frames = int(value)
         if not 1 <= n_frames <= _MOST_FRAMES:
             raise ValueError("must be at least 1 frame" if n_frames < 1 else "must be at most 10^12 frames")
         return n_frames
-    if isinstance(value, str) and (value == "auto" or _SECONDS.fullmatch(value)):
+    if isinstance(value, str) and (value == "auto" or SECONDS.fullmatch(value)):
         return value
     raise ValueError("must be a number of frames (256), a time ('2s', '500ms', '1.5min') or 'auto'")
 
@@ -70,7 +81,7 @@ def to_frames(duration: int | str, rate: float | None, setting: str) -> int:
         raise SettingError(f"setting {setting!r} {error}, got {duration!r}") from None
     if isinstance(checked, int):
         return checked
-    match = _SECONDS.fullmatch(checked)
+    match = SECONDS.fullmatch(checked)
     if match is None:
         raise SettingError(f"{setting} = {duration!r} has no length in frames; give frames (256) or seconds ('2s')")
     if rate is None:
@@ -81,23 +92,6 @@ def to_frames(duration: int | str, rate: float | None, setting: str) -> int:
     if frames < 1:
         raise SettingError(f"{setting} = {duration!r} is shorter than one frame at {rate:g} Hz; give a longer duration")
     return frames
-
-
-def _checked_motif_length(value: Any) -> int | str:
-    """Windows as an int, a time as it was written."""
-    if isinstance(value, str) and (windows := _FRAMES.fullmatch(value)):
-        value = int(windows[1])
-    if isinstance(value, Integral) and not isinstance(value, bool):
-        if value < 2:
-            raise ValueError("must be greater than or equal to 2")
-        return int(value)
-    if isinstance(value, str) and _SECONDS.fullmatch(value):
-        return value
-    raise ValueError("must be a number of windows (2 or more) or a time ('3s', '500ms', '1.5min')")
-
-
-# An int to those who read it: `former.subsequences.lengths_in_windows` turns times into windows before any does.
-MotifLength = Annotated[int, PlainValidator(_checked_motif_length), PlainSerializer(lambda length: length)]
 
 
 # ---------------------------------------------------------------- the stages
@@ -142,7 +136,7 @@ class PreprocessConfig(StageSettings):
 class MixtureConfig(StageSettings):
     """The Dirichlet-process mixture ("DeepDPM" in the paper's table)."""
 
-    kind: Literal["dp_gaussian", "deep_dpm"] = setting(
+    kind: Annotated[str, NameIn(MIXTURES)] = setting(
         "dp_gaussian",
         "ours: every setting of the paper's DeepDPM row belongs to this kind; deep_dpm is the literal one",
     )
@@ -161,7 +155,31 @@ class MixtureConfig(StageSettings):
     tolerance: float = setting(1e-6, "ours: change of the bound per window at which fitting stops", gt=0)
 
 
-class SlowUnitsConfig(StageSettings):
+class UnitSettings(StageSettings):
+    """Settings of a unit stage; a subclass gives `method` its only value, by which it is chosen."""
+
+    method: str = ""
+    if TYPE_CHECKING:  # every subclass has these, in the order and with the defaults of its table
+        mixture: MixtureConfig
+        transition_scale: Literal["auto"] | float
+        merge: bool
+
+    def shortest_run(self, step_share: float) -> float:
+        """Windows that a unit usually lasts at least; a step is `step_share` window lengths. Paper: no such rule."""
+        return 0.0
+
+    def observations(self, step_share: float) -> float:
+        """Observations that one window counts as. Paper: every window counts."""
+        return 1.0
+
+    def network(self) -> str | None:
+        return f"mixture.kind = '{self.mixture.kind}'" if MIXTURES[self.mixture.kind].needs else None
+
+    def refuse_idle(self) -> None:
+        """Refuse settings that contradict each other."""
+
+
+class SlowUnitsConfig(UnitSettings):
     """Units in a ridge-regularised slow projection: closed form, no training."""
 
     method: Literal["slow"] = "slow"
@@ -186,38 +204,18 @@ class SlowUnitsConfig(StageSettings):
         True, "ours: whether each group of recordings has a place of its own for the units they share (docs/many.md)"
     )
 
+    def shortest_run(self, step_share: float) -> float:
+        return self.persistence / step_share
 
-class UnitAlignConfig(StageSettings):
-    """UnitAlign as published."""
+    def observations(self, step_share: float) -> float:
+        return step_share  # the frames it adds (docs/results/units.md)
 
-    method: Literal["unit_align"] = "unit_align"
-    bottleneck_dim: int = setting(256, "paper: Table UnitAlign", ge=1)
-    output_dim: int = setting(128, "paper: Table UnitAlign", ge=1)
-    alpha: float = setting(1.0, "ours: the paper gives no value; 0.1 was slower and no better", gt=0)
-    init_epochs: int = setting(20, "paper: Table UnitAlign", ge=0)
-    init_geometry_weight: float = setting(0.2, "paper: Table UnitAlign", ge=0)
-    init_vic_weight: float = setting(0.05, "paper: Table UnitAlign", ge=0)
-    refine_epochs: int = setting(3, "paper: Table UnitAlign", ge=0)
-    max_rounds: int = setting(20, "paper: Table UnitAlign", ge=0)
-    contrast_weight: float = setting(1.0, "paper: Table UnitAlign", ge=0)
-    variance_weight: float = setting(1.0, "paper: Table UnitAlign", ge=0)
-    covariance_weight: float = setting(0.04, "paper: Table UnitAlign", ge=0)
-    geometry_weight: float = setting(0.25, "paper: Table UnitAlign", ge=0)
-    temperature: float = setting(0.1, "paper: Table UnitAlign", gt=0)
-    stable_ari: float = setting(0.995, "paper: Table UnitAlign", gt=0, le=1)
-    patience: int = setting(2, "paper: Table UnitAlign", ge=1)
-    mixture: MixtureConfig = MixtureConfig(covariance="diagonal", latent_dim=32, component_cap=30)
-    transition_scale: float = setting(2.0, "paper: Table UnitAlign", ge=0)
-    merge: bool = setting(False, "ours: whether units that are confused with each other are one; not in the paper")
-
-
-class DirectUnitsConfig(StageSettings):
-    """Ablation "w/o UnitAlign": the mixture on the encoder's own space, standardised."""
-
-    method: Literal["direct"] = "direct"
-    mixture: MixtureConfig = MixtureConfig(covariance="diagonal", latent_dim=32, component_cap=30)
-    transition_scale: float = setting(2.0, "paper: Table UnitAlign", ge=0)
-    merge: bool = setting(False, "ours: whether units that are confused with each other are one; not in the paper")
+    def refuse_idle(self) -> None:
+        if self.mixture.latent_dim:
+            raise SettingError(
+                "units.mixture.latent_dim has no effect with units.method = 'slow', which has no autoencoder; "
+                "leave it at 0, or use units.method = 'unit_align'"
+            )
 
 
 class AcceptanceConfig(StageSettings):
@@ -227,7 +225,17 @@ class AcceptanceConfig(StageSettings):
     posterior_quantile: float = setting(0.05, "paper: Table Motif discovery, posterior threshold P5", ge=0, lt=1)
 
 
-class ComposedMotifsConfig(StageSettings):
+class MotifSettings(StageSettings):
+    """Settings of a motif stage; a subclass gives `method` its only value, by which it is chosen."""
+
+    method: str = ""
+
+    def in_windows(self, step_frames: int, rate: float | None) -> Self:
+        """The same settings with every length in windows."""
+        return self
+
+
+class ComposedMotifsConfig(MotifSettings):
     """Contexts, in which the same units keep coming, and phrases, whose units come in order."""
 
     method: Literal["composed"] = "composed"
@@ -244,37 +252,7 @@ class ComposedMotifsConfig(StageSettings):
     )
 
 
-class MotifFormerConfig(StageSettings):
-    """MotifFormer as published."""
-
-    method: Literal["motif_former"] = "motif_former"
-    lengths: tuple[MotifLength, ...] = setting(
-        tuple(range(2, 11)), "paper: Table MotifFormer, 2-10 windows; or times ('3s')", min_length=1
-    )
-    layers: int = setting(1, "paper: Table MotifFormer", ge=1)
-    model_dim: int = setting(128, "paper: Table MotifFormer", ge=1)
-    heads: int = setting(4, "paper: Table MotifFormer", ge=1)
-    epochs: int = setting(20, "paper: Table MotifFormer", ge=0)
-    items_per_epoch: int = setting(
-        4096, "ours: the most distinct items of an epoch, drawn again for each; paper: 0, all of them", ge=0
-    )
-    mask_probability: float = setting(0.15, "paper: Table MotifFormer", ge=0, lt=1)
-    drop_probability: float = setting(0.10, "paper: Table MotifFormer", ge=0, lt=1)
-    reconstruction_weight: float = setting(0.1, "paper: Table MotifFormer", ge=0)
-    view_weight: float = setting(1.0, "paper: Table MotifFormer", ge=0)
-    cross_weight: float = setting(0.5, "paper: Table MotifFormer", ge=0)
-    pseudo_weight: float = setting(0.5, "paper: Table MotifFormer", ge=0)
-    variance_weight: float = setting(0.01, "paper: Table MotifFormer", ge=0)
-    temperature: float = setting(0.1, "paper: Table MotifFormer", gt=0)
-    claim_share: float = setting(0.10, "paper: Table Motif discovery, strongest 10 %", gt=0, le=1)
-    link: Literal["none", "overlap", "descriptor"] = setting(
-        "overlap", "ours: half the motifs of none, higher one-to-one, the paper's columns kept (docs/results/motifs.md)"
-    )
-    mixture: MixtureConfig = MixtureConfig(covariance="diagonal", latent_dim=32, component_cap=36)
-    acceptance: AcceptanceConfig = AcceptanceConfig()
-
-
-class NoMotifsConfig(StageSettings):
+class NoMotifsConfig(MotifSettings):
     """Ablation "w/o MotifFormer": every unit is its own motif."""
 
     method: Literal["none"] = "none"
@@ -294,13 +272,10 @@ class EvidenceConfig(StageSettings):
     )
 
 
-ContinualRule = Literal["exemplars", "published"]
-
-
 class ContinualConfig(StageSettings):
     """How vocabularies refine and grow while a stream goes on."""
 
-    rule: ContinualRule = setting(
+    rule: Annotated[str, NameIn(RULES)] = setting(
         "exemplars", "ours: nearest exemplar in the encoder's space; published: radius and posterior in the latents"
     )
     min_support: int = setting(8, "paper: Table Continual update, max(8, Q0.25)", ge=1)
@@ -322,9 +297,14 @@ class ContinualConfig(StageSettings):
     )
 
 
-EncoderConfig = Annotated[EncoderSettings, SerializeAsAny(), Found(ENCODERS)]
-UnitsConfig = Annotated[SlowUnitsConfig | UnitAlignConfig | DirectUnitsConfig, Field(discriminator="method")]
-MotifsConfig = Annotated[ComposedMotifsConfig | MotifFormerConfig | NoMotifsConfig, Field(discriminator="method")]
+EncoderConfig = Annotated[EncoderSettings, SerializeAsAny(), OneOf(ENCODERS)]
+UnitsConfig = Annotated[UnitSettings, SerializeAsAny(), OneOf(UNITS)]
+MotifsConfig = Annotated[MotifSettings, SerializeAsAny(), OneOf(MOTIFS)]
+
+
+def _default_encoder() -> EncoderSettings:
+    encoder: EncoderSettings = ENCODERS["summary_stats"].settings()  # type: ignore[assignment]
+    return encoder
 
 
 class RondoConfig(StageSettings):
@@ -334,7 +314,7 @@ class RondoConfig(StageSettings):
     device: Literal["auto", "cpu", "cuda"] = setting("auto", "ours: of networks only; cuda where torch finds one")
     windows: WindowsConfig = WindowsConfig()
     preprocess: PreprocessConfig = PreprocessConfig()
-    encoder: EncoderConfig = Field(default_factory=lambda: ENCODERS["summary_stats"].settings())
+    encoder: EncoderConfig = Field(default_factory=_default_encoder)
     units: UnitsConfig = SlowUnitsConfig()
     motifs: MotifsConfig = ComposedMotifsConfig()
     evidence: EvidenceConfig = EvidenceConfig()
@@ -347,59 +327,38 @@ def network_in(config: RondoConfig) -> str | None:
     >>> network_in(RondoConfig()), network_in(PRESETS["paper"])
     (None, "encoder.name = 'ts2vec'")
     """
-    encoder, units, motifs = config.encoder, config.units, config.motifs
-    if ENCODERS[encoder.name].is_network:
-        return f"encoder.name = '{encoder.name}'"
-    if isinstance(units, UnitAlignConfig):
-        return f"units.method = '{units.method}'"
-    if isinstance(units, DirectUnitsConfig) and units.mixture.latent_dim:
-        return f"units.mixture.latent_dim = {units.mixture.latent_dim}"  # of an autoencoder
-    if units.mixture.kind == "deep_dpm":
-        return f"units.mixture.kind = '{units.mixture.kind}'"
-    if isinstance(motifs, MotifFormerConfig):
-        return f"motifs.method = '{motifs.method}'"
+    sections: dict[str, tuple[StageSettings, registry.Stage]] = {
+        "encoder": (config.encoder, ENCODERS[config.encoder.name]),
+        "units": (config.units, UNITS[config.units.method]),
+        "motifs": (config.motifs, MOTIFS[config.motifs.method]),
+    }
+    for section, (settings, stage) in sections.items():
+        asked = f"{stage.tag} = '{stage.name}'" if stage.needs else settings.network()
+        if asked is not None:
+            return f"{section}.{asked}"
     return None
 
 
 # ---------------------------------------------------------------- presets
 
 
-def _as_published(kind: Literal["dp_gaussian", "deep_dpm"]) -> RondoConfig:
-    """The paper's chain with one or the other mixture in units and motifs."""
-    units, motifs = UnitAlignConfig(), MotifFormerConfig()
-    return RondoConfig(
-        windows=WindowsConfig(projection="start"),
-        encoder=ENCODERS["ts2vec"].settings(),
-        units=units.model_copy(update={"mixture": units.mixture.model_copy(update={"kind": kind})}),
-        motifs=motifs.model_copy(update={"mixture": motifs.mixture.model_copy(update={"kind": kind})}),
-    )
-
-
 class _Presets(Mapping[str, RondoConfig]):
-    """Made when they are asked for: their encoders are found then, in modules that import this one."""
-
-    _made: Mapping[str, Callable[[], RondoConfig]] = MappingProxyType(
-        {
-            "default": RondoConfig,
-            "paper": lambda: _as_published("deep_dpm"),
-            "paper-variational": lambda: _as_published("dp_gaussian"),
-        }
-    )
+    """Made when they are asked for: the registry imports the modules that declare them, which import this one."""
 
     def __getitem__(self, name: str) -> RondoConfig:
-        return self._made[name]()
+        return registry.PRESETS[name].make()
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._made)
+        return iter(registry.PRESETS)
 
     def __len__(self) -> int:
-        return len(self._made)
+        return len(registry.PRESETS)
 
 
 PRESETS: Mapping[str, RondoConfig] = _Presets()
 """`default` is what we recommend. `paper` is what was published, with DeepDPM. `paper-variational` has a variational
 Dirichlet-process mixture instead, to which the component cap and the least weight of the paper's table apply; `paper`
-is nearer to the published rows (docs/results/readings.md). Windows are automatic in all: the paper's are per data
+is nearer to the published rows (docs/results/ablation.md). Windows are automatic in all: the paper's are per data
 set (`rondo bench show data_sets`)."""
 
 

@@ -58,7 +58,7 @@ def load_checkpoint(folder: Path, identity: Mapping[str, str]) -> Checkpoint | N
         numbers = _numbers(folder)
         strangers = [path.name for path in folder.iterdir()] if not numbers and folder.exists() else []
     except OSError as error:
-        raise ModelError(f"{folder}: cannot be read ({error.strerror}); check --checkpoint") from None
+        raise ModelError(f"{folder}: cannot be read ({error.strerror}); check its permissions") from None
     if not numbers:
         _refuse_strangers(folder, strangers)
         return None
@@ -70,10 +70,11 @@ def load_checkpoint(folder: Path, identity: Mapping[str, str]) -> Checkpoint | N
             return load_checkpoint(folder, identity)
         raise
     for part, expected in identity.items():
-        if stored.config.get(part) != expected:
+        if stored.config.get(part, expected) != expected:  # version 0.2.0 had no hash of the stream's settings
+            what = part.removesuffix("_sha256").removeprefix("stream_")
             raise ModelError(
-                f"{newest}: a checkpoint of another {part.removesuffix('_sha256')}, expected {expected!r:.60}, "
-                f"got {stored.config.get(part)!r:.60}; give the one it was made with, or another --checkpoint and --out"
+                f"{newest}: a checkpoint of another {what}, expected {expected!r:.60}, "
+                f"got {stored.config.get(part)!r:.60}; give the one it was made with, or another --out"
             )
     return _restored(newest, stored)
 
@@ -128,7 +129,7 @@ def restoring(folder: Path) -> Iterator[None]:
         yield
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         why = f"{str(error).splitlines()[0]:.200}" if str(error) else type(error).__name__
-        raise ModelError(f"{folder}: its parts do not fit together ({why}); give another --checkpoint") from None
+        raise ModelError(f"{folder}: its parts do not fit together ({why}); choose another --out") from None
 
 
 @contextmanager

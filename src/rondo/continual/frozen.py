@@ -1,17 +1,17 @@
 """FrozenReader: a stream read with the units and motifs of the model, as `label` reads a recording; it learns nothing.
 
 Every window gets the latents, the costs and the penalty of the unit model (`units/model.py`). Its unit is decided
-`continual.lag` windows later by the cheapest path then (`units/timeline.py`), where `label` knows all windows to come;
-boundaries are found as in a whole recording (`run_frames.py`); motifs are read by the motif model, where units compose
-once two more units have begun (`motif_reader.py`). Windows too far from their unit are OTHER, as in `label`.
+`continual.lag` windows later by the cheapest path then (`units/viterbi.py`), where `label` knows all windows to come;
+boundaries are found as in a whole recording (`frames.py`); motifs are read by the motif model, where units compose
+once two more units have begun (`phrases.py`). Windows too far from their unit are OTHER, as in `label`.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,12 +21,14 @@ from rondo.config.settings import ContinualConfig
 from rondo.continual.contexts import reader_of
 from rondo.continual.frames import RunFrames
 from rondo.continual.phrases import Motif
-from rondo.continual.reading import Decision, Due, encoded
+from rondo.continual.reading import DEFAULT_RULE, Decision, Due, encoded
 from rondo.data.labels import OTHER
-from rondo.data.windows import Span
+from rondo.data.windows import Span, StreamWindow
+from rondo.errors import ModelError
 from rondo.units.viterbi import Viterbi, is_foreign
 
 if TYPE_CHECKING:
+    from rondo.data.windows import Windows
     from rondo.motifs.base import Motifs
     from rondo.units.model import UnitModel
 
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 class FrozenReader:
     """Windows whose unit, frames or motif are not settled."""
 
+    rule = DEFAULT_RULE
     n_buffered = 0
     own_motifs: Mapping[int, int] = MappingProxyType({})
 
@@ -72,6 +75,10 @@ class FrozenReader:
         self._decide(self.viterbi.push(costs).tolist())
         return self._due(), []
 
+    def push_all(self, windows: Sequence[StreamWindow]) -> Iterable[Due]:
+        """What becomes due with each of these windows."""
+        return (self.push(*window) for window in windows)
+
     def boundary(self, frame: int) -> Due:
         """The stretch ends before this frame: everything open is decided, and nothing is carried over."""
         self._decide(self.viterbi.flush().tolist())
@@ -99,6 +106,10 @@ class FrozenReader:
                 motif, score = OTHER, 0.0
             due.append(own._replace(start_frame=start, stop_frame=stop, motif=motif, motif_score=score))
         return due
+
+    def timelines(self, windows: Windows) -> NoReturn:
+        """A model reads a recording itself."""
+        raise ModelError("a frozen stream learns nothing, so there is nothing to read with; use the model itself")
 
     def state(self) -> tuple[dict[str, NDArray[np.generic]], dict[str, Any]]:
         """Everything that changed since it began, exactly."""

@@ -156,7 +156,7 @@ class AppendOnly:
                 os.close(self._descriptor)
                 raise ModelError(
                     f"{path}: expected the {n_bytes} bytes that the checkpoint counts, got {size} or others; "
-                    "put the file back, or begin again with another --out and --checkpoint"
+                    "put the file back, or choose another --out"
                 )
             os.ftruncate(self._descriptor, n_bytes)
             os.lseek(self._descriptor, n_bytes, os.SEEK_SET)
@@ -187,7 +187,7 @@ class AppendOnly:
         if not is_there:
             raise OutputError(
                 f"{self.path}: it was removed, replaced or cut while the stream was writing it; put it back as it was "
-                "and start the same command again, or begin again with another --out and --checkpoint"
+                "and start the same command again, or choose another --out"
             )
 
     def sync(self) -> None:

@@ -154,7 +154,7 @@ class PhraseBuffer:
 
 _MOST_WAITING = 96  # windows
 _CONTEXT = 96  # windows before those that wait, which are read with them
-_UNITS_LATER = 2
+_UNITS_LATER = 2  # a phrase is decided once so many units have followed; chosen by hand, not measured
 _REACH = 0.5  # Jaccard, between phrases of one motif that has grown
 _MERGE_REACH = 0.25  # between a new kind and a known motif; 0.4 costs 1.3 points of motif AMI on planted streams
 

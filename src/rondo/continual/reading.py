@@ -1,11 +1,13 @@
-"""What both ways of reading a stream share: windows in, decisions and events out.
+"""What all readers of a stream share: windows in, decisions and events out.
 
-`updater.py` learns as it goes; `frozen.py` reads with the model as it was fitted.
+`updater.py` learns as it goes, by the default rule; `rondo/paper/continual.py` by that of the paper; `frozen.py` reads
+with the model as it was fitted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -13,10 +15,17 @@ from numpy.typing import NDArray
 
 from rondo.arrays import Floats as Floats
 from rondo.continual.journal import Event
-from rondo.data.windows import WindowGrid, Windows
+from rondo.continual.phrases import Change, Motif
+from rondo.data.labels import OTHER
+from rondo.data.windows import Span, StreamWindow, WindowGrid, Windows
+from rondo.motifs.base import MotifTimeline
+from rondo.units.boundaries import Cuts
 
 if TYPE_CHECKING:
     from rondo.encoders.base import FittedEncoder, Representations
+    from rondo.units.viterbi import Timeline
+
+DEFAULT_RULE = "exemplars"
 
 
 class Decision(NamedTuple):
@@ -68,6 +77,10 @@ class Reader(Protocol):
     """Windows of one stretch after another, and what becomes due with them."""
 
     @property
+    def rule(self) -> str:
+        """The rule by which it learns; that of the default where it learns nothing."""
+
+    @property
     def length_frames(self) -> int: ...
     @property
     def step_frames(self) -> int: ...
@@ -90,8 +103,14 @@ class Reader(Protocol):
     def push(self, window: NDArray[np.float32], start_frame: int) -> Due:
         """One window (n_channels, length)."""
 
+    def push_all(self, windows: Sequence[StreamWindow]) -> Iterable[Due]:
+        """What becomes due with each of these windows; the same in any chunks."""
+
     def boundary(self, frame: int) -> Due:
         """The stretch ends before this frame: everything open is decided, and nothing is carried over."""
+
+    def timelines(self, windows: Windows) -> tuple[Timeline, MotifTimeline]:
+        """Unit and motif of every window of one signal, by the vocabularies as they are now; nothing changes."""
 
     def state(self) -> tuple[dict[str, NDArray[np.generic]], dict[str, Any]]:
         """Everything that changed since it began, exactly."""
@@ -113,3 +132,91 @@ def encoded(encoder: FittedEncoder, window: NDArray[np.float32]) -> Representati
 def straddling_windows(length_frames: int, step_frames: int) -> int:
     """The most windows that hold one boundary inside."""
     return -(-length_frames // step_frames) - 1
+
+
+def motif_timeline(read: Sequence[Motif], spans: Sequence[Span]) -> MotifTimeline:
+    """Motif and score of every window, read stretch by stretch."""
+    ids = np.array([motif for motif, _ in read], dtype=np.int32)
+    begins = np.diff(ids, prepend=OTHER - 1) != 0
+    begins[[start for start, _ in spans]] = True
+    return MotifTimeline(ids, np.array([score for _, score in read]), begins)
+
+
+# ----------------------------------------------------------------
+# Issue: the decisions of a stream that learns, in the order of their windows, with their frames and their motifs.
+#
+# Both rules (`updater.py`, `rondo/paper/continual.py`) give the unit of one window after the other. A decision
+# waits here until its motif is known too. Until then the frames that it speaks for may still change: where the unit of
+# the next window is another, the signal says at which frame, and those that wait give way or reach up to it. What has
+# been issued stays.
+
+
+class MotifsInOrder(Protocol):
+    """What reads motifs from units as they come."""
+
+    def push(self, unit: int) -> list[Motif]: ...
+    def boundary(self) -> list[Motif]: ...
+    def take_changes(self) -> list[Change]: ...
+
+
+class Opened(NamedTuple):
+    """Of a window that awaits its label: its number, its place, and what a boundary is found from."""
+
+    window: int
+    start_frame: int
+    blocks: Floats  # (n_blocks, n_dims)
+    is_first: bool  # of its stretch: it speaks for the frames before its middle too
+
+
+class Issue:
+    """Decisions that wait for their motifs."""
+
+    def __init__(self, motifs: MotifsInOrder, cuts: Cuts, step_frames: int) -> None:
+        self._motifs, self._cuts, self._step_frames = motifs, cuts, step_frames
+        self._waiting: deque[Decision] = deque()
+
+    def add(self, opened: Opened, unit: int, score: float) -> list[Decision]:
+        """The unit of the next window; gives the windows that thereby have a motif too."""
+        start, stop = self._frames(opened, unit)
+        self._waiting.append(Decision(opened.window, start, stop, unit, OTHER, score, 0.0))
+        return self._with_motifs(self._motifs.push(unit))
+
+    def end(self, frame: int, decided: list[Decision]) -> list[Decision]:
+        """The stretch ends before this frame: what was decided with its last windows, and all that still wait."""
+        decisions = decided + self._with_motifs(self._motifs.boundary())
+        if decisions:  # the last window speaks for the frames after its middle too
+            decisions[-1] = decisions[-1]._replace(stop_frame=max(decisions[-1].stop_frame, frame))
+        return decisions
+
+    def events(self, frame: int) -> list[Event]:
+        """What has happened to motifs since this was last asked."""
+        changes = self._motifs.take_changes()
+        return [Event(change.kind, "motif", frame, None, (change.id,), change.evidence) for change in changes]
+
+    def _frames(self, opened: Opened, unit: int) -> tuple[int, int]:
+        stop = self._cuts.middle(opened.start_frame + self._step_frames)
+        if opened.is_first:
+            self._cuts.last = opened.start_frame
+            return opened.start_frame, stop
+        before = self._waiting[-1]  # it always waits: for what follows it
+        if before.unit == unit:
+            return self._cuts.middle(opened.start_frame), stop
+        start = self._cuts.between(before.unit, unit, opened.start_frame, opened.blocks)
+        start = max(start, self._waiting[0].start_frame)  # what is issued stays
+        for i, own in enumerate(self._waiting):
+            if own.stop_frame > start:
+                self._waiting[i] = own._replace(start_frame=min(own.start_frame, start), stop_frame=start)
+        self._waiting[-1] = self._waiting[-1]._replace(stop_frame=start)
+        return start, stop
+
+    def _with_motifs(self, motifs: list[Motif]) -> list[Decision]:
+        return [self._waiting.popleft()._replace(motif=motif, motif_score=score) for motif, score in motifs]
+
+    def state(self) -> dict[str, Any]:
+        """What waits, exactly, for JSON."""
+        return {"waiting": [list(decision) for decision in self._waiting], "last_cut": self._cuts.last}
+
+    def restore(self, plain: Mapping[str, Any]) -> None:
+        """What waited when it gave that state."""
+        self._waiting = deque(Decision(*values) for values in plain["waiting"])
+        self._cuts.last = plain["last_cut"]

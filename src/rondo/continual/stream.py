@@ -1,18 +1,8 @@
-"""Stream: rows in, labels and events out. Preparation, windows and a reader behind one `feed`.
-
-Labels of a stream freeze when they are issued, so what it had not learned by then reads OTHER for ever. Read again with
-the vocabularies as the stream has grown them, every window is compared with the exemplars of all units there are now,
-by the rule of the stream (`updater.py`)
-
-    q_k = distance to the nearest exemplar of unit k / how far it reaches,  OTHER at 1
-
-plus what the unit model says against its own units, and smoothed over each whole stretch instead of a few windows:
-nothing waits, nothing is learned.
-"""
+"""Stream: rows in, labels and events out. Preparation, windows and a reader behind one `feed`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,25 +10,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rondo.arrays import owned, owned_by
-from rondo.config.settings import ContinualRule
-from rondo.continual.contexts import ContextReader
+from rondo.arrays import check_shapes, owned, owned_by
 from rondo.continual.journal import Event
-from rondo.continual.phrases import MotifReader
-from rondo.continual.reading import Decision, Due, Reader
-from rondo.continual.updater import Updater
-from rondo.data.labels import OTHER
+from rondo.continual.reading import DEFAULT_RULE, Decision, Due, Reader
 from rondo.data.preparation import Placed, Preparation, Prepared
 from rondo.data.recording import Values
 from rondo.data.scaling import Preprocessor
-from rondo.data.windows import StreamWindow, Windower
-from rondo.errors import ModelError
-from rondo.motifs.base import MotifTimeline
-from rondo.paper.continual import PublishedReader
-from rondo.units.viterbi import Timeline, smooth_spans
+from rondo.data.windows import Windower
 
 if TYPE_CHECKING:
-    from rondo.continual.updater import Updater
     from rondo.data.windows import Windows
     from rondo.editing.edits import Edits
     from rondo.motifs.base import MotifTimeline
@@ -116,15 +96,6 @@ class Stream:
         """Rows that were skipped because of their timestamps."""
         return self.preparation.n_skipped
 
-    @property
-    def updater(self) -> Updater:
-        """What a stream that learns by exemplars has learned."""
-        if isinstance(self.reader, PublishedReader):
-            raise ModelError("this stream learns by the published rule; what it has learned is in its reader")
-        if not isinstance(self.reader, Updater):
-            raise ModelError("a frozen stream learns nothing, so there is nothing to read with; use the model itself")
-        return self.reader
-
     def feed(self, values: ArrayLike, times_s: NDArray[np.float64] | None = None) -> StreamReport:
         """Rows (n_rows, n_channels) in the model's channels, NaN where missing, with their times if they have any."""
         report = StreamReport([], [])
@@ -143,15 +114,7 @@ class Stream:
 
     def timelines(self, windows: Windows) -> tuple[Timeline, MotifTimeline]:
         """Units and motifs of a recording read again with the vocabularies as they are now; nothing here changes."""
-        if isinstance(self.reader, PublishedReader):
-            return self.reader.timelines(windows)
-        return read_anew(self.updater, windows)
-
-    def spend(self) -> None:
-        """Read one more window and end: a restored state whose parts do not fit fails here. Use a copy."""
-        window = np.zeros((self.preprocessor.n_dims, self.reader.length_frames), np.float32)
-        self.reader.push(window, self._next_frame)
-        self.finish()
+        return self.reader.timelines(windows)
 
     @property
     def n_buffered(self) -> int:
@@ -178,16 +141,10 @@ class Stream:
         seen = self.preprocessor.seen_by_model(prepared.values)
         windows = self.windower.push(seen, prepared.first_frame, begins=prepared.begins)
         while batch := list(islice(windows, _WINDOWS_AT_ONCE)):
-            for window, due in zip(batch, self._read(batch), strict=True):
+            for window, due in zip(batch, self.reader.push_all(batch), strict=True):
                 self._tell(report, window.start_frame + self.reader.length_frames)
                 self._add(report, due)
         self._next_frame = prepared.first_frame + len(prepared.values)
-
-    def _read(self, windows: Sequence[StreamWindow]) -> Iterable[Due]:
-        """What becomes due with each of these windows."""
-        if isinstance(self.reader, Updater):
-            return self.reader.push_all(windows)
-        return (self.reader.push(*window) for window in windows)
 
     def _tell(self, report: StreamReport, before_frame: int | None = None) -> None:
         for kind, frame, time_s, evidence in self.preparation.take_events(before_frame):
@@ -208,8 +165,8 @@ class Stream:
         """Everything, exactly: tensors and plain values."""
         tensors: dict[str, NDArray[np.generic]] = {}
         plain: dict[str, Any] = {"origin": list(self._origin), "next_frame": self._next_frame}
-        if isinstance(self.reader, PublishedReader):
-            plain["rule"] = "published"  # the state of the other rule has no name for it, as before there were two
+        if self.reader.rule != DEFAULT_RULE:  # the state of the default has no name for it, as before there were two
+            plain["rule"] = self.reader.rule
         parts = (("preparation", self.preparation), ("windower", self.windower), ("reader", self.reader))
         for name, part in parts:
             own, plain[name] = part.state()
@@ -223,40 +180,16 @@ class Stream:
         stream = cls(begun.preprocessor, begun.rate, reader)
         prepared = owned_by("preparation", tensors), plain["preparation"]
         stream.preparation = Preparation.restore(stream.preparation.plan, *prepared)
-        stream.windower = Windower.restore(owned_by("windower", tensors), plain["windower"])
+        kept, grid = owned_by("windower", tensors), plain["windower"]
+        check_shapes(kept, {"kept": "frames channels"}, channels=begun.preprocessor.n_dims)
+        if (grid["length"], grid["step"]) != (reader.length_frames, reader.step_frames):
+            raise ValueError(f"windows of {grid['length']} frames every {grid['step']}")
+        stream.windower = Windower.restore(kept, grid)
         first, time_s = plain["origin"]
         stream._origin, stream._next_frame = (int(first), time_s), plain["next_frame"]
         return stream
 
 
-def rule_of(plain: Mapping[str, Any]) -> ContinualRule:
+def rule_of(plain: Mapping[str, Any]) -> str:
     """The rule by which a stream that gave this state learns."""
-    rule: ContinualRule = plain.get("rule", "exemplars")
-    return rule
-
-
-def read_anew(updater: Updater, windows: Windows) -> tuple[Timeline, MotifTimeline]:
-    """Unit and motif of every window of one signal; the distance of a window of no unit is that to the nearest one."""
-    units = _units(updater, windows)
-    return units, _motifs(updater.motifs, units)
-
-
-def _units(updater: Updater, windows: Windows) -> Timeline:
-    spans = windows.grid.window_spans
-    if not spans:
-        return Timeline(np.zeros(0, np.int32), np.zeros(0), ())
-    points = updater.encoder.encode(windows).astype(np.float64)
-    q = np.array([updater.units.distances(point) for point in points]) / updater.reaches()
-    states = smooth_spans(updater.path_costs(points, q), spans, updater.viterbi.penalty)  # state 0 is OTHER
-    ids = np.array([OTHER, *updater.units.ids], dtype=np.int32)[states]
-    of_state = np.column_stack([q.min(axis=1), q])
-    return Timeline(ids, of_state[np.arange(len(q)), states], tuple(spans))
-
-
-def _motifs(reader: MotifReader | ContextReader, units: Timeline) -> MotifTimeline:
-    """Each stretch is read as a whole."""
-    read = [motif for start, stop in units.spans for motif in reader.read(units.ids[start:stop])]
-    ids = np.array([motif for motif, _ in read], dtype=np.int32)
-    begins = np.diff(ids, prepend=OTHER - 1) != 0
-    begins[[start for start, _ in units.spans]] = True
-    return MotifTimeline(ids, np.array([score for _, score in read]), begins)
+    return str(plain.get("rule", DEFAULT_RULE))

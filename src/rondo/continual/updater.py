@@ -4,10 +4,10 @@ A window is compared with the exemplars of every unit in the encoder's space (`u
 
     q_k = distance to the nearest exemplar of unit k / (1.25 radius)
 
-- *Label.* Viterbi over q, plus what the unit model says against each of its own units (`model_excess.py`), with OTHER
-  at a constant 1, decided one window length later (`units/timeline.py`); the frame
+- *Label.* Viterbi over q, plus what the unit model says against each of its own units (`ModelExcess`), with OTHER
+  at a constant 1, decided one window length later (`units/viterbi.py`); the frame
   at which units change is found in the signal (`units/boundaries.py`); the motif when the phrase has ended
-  (`motif_reader.py`); frozen then.
+  (`phrases.py`); frozen then.
 - *Refine.* A window labelled k with q_k <= 1 is shown to unit k, which keeps a fair sample of all it has seen.
 - *Buffer.* A window farther than one radius from every exemplar is unexplained; between one and 1.25 it has a unit all
   the same. Windows that straddle two known units may be unexplained too, but never more in a row than share a frame
@@ -22,27 +22,37 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.arrays import Floats, owned, owned_by
+from rondo.arrays import Floats, check_shapes, owned, owned_by
 from rondo.config.settings import ContinualConfig
 from rondo.continual.contexts import ContextReader, reader_of
 from rondo.continual.journal import Event
 from rondo.continual.novelty import MicroCluster, NoveltyBuffer, PointSets, Scales, compatible_entry, is_eligible
-from rondo.continual.phrases import Change, Motif, MotifReader
-from rondo.continual.reading import Decision, Due, encoded, straddling_windows
+from rondo.continual.phrases import MotifReader
+from rondo.continual.reading import (
+    DEFAULT_RULE,
+    Decision,
+    Due,
+    Issue,
+    Opened,
+    encoded,
+    motif_timeline,
+    straddling_windows,
+)
 from rondo.data.labels import OTHER
 from rondo.data.windows import StreamWindow
 from rondo.encoders.summary_stats import FittedSummaryStats
 from rondo.units.boundaries import Cuts
-from rondo.units.viterbi import Viterbi, centre_distances
+from rondo.units.viterbi import Timeline, Viterbi, centre_distances, smooth_spans
 
 if TYPE_CHECKING:
+    from rondo.data.windows import Windows
     from rondo.encoders.base import FittedEncoder
-    from rondo.motifs.base import Motifs
+    from rondo.motifs.base import Motifs, MotifTimeline
     from rondo.units.model import UnitModel
 
 
@@ -86,86 +96,6 @@ class ModelExcess:
         return np.asarray(self._scale * (least - least.min(axis=0)).T)
 
 
-# ----------------------------------------------------------------
-# Issue: the decisions of a stream that learns, in the order of their windows, with their frames and their motifs.
-#
-# Both rules (`updater.py`, `published/published_reader.py`) give the unit of one window after the other. A decision
-# waits here until its motif is known too. Until then the frames that it speaks for may still change: where the unit of
-# the next window is another, the signal says at which frame, and those that wait give way or reach up to it. What has
-# been issued stays.
-
-
-class MotifsInOrder(Protocol):
-    """What reads motifs from units as they come."""
-
-    def push(self, unit: int) -> list[Motif]: ...
-    def boundary(self) -> list[Motif]: ...
-    def take_changes(self) -> list[Change]: ...
-
-
-class Opened(NamedTuple):
-    """Of a window that awaits its label: its number, its place, and what a boundary is found from."""
-
-    window: int
-    start_frame: int
-    blocks: Floats  # (n_blocks, n_dims)
-    is_first: bool  # of its stretch: it speaks for the frames before its middle too
-
-
-class Issue:
-    """Decisions that wait for their motifs."""
-
-    def __init__(self, motifs: MotifsInOrder, cuts: Cuts, step_frames: int) -> None:
-        self._motifs, self._cuts, self._step_frames = motifs, cuts, step_frames
-        self._waiting: deque[Decision] = deque()
-
-    def add(self, opened: Opened, unit: int, score: float) -> list[Decision]:
-        """The unit of the next window; gives the windows that thereby have a motif too."""
-        start, stop = self._frames(opened, unit)
-        self._waiting.append(Decision(opened.window, start, stop, unit, OTHER, score, 0.0))
-        return self._with_motifs(self._motifs.push(unit))
-
-    def end(self, frame: int, decided: list[Decision]) -> list[Decision]:
-        """The stretch ends before this frame: what was decided with its last windows, and all that still wait."""
-        decisions = decided + self._with_motifs(self._motifs.boundary())
-        if decisions:  # the last window speaks for the frames after its middle too
-            decisions[-1] = decisions[-1]._replace(stop_frame=max(decisions[-1].stop_frame, frame))
-        return decisions
-
-    def events(self, frame: int) -> list[Event]:
-        """What has happened to motifs since this was last asked."""
-        changes = self._motifs.take_changes()
-        return [Event(change.kind, "motif", frame, None, (change.id,), change.evidence) for change in changes]
-
-    def _frames(self, opened: Opened, unit: int) -> tuple[int, int]:
-        stop = self._cuts.middle(opened.start_frame + self._step_frames)
-        if opened.is_first:
-            self._cuts.last = opened.start_frame
-            return opened.start_frame, stop
-        before = self._waiting[-1]  # it always waits: for what follows it
-        if before.unit == unit:
-            return self._cuts.middle(opened.start_frame), stop
-        start = self._cuts.between(before.unit, unit, opened.start_frame, opened.blocks)
-        start = max(start, self._waiting[0].start_frame)  # what is issued stays
-        for i, own in enumerate(self._waiting):
-            if own.stop_frame > start:
-                self._waiting[i] = own._replace(start_frame=min(own.start_frame, start), stop_frame=start)
-        self._waiting[-1] = self._waiting[-1]._replace(stop_frame=start)
-        return start, stop
-
-    def _with_motifs(self, motifs: list[Motif]) -> list[Decision]:
-        return [self._waiting.popleft()._replace(motif=motif, motif_score=score) for motif, score in motifs]
-
-    def state(self) -> dict[str, Any]:
-        """What waits, exactly, for JSON."""
-        return {"waiting": [list(decision) for decision in self._waiting], "last_cut": self._cuts.last}
-
-    def restore(self, plain: Mapping[str, Any]) -> None:
-        """What waited when it gave that state."""
-        self._waiting = deque(Decision(*values) for values in plain["waiting"])
-        self._cuts.last = plain["last_cut"]
-
-
 _KEPT = 128  # exemplars of a unit
 _YOUNG, _YOUNG_REACH = 64, 1.2  # a unit that has seen fewer windows holds them more thinly: it reaches further
 _OWN = 0.8  # radii within which 95 % of the windows of a known unit lie from its exemplars, in planted streams
@@ -193,6 +123,8 @@ class Counters(NamedTuple):
 
 class Updater:
     """Labels, refines, buffers and promotes."""
+
+    rule = DEFAULT_RULE
 
     def __init__(
         self,
@@ -290,6 +222,15 @@ class Updater:
             (self.length_frames, self.step_frames),
             self.excess,
         )
+        n_dims, n_open, n_units = self.units.points.shape[-1], len(plain["open"]), len(updater.units)
+        if updater.units.points.shape[-1] != n_dims or updater.buffer.sets.points.shape[-1] != n_dims:
+            raise ValueError(f"units in {updater.units.points.shape[-1]} dimensions, expected {n_dims}")
+        if updater.viterbi.totals.size != n_units + 1 or len(plain["refined"]) != n_units:
+            raise ValueError(f"paths of {updater.viterbi.totals.size} columns for {n_units} units")
+        if not len(updater.units.seen) == len(updater.units.points) == n_units:
+            raise ValueError(f"exemplars of {len(updater.units.points)} units, expected {n_units}")
+        n_points = n_open + len(plain["rejected"])
+        check_shapes(tensors, {"points": "n_points d", "q": "n_open units"}, d=n_dims, n_points=n_points, n_open=n_open)
         points, q, blocks = (np.asarray(tensors[name], np.float64) for name in ("points", "q", "blocks"))
         updater.open.extend(
             _Open(Opened(window, start, blocks[i], first), points[i], q[i, :size])
@@ -383,6 +324,24 @@ class Updater:
         return reaches
 
     # ------------------------------------------------------------ labels
+
+    def timelines(self, windows: Windows) -> tuple[Timeline, MotifTimeline]:
+        """Unit and motif of every window of one signal, by the vocabularies as they are now; nothing changes.
+
+        Labels of a stream freeze when they are issued; here a unit is known from the start. Windows are compared as
+        above, and smoothed over each whole stretch instead of a few windows. The distance of a window of no unit is
+        that to the nearest one.
+        """
+        spans = windows.grid.window_spans
+        if not spans:
+            return Timeline(np.zeros(0, np.int32), np.zeros(0), ()), motif_timeline([], ())
+        points = self.encoder.encode(windows).astype(np.float64)
+        q = np.array([self.units.distances(point) for point in points]) / self.reaches()
+        states = smooth_spans(self.path_costs(points, q), spans, self.viterbi.penalty)  # state 0 is OTHER
+        ids = np.array([OTHER, *self.units.ids], dtype=np.int32)[states]
+        of_state = np.column_stack([q.min(axis=1), q])
+        read = [motif for start, stop in spans for motif in self.motifs.read(ids[start:stop])]
+        return Timeline(ids, of_state[np.arange(len(q)), states], tuple(spans)), motif_timeline(read, spans)
 
     def _decide(self, column: int, frame: int) -> Due:
         """The unit of the oldest open window; gives the windows that thereby have a motif too."""

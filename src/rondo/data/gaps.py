@@ -50,10 +50,10 @@ class TimedRows(NamedTuple):
 
     def part(self, start: int, stop: int | None = None) -> TimedRows:
         """The rows [start, stop)."""
-        own = slice(start, stop)
-        flaws = None if self.flaws is None else self.flaws[own]
-        filled = None if self.filled is None else self.filled[own]
-        return TimedRows(self.values[own], self.clock[own], self.numbers[own], self.begins[own], flaws, filled)
+        rows = slice(start, stop)
+        flaws = None if self.flaws is None else self.flaws[rows]
+        filled = None if self.filled is None else self.filled[rows]
+        return TimedRows(self.values[rows], self.clock[rows], self.numbers[rows], self.begins[rows], flaws, filled)
 
     def copy(self) -> TimedRows:
         """Rows of their own: what is kept must not hold on to a caller's chunk."""
@@ -65,13 +65,15 @@ def joined(rows: Sequence[TimedRows]) -> TimedRows:
     if len(rows) == 1:
         return rows[0]
     flaws = None
-    if any(own.flaws is not None for own in rows):
-        flaws = np.concatenate([np.zeros(own.clock.size, np.uint8) if own.flaws is None else own.flaws for own in rows])
-    values, clock, numbers, begins = (np.concatenate([own[i] for own in rows]) for i in range(4))
+    if any(part.flaws is not None for part in rows):
+        flaws = np.concatenate(
+            [np.zeros(part.clock.size, np.uint8) if part.flaws is None else part.flaws for part in rows]
+        )
+    values, clock, numbers, begins = (np.concatenate([part[i] for part in rows]) for i in range(4))
     filled = None
-    if any(own.filled is not None for own in rows):
+    if any(part.filled is not None for part in rows):
         filled = np.concatenate(
-            [np.zeros(own.values.shape, np.bool_) if own.filled is None else own.filled for own in rows]
+            [np.zeros(part.values.shape, np.bool_) if part.filled is None else part.filled for part in rows]
         )
     return TimedRows(values, clock, numbers, begins, flaws, filled)
 

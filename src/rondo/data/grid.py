@@ -97,7 +97,7 @@ class Laid(NamedTuple):
         """The first of these frames, or of those to come, at or after a row."""
         if not self.anchors:
             return self.first_frame + row
-        anchor = self.anchors[bisect_right(self.anchors, row, key=lambda own: own.row) - 1]
+        anchor = self.anchors[bisect_right(self.anchors, row, key=lambda at: at.row) - 1]
         # Rows that were frames may have been ahead of the grid.
         return max(math.ceil(float(self.rows.clock[row]) - anchor.clock) + anchor.frame, self.first_frame)
 
@@ -203,15 +203,15 @@ class FrameGrid:
         lost = np.zeros(n_frames, np.bool_) if rows.flaws is not None or self._last_is_lost else None
         clock, begins = np.empty(n_frames), np.zeros(n_frames, np.bool_)
         for start, stop, anchor, first, past in pieces:
-            own = slice(first - first_frame, past - first_frame)
+            frames_here = slice(first - first_frame, past - first_frame)
             knots = rows.part(start, stop)
             if rows.begins[start]:
                 begins[first - first_frame] = True
             else:
                 knots = joined([self._last_row(), knots])
             frames = np.arange(first - anchor.frame, past - anchor.frame, dtype=np.float64)
-            _draw(knots, anchor, frames, values[own], None if lost is None else lost[own])
-            np.add(frames, anchor.clock, out=clock[own])
+            _draw(knots, anchor, frames, values[frames_here], None if lost is None else lost[frames_here])
+            np.add(frames, anchor.clock, out=clock[frames_here])
         self._keep(rows)
         return Laid(rows, values, lost, begins, clock, first_frame, tuple(anchor for _, _, anchor, _, _ in pieces))
 

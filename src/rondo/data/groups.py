@@ -81,8 +81,12 @@ def groups_of(
 
 def groups_of_recordings(recordings: Sequence[Recording], group_by: GroupBy) -> list[str]:
     """Whose each recording is."""
-    groups = groups_of([own.id for own in recordings], group_by, {own.id: own.source for own in recordings})
-    return [groups[own.id] for own in recordings]
+    groups = groups_of(
+        [recording.id for recording in recordings],
+        group_by,
+        {recording.id: recording.source for recording in recordings},
+    )
+    return [groups[recording.id] for recording in recordings]
 
 
 def _finder(by: str) -> Callable[[str], str | None]:

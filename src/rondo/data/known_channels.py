@@ -32,6 +32,13 @@ _FAR_OF_UNSEEN = 1.0  # likewise, of a code that no recording of the model had
 BEYOND_ALL = 1000.0  # times the width of the rest: no sensor reaches so far, whatever the number is
 
 
+class KnownChannel(NamedTuple):
+    """A channel of a model: its name, and the numbers that mean "no value" in it; None where the model has none."""
+
+    name: str
+    missing: tuple[float, ...] | None = None
+
+
 class KnownValues(NamedTuple):
     """Of each channel: the least and the greatest value, and the numbers that stood for no value."""
 
@@ -49,7 +56,7 @@ class KnownValues(NamedTuple):
         there = ~np.isnan(values)
         low = np.asarray(values.min(axis=0, initial=np.inf, where=there), np.float64)
         high = np.asarray(values.max(axis=0, initial=-np.inf, where=there), np.float64)
-        return cls(tuple(low.tolist()), tuple(high.tolist()), tuple(tuple(own) for own in codes))
+        return cls(tuple(low.tolist()), tuple(high.tolist()), tuple(tuple(numbers) for numbers in codes))
 
     @classmethod
     def joined(cls, each: Sequence[KnownValues]) -> KnownValues:
@@ -58,16 +65,16 @@ class KnownValues(NamedTuple):
         >>> KnownValues.joined([KnownValues((0.0,), (2.0,), ((-200.0,),)), KnownValues((1.0,), (3.0,), ((),))])
         KnownValues(low=(0.0,), high=(3.0,), codes=((-200.0,),))
         """
-        low = tuple(min(own) for own in zip(*(known.low for known in each), strict=True))
-        high = tuple(max(own) for own in zip(*(known.high for known in each), strict=True))
+        low = tuple(min(channel) for channel in zip(*(known.low for known in each), strict=True))
+        high = tuple(max(channel) for channel in zip(*(known.high for known in each), strict=True))
         found = zip(*(known.codes for known in each), strict=True)
-        return cls(low, high, tuple(tuple(sorted({code for codes in own for code in codes})) for own in found))
+        return cls(low, high, tuple(tuple(sorted({code for codes in channel for code in codes})) for channel in found))
 
     @classmethod
     def from_json(cls, stored: Any) -> KnownValues:
         """What became lists in a JSON file."""
         low, high, codes = stored
-        return cls(tuple(low), tuple(high), tuple(tuple(own) for own in codes))
+        return cls(tuple(low), tuple(high), tuple(tuple(numbers) for numbers in codes))
 
     def missing_numbers(self) -> tuple[tuple[float, ...], ...]:
         """The numbers that are missing values in each channel.
@@ -76,16 +83,16 @@ class KnownValues(NamedTuple):
         >>> [[number in own for number in (-200.0, -999.0, 9999.0)] for own in known.missing_numbers()]
         [[True, True, True], [True, False, True]]
         """
-        found = {code for own in self.codes for code in own}
+        found = {code for channel_codes in self.codes for code in channel_codes}
         each = zip(self.low, self.high, self.codes, strict=True)
-        return tuple(_missing_in(low, high, own, found) for low, high, own in each)
+        return tuple(_missing_in(low, high, channel_codes, found) for low, high, channel_codes in each)
 
 
-def _missing_in(low: float, high: float, own: Sequence[float], found: set[float]) -> tuple[float, ...]:
+def _missing_in(low: float, high: float, codes: Sequence[float], found: set[float]) -> tuple[float, ...]:
     width = high - low
     if not width > 0:  # of a channel that never moved nobody knows how far it reaches
-        return tuple(own)
+        return tuple(codes)
     far_enough = dict.fromkeys(FILLS.tolist(), BEYOND_ALL) | dict.fromkeys(CODES.tolist(), _FAR_OF_UNSEEN)
     far_enough |= dict.fromkeys(found, FAR)
     away = {number for number, far in far_enough.items() if max(low - number, number - high) > far * width}
-    return tuple(sorted(away | set(own)))
+    return tuple(sorted(away | set(codes)))

@@ -86,12 +86,13 @@ def with_silent(each: Sequence[ChannelMoments], silent: Sequence[Sequence[int]])
     if not any(silent):
         return list(each)
     completed = list(each)
-    for c in sorted({c for own in silent for c in own}):
-        heard = [own for own, lacking in zip(each, silent, strict=True) if c not in lacking and own.count]
+    for c in sorted({c for channels in silent for c in channels}):
+        heard = [part for part, lacking in zip(each, silent, strict=True) if c not in lacking and part.count]
         if not heard:
             continue
         one = ChannelMoments.joined(
-            (ChannelMoments(own.count, own.mean[[c]], own.squares[[c]]) for own in heard), n_channels=1
+            (ChannelMoments(part.count, part.mean[[c]], part.squares[[c]]) for part in heard),
+            n_channels=1,
         )
         for i, lacking in enumerate(silent):
             if c in lacking:
@@ -100,9 +101,9 @@ def with_silent(each: Sequence[ChannelMoments], silent: Sequence[Sequence[int]])
 
 
 def _of_block(block: Matrix, products: bool) -> ChannelMoments:
-    own = block.mean(axis=0)
-    centred = block - own
-    return ChannelMoments(block.shape[0], own, _products(centred) if products else (centred**2).sum(axis=0))
+    block_mean = block.mean(axis=0)
+    centred = block - block_mean
+    return ChannelMoments(block.shape[0], block_mean, _products(centred) if products else (centred**2).sum(axis=0))
 
 
 def _products(rows: Matrix) -> Matrix:

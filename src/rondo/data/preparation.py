@@ -105,8 +105,8 @@ def _clock_of(recording: Recording, max_gap: int) -> tuple[Floats, Flags]:
 def _rows_are_frames(clock: Floats, begins: Flags) -> bool:
     fit = FrameFit()
     for start in range(0, clock.size, BLOCK):
-        own = slice(start, start + BLOCK)
-        fit = fit.after(clock[own], begins[own], start, float(clock[start - 1]) if start else None)
+        rows = slice(start, start + BLOCK)
+        fit = fit.after(clock[rows], begins[rows], start, float(clock[start - 1]) if start else None)
         if not fit.holds:
             return False
     return True
@@ -140,7 +140,7 @@ def usual_spacing(column: Values, clock: Floats, max_gap: int) -> int:
 
 def joint_spacing(spacings: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     """Of several recordings: a channel that is slow in any of them may be as slow in a stream."""
-    return tuple(max(own) for own in zip(*spacings, strict=True))
+    return tuple(max(channel) for channel in zip(*spacings, strict=True))
 
 
 Placed = Callable[[Ints, Ints, Flags], None]
@@ -376,14 +376,18 @@ class Preparation:
     @classmethod
     def restore(cls, plan: RowPlan, tensors: Tensors, plain: Mapping[str, Any]) -> Preparation:
         """The preparation that gave this state, under the same plan."""
-        own = cls(plan, tells=plain["log"] is not None)
-        own.gaps.load(owned_by("gaps", tensors), plain["gaps"])
-        own.grid.load(owned_by("grid", tensors), plain["grid"])
-        own._admission.load(owned_by("admission", tensors), plain["admission"])
-        if own._log is not None:
-            own._log.load(plain["log"])
-        own._n_rows, own._n_admitted = plain["rows"]
-        own.missing = MissingValues(*(np.array(counts, np.int64) for counts in plain["missing_values"]))
-        own._has_times, own._origin_s = plain["has_times"], plain["origin_s"]
-        own._last_clock, own._is_open, own._in_stretch = plain["last_clock"], plain["is_open"], plain["in_stretch"]
-        return own
+        restored = cls(plan, tells=plain["log"] is not None)
+        restored.gaps.load(owned_by("gaps", tensors), plain["gaps"])
+        restored.grid.load(owned_by("grid", tensors), plain["grid"])
+        restored._admission.load(owned_by("admission", tensors), plain["admission"])
+        if restored._log is not None:
+            restored._log.load(plain["log"])
+        restored._n_rows, restored._n_admitted = plain["rows"]
+        restored.missing = MissingValues(*(np.array(counts, np.int64) for counts in plain["missing_values"]))
+        restored._has_times, restored._origin_s = plain["has_times"], plain["origin_s"]
+        restored._last_clock, restored._is_open, restored._in_stretch = (
+            plain["last_clock"],
+            plain["is_open"],
+            plain["in_stretch"],
+        )
+        return restored

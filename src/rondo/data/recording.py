@@ -12,13 +12,11 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rondo.errors import RecordingError
-from rondo.files.locations import as_location
 from rondo.html_card import MOST_ROWS, card
 from rondo.wording import counted, duration_in_words
 
@@ -361,34 +359,6 @@ class Recording:
         """
         return replace(self, values=values, missing_codes=(*self.missing_codes, *missing_codes))
 
-    def resampled(self, rate: float) -> Recording:
-        """Return the same recording at another rate, filtered against aliasing; see `rondo.data.resample`.
-
-        Parameters
-        ----------
-        rate : float
-            Frames per second.
-
-        Returns
-        -------
-        Recording
-            The resampled recording.
-
-        Raises
-        ------
-        RecordingError
-            If the recording has no rate, or the new rate cannot be used.
-
-        Examples
-        --------
-        >>> wave = Recording(np.sin(np.arange(400) / 20), rate=100)
-        >>> wave.resampled(25)
-        Recording('recording', 100 frames x 1 channel, 25 Hz)
-        """
-        from rondo.data.resample import resample_recording
-
-        return resample_recording(self, rate)
-
     def __repr__(self) -> str:
         clock = "unknown rate" if self.rate is None else f"{self.rate:g} Hz"
         return f"Recording('{self.id}', {self.n_frames} frames x {counted(self.n_channels, 'channel')}, {clock})"
@@ -414,90 +384,3 @@ class Recording:
         ]
         rows += [(name, "", "", "", "") for name in self.channels[MOST_ROWS:]]  # only counted
         return card(f"Recording {self.id}", facts, ("channel", "least", "mean", "most", "missing"), rows)
-
-    @classmethod
-    def from_file(
-        cls,
-        path: str | Path,
-        *,
-        rate: float | None = None,
-        key: str | None = None,
-        label_columns: Sequence[str] = (),
-        keep_columns: Sequence[str] = (),
-    ) -> Recording:
-        """Read a file of any format that Rondo reads: `rondo.files.read.suffixes()` lists the suffixes.
-
-        Parameters
-        ----------
-        path : path or URL
-            The file.
-        rate : float or None
-            Frames per second, for a file without a clock.
-        key : str or None
-            The array, stream or sheet, in a file that holds several.
-        label_columns : sequence of str
-            Columns that are not channels.
-        keep_columns : sequence of str
-            Columns that are channels, although their names or values look like labels, ids or counters.
-
-        Returns
-        -------
-        Recording
-            The recording; its id is the name of the file without the suffix.
-
-        Raises
-        ------
-        RecordingError
-            If the file cannot be read; the message names it.
-        """
-        from rondo.files.read import read_recording
-        from rondo.files.reading import with_kept
-
-        found = read_recording(path, rate=rate, key=key, label_columns=with_kept(label_columns, keep_columns))
-        return found.read_from(as_location(path))
-
-    @classmethod
-    def from_frame(
-        cls,
-        frame: Any,
-        *,
-        rate: float | None = None,
-        id: str = "recording",
-        label_columns: Sequence[str] = (),
-        keep_columns: Sequence[str] = (),
-    ) -> Recording:
-        """Take a pandas, polars or pyarrow table: one row per frame, one column per channel, and optionally a clock.
-
-        Parameters
-        ----------
-        frame : table
-            The table.
-        rate : float or None
-            Frames per second, for a table without a clock.
-        id : str
-            Name of the recording.
-        label_columns : sequence of str
-            Columns that are not channels.
-        keep_columns : sequence of str
-            Columns that are channels, although their names or values look like labels, ids or counters.
-
-        Returns
-        -------
-        Recording
-            The recording.
-
-        Raises
-        ------
-        RecordingError
-            If the table has no channel, or a column cannot be used.
-
-        Examples
-        --------
-        >>> import polars as pl
-        >>> Recording.from_frame(pl.DataFrame({"x": [0.5, 0.25, 1.0], "y": [1.5, 1.0, 0.5]}), rate=50)
-        Recording('recording', 3 frames x 2 channels, 50 Hz)
-        """
-        from rondo.files.read import from_frame
-        from rondo.files.reading import with_kept
-
-        return from_frame(frame, rate=rate, id=id, label_columns=with_kept(label_columns, keep_columns))

@@ -73,11 +73,15 @@ class ChannelRelations:
         """Of two recordings: correlations within each, weighted by what was seen of them."""
         counts = self.counts + other.counts
         share = np.divide(other.counts, counts, out=np.zeros_like(counts), where=counts > 0)
-        own = np.diagonal(share)
+        on_diagonal = np.diagonal(share)
         apart = other.mean - self.mean
-        variance = (1 - own) * self.scale**2 + own * other.scale**2 + own * (1 - own) * apart**2
+        variance = (
+            (1 - on_diagonal) * self.scale**2
+            + on_diagonal * other.scale**2
+            + on_diagonal * (1 - on_diagonal) * apart**2
+        )
         correlations = (1 - share) * self.correlations + share * other.correlations
-        return ChannelRelations(counts, self.mean + own * apart, np.sqrt(variance), correlations)
+        return ChannelRelations(counts, self.mean + on_diagonal * apart, np.sqrt(variance), correlations)
 
     @classmethod
     def joined(cls, several: Sequence[ChannelRelations], n_channels: int) -> ChannelRelations:
@@ -116,9 +120,9 @@ class ChannelFill:
         rows = np.flatnonzero(gone.any(axis=1))
         if not rows.size:
             return
-        patterns, own = np.unique(gone[rows], axis=0, return_inverse=True)
+        patterns, pattern_of_row = np.unique(gone[rows], axis=0, return_inverse=True)
         for number, pattern in enumerate(patterns):
-            at = rows[own.reshape(-1) == number]
+            at = rows[pattern_of_row.reshape(-1) == number]
             lacking, there = np.flatnonzero(pattern), np.flatnonzero(~pattern)
             weights = self._of_pattern(pattern)  # (n_there, n_lacking)
             summed = np.zeros((at.size, lacking.size))

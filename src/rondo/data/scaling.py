@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rondo.config.settings import PreprocessConfig
-from rondo.data.known_channels import KnownValues
+from rondo.data.known_channels import KnownChannel, KnownValues
 from rondo.data.moments import ChannelMoments, Matrix, Vector, with_silent
 from rondo.data.preparation import BLOCK, RowPlan, joint_spacing, max_gap_frames
 from rondo.data.recording import Recording, Values
@@ -25,7 +25,6 @@ from rondo.data.signal import chosen_channels, fitting, plan_of, refuse_shape, s
 from rondo.data.signal import regularise as regularise
 from rondo.data.survey import Survey, survey_of
 from rondo.errors import RecordingError, SettingError
-from rondo.files.reading import KnownColumn
 from rondo.wording import counted, noun
 
 # ----------------------------------------------------------------
@@ -39,7 +38,7 @@ from rondo.wording import counted, noun
 #
 # Why a quarter: on ActRecTut and planted recordings, predicting channels was better on average than leaving them out
 # while they were silent for at most a fifth of the rows, level at 30 % and worse from 40 % on. Other sets are in
-# docs/results/dropouts.md.
+# docs/results/units.md.
 
 LARGEST_SHARE = 1 / 4  # ours: of rows
 
@@ -119,7 +118,10 @@ class Preprocessor:
             mean, scale = mean_and_scale(joined, config, of)
             fitted = replace(fitted, mean=mean, scale=scale)
         if config.pca_components:
-            scaled = (own if config.scaling == "none" else fitted._scaled_moments(own, "") for own in each)
+            scaled = (
+                survey_moments if config.scaling == "none" else fitted._scaled_moments(survey_moments, "")
+                for survey_moments in each
+            )
             fitted = replace(fitted, components=_principal_axes(scaled, n_channels, config.pca_components))
         return fitted
 
@@ -130,13 +132,13 @@ class Preprocessor:
 
     def regular(self, recording: Recording) -> Signal:
         """The channels of the model on a regular grid, not yet scaled."""
-        own = fitting(recording, self.channels, self.config)
+        chosen = fitting(recording, self.channels, self.config)
         if lacking := [name for name in self.left_out if name in recording.channels]:
-            own = own.noted(left_out_note(lacking))
-        plan = plan_of(own, self.channels, self.config)
+            chosen = chosen.noted(left_out_note(lacking))
+        plan = plan_of(chosen, self.channels, self.config)
         if plan.relations is not None and self.fills_by_all:
             plan = replace(plan, relations=self.relations)
-        return regularise(own, self.channels, self.config, plan)
+        return regularise(chosen, self.channels, self.config, plan)
 
     def seen(self, signal: Signal, moments: ChannelMoments | None = None) -> Signal:
         """A regular signal as the model sees it; `moments`: of the whole recording, where this is a part of it."""
@@ -158,10 +160,10 @@ class Preprocessor:
         return onto_axes(scaled, self.components) if self.components.size else scaled
 
     @property
-    def known_columns(self) -> tuple[KnownColumn, ...]:
+    def known_channels(self) -> tuple[KnownChannel, ...]:
         """The channels for readers of files, each with the numbers that stand for no value in it."""
         numbers = [None] * len(self.channels) if self.known is None else self.known.missing_numbers()
-        return tuple(KnownColumn(name, own) for name, own in zip(self.channels, numbers, strict=True))
+        return tuple(KnownChannel(name, codes) for name, codes in zip(self.channels, numbers, strict=True))
 
     @property
     def fills_by_all(self) -> bool:
@@ -183,8 +185,8 @@ class Preprocessor:
             return self._heard(signal, self.mean, self.scale)
         mean, scale = self.mean, self.scale
         if self.config.statistics == "recording":
-            own = ChannelMoments.of(signal) if moments is None else moments
-            mean, scale = mean_and_scale(own, self.config, f"recording '{signal.id}'")
+            used = ChannelMoments.of(signal) if moments is None else moments
+            mean, scale = mean_and_scale(used, self.config, f"recording '{signal.id}'")
             mean, scale = self._with_silent(signal, mean, scale)
         signal = self._heard(signal, mean, scale)
         still = [name for name, width in zip(signal.channels, scale, strict=True) if width == 0]

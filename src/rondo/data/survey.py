@@ -82,19 +82,19 @@ class Surveyed(NamedTuple):
 
 def survey_of(recording: Recording, channels: tuple[str, ...], config: PreprocessConfig) -> Surveyed:
     """Look at one recording in these channels; one that lacks them or cannot be repaired is refused."""
-    own = fitting(recording, channels, config)
-    plan = plan_of(own, channels, config)
-    signal = regularise(own, channels, config, plan)
+    chosen = fitting(recording, channels, config)
+    plan = plan_of(chosen, channels, config)
+    signal = regularise(chosen, channels, config, plan)
     if config.scaling == "none" and not config.pca_components:
         moments = ChannelMoments.none(len(channels))
     else:
         moments = ChannelMoments.of(signal, products=bool(config.pca_components))
-    codes = [[code for name, code in own.missing_codes if name == channel] for channel in channels]
-    known = KnownValues.of(select(own, channels), codes)
+    codes = [[code for name, code in chosen.missing_codes if name == channel] for channel in channels]
+    known = KnownValues.of(select(chosen, channels), codes)
     size = (recording.n_frames, recording.n_channels, recording.rate)
     relations = plan.relations
     if relations is None and config.dropouts == "fill":
-        relations = ChannelRelations.of(select(own, channels))
+        relations = ChannelRelations.of(select(chosen, channels))
     about = (signal.n_frames, signal.spans, plan.spacing)
     gone = (signal.silent, signal.n_filled, signal.poor)
     return Surveyed(Survey(recording.id, *size, *about, moments, known, relations, *gone), signal)
@@ -209,15 +209,15 @@ def _cut(spans_of_each: Sequence[Sequence[Span]], chosen: Sequence[Span]) -> lis
     """The parts of spans that lie in the chosen stretches of the axis on which all spans follow each other."""
     at, place, found = 0, 0, []
     for spans in spans_of_each:
-        own: list[Span] = []
+        taken: list[Span] = []
         for start, stop in spans:
             end = at + stop - start
             while place < len(chosen) and chosen[place][1] <= at:
                 place += 1
             for first, past in _overlapping(chosen, place, at, end):
-                own.append((first - at + start, past - at + start))
+                taken.append((first - at + start, past - at + start))
             at = end
-        found.append(_merged(own, spans))
+        found.append(_merged(taken, spans))
     return found
 
 

@@ -308,7 +308,10 @@ def refuse_too_short(recordings: Sequence[Recording]) -> None:
 
     Recordings with frames in columns are short too; those get a better advice (`channels.refuse_shape`).
     """
-    total, widest = sum(own.n_frames for own in recordings), max(own.n_channels for own in recordings)
+    total, widest = (
+        sum(recording.n_frames for recording in recordings),
+        max(recording.n_channels for recording in recordings),
+    )
     if total < FEWEST_WINDOWS and widest <= MANY_CHANNELS:
         raise RecordingError(
             f"too short: {counted(total, 'frame')} in {counted(len(recordings), 'recording')}; for something to recur, "

@@ -1,23 +1,23 @@
 """What every encoder is: `fit` on windows gives a *fitted* encoder, whose `encode` gives representations.
 
-Two types, so that encoding before fitting cannot be written and settings cannot be overwritten by a fit. A third,
-`DeclaredEncoder`, is what the file of an encoder says about it to everyone else.
+Two types, so that encoding before fitting cannot be written and settings cannot be overwritten by a fit. The file of an
+encoder declares it by a `DeclaredEncoder` (`rondo.registry`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rondo.arrays import Tensors as Tensors
 from rondo.config.settings import EncoderConfig
-from rondo.config.ways import ENCODERS, EncoderSettings, Way
 from rondo.data.windows import Windows
 from rondo.errors import SettingError
+from rondo.registry import ENCODERS
+from rondo.registry import DeclaredEncoder as DeclaredEncoder
 from rondo.wording import Progress, silent
 
 Representations = NDArray[np.float32]
@@ -34,7 +34,7 @@ class FittedEncoder(Protocol):
     --------
     >>> from rondo.config.settings import resolve
     >>> from rondo.data.windows import WindowGrid, Windows
-    >>> from rondo.encoders import build_encoder
+    >>> from rondo.encoders.base import build_encoder
     >>> signal = np.random.default_rng(0).normal(size=(500, 4)).astype(np.float32)
     >>> windows = Windows(signal, WindowGrid(50, 25, 500, ((0, 500),)))
     >>> fitted = build_encoder(resolve().encoder).fit([windows])
@@ -76,7 +76,7 @@ class Encoder(Protocol):
     Examples
     --------
     >>> from rondo.config.settings import resolve
-    >>> from rondo.encoders import build_encoder
+    >>> from rondo.encoders.base import build_encoder
     >>> type(build_encoder(resolve().encoder)).__name__
     'SummaryStats'
     """
@@ -119,45 +119,6 @@ class EncoderCost(NamedTuple):
     megabytes: float
 
 
-S = TypeVar("S", bound=EncoderSettings)
-
-
-@dataclass(frozen=True, kw_only=True)
-class DeclaredEncoder(Way, Generic[S]):
-    """The declaration of an encoder: one value at the top of one module.
-
-    The module is imported whenever a configuration is made. A large library belongs into `build`.
-
-    Parameters
-    ----------
-    settings : type
-        The class of its settings; the default of their `name` is the name of the encoder.
-    help : str
-        A few words, for people who choose.
-    order : int
-        Its place in lists.
-    is_network : bool
-        Whether it needs torch (extra `nets`) and can use a GPU.
-    build : callable
-        Makes the encoder from settings, a seed and a device ("cpu", "cuda").
-    cost : callable
-        Estimates the cost from settings, the number of windows and their length in frames.
-
-    Examples
-    --------
-    >>> from rondo.encoders import declared_encoder
-    >>> declared_encoder("ts2vec").is_network
-    True
-    """
-
-    build: Callable[[S, int, str], Encoder]
-    cost: Callable[[S, int, int], EncoderCost]
-
-
-# ----------------------------------------------------------------
-# WINDOWS -> REPRESENTATIONS: encoders behind one interface, one file each; the networks of some are in `nets`.
-
-
 def declared_encoder(name: str) -> DeclaredEncoder[Any]:
     """Find the declaration of an encoder.
 
@@ -178,14 +139,12 @@ def declared_encoder(name: str) -> DeclaredEncoder[Any]:
 
     Examples
     --------
-    >>> declared_encoder("summary_stats").is_network
-    False
+    >>> declared_encoder("summary_stats").needs is None
+    True
     """
-    declared = ENCODERS.get(name)
-    if not isinstance(declared, DeclaredEncoder):
-        known = ", ".join(known for known, way in ENCODERS.items() if isinstance(way, DeclaredEncoder))
-        raise SettingError(f"encoder.name = '{name}': no such encoder is declared; there are {known}")
-    return declared
+    if name not in ENCODERS:
+        raise SettingError(f"encoder.name = '{name}': no such encoder is declared; there are {', '.join(ENCODERS)}")
+    return ENCODERS[name]
 
 
 def build_encoder(config: EncoderConfig, seed: int = 0, device: str = "cpu") -> Encoder:

@@ -28,9 +28,9 @@ from numpy.typing import NDArray
 from rondo.data.recording import Values
 from rondo.data.windows import Windows
 
-TAPS = 9
+TAPS = 9  # MiniRocket (Dempster et al. 2021): kernels of nine taps
 KERNELS = np.array(list(combinations(range(TAPS), 3)))  # (84, 3): the taps that weigh 2
-_DILATIONS = 5
+_DILATIONS = 5  # at most; chosen by hand, not measured (MiniRocket: up to 32)
 _GOLDEN = (np.sqrt(5.0) - 1) / 2  # multiples modulo 1 spread evenly, however many there are
 _FRAMES_PER_BLOCK = 1 << 13  # responses of all kernels to these many frames are held at once, 6 MB
 _MOST_SAMPLED = 1 << 13  # frames whose responses give the quantiles

@@ -21,11 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.arrays import Tensors, leading_eigenvectors
-from rondo.config.ways import EncoderSettings, setting
 from rondo.data.windows import FEW_CHANNELS, Windows
 from rondo.encoders.base import Curves, DeclaredEncoder, EncoderCost, FittedEncoder, Representations
 from rondo.encoders.convolution_shares import KERNELS, TAPS, ConvolutionShares, fit_convolution_shares
 from rondo.errors import ModelError
+from rondo.registry import EncoderSettings, setting
 from rondo.wording import Progress, silent
 
 _MOST_CORRELATED = 32  # channels beyond this are reduced by PCA first: pairs grow with the square

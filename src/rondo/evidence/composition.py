@@ -1,6 +1,6 @@
 """Do the units of a motif come in this order more often than units in any order would?
 
-Surrogates and the surprise of a phrase are those of `motifs/shuffling.py`: units as often as they are, in any order.
+Surrogates and the surprise of a phrase are those of `motifs/mining.py`: units as often as they are, in any order.
 A motif is as surprising as its most surprising phrase. It is compared with the most surprising of *all* phrases, up to
 the length of the longest in the book, of each surrogate (Westfall & Young 1993): phrases are in the book because they
 were found often, and a surrogate may search as well. A chain that knows which unit follows which was tried instead and
@@ -18,8 +18,7 @@ from rondo.arrays import Flags, Floats, Ints
 from rondo.data.labels import runs_of
 from rondo.data.windows import Span
 from rondo.evidence.verdicts import SIGNIFICANT, Entries, EntryEvidence, Reason, rank_p, verdict_of
-from rondo.motifs.base import Motifs
-from rondo.motifs.composed import ComposedMotifs
+from rondo.motifs.base import PhraseBook
 from rondo.motifs.contexts import ContextModel, persistence, unit_shares
 from rondo.motifs.mining import Sequences
 from rondo.motifs.model import MotifModel, UnitRuns
@@ -27,29 +26,8 @@ from rondo.motifs.phrases import Phrase
 from rondo.units.model import joined_spans
 from rondo.units.viterbi import Timeline
 
-PhraseBook = Mapping[int, Counter[Phrase]]
-"""How often each phrase of each motif occurs."""
-
 _LONGEST = 8  # runs; longer phrases are judged by their first ones
 _MOST_RUNS, _STRETCHES = 4000, 10  # more runs are asked about in evenly spread stretches
-
-
-def phrase_book(motifs: Motifs) -> PhraseBook:
-    """The phrases in which each motif occurs in the fitted recordings; a motif that occurs nowhere has none."""
-    if isinstance(motifs, ComposedMotifs):
-        motifs = motifs.by_units
-    if isinstance(motifs, MotifModel):
-        rows = [(usage.motif, usage.phrase, usage.count) for usage in motifs.usages]
-    else:
-        from rondo.paper.motifs import FormerMotifs  # brings torch, which is loaded where there is one
-
-        if not isinstance(motifs, FormerMotifs):
-            raise TypeError(f"expected motifs with phrases, got {type(motifs).__name__}")
-        rows = list(motifs.phrases)
-    book: dict[int, Counter[Phrase]] = {id: Counter() for id in motifs.ids}
-    for motif, phrase, count in rows:
-        book[motif][phrase] += count
-    return book
 
 
 def composition_evidence(

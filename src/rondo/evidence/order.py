@@ -16,7 +16,7 @@ from rondo.data.windows import Span
 from rondo.evidence.verdicts import ReasonKind
 from rondo.units.viterbi import Timeline
 
-_LEAST_SPREAD, _ROUNDING = 1e-12, 1e-9
+_LEAST_SPREAD, _ROUNDING = 1e-12, 1e-9  # far below any spread; relative, far above what float64 loses
 
 
 class Tested(NamedTuple):
@@ -110,8 +110,8 @@ def ranks(figures: Floats, by_chance: Floats) -> Floats:
 # is compared with what it is then. Ways that begin and end with the same unit say nothing.
 
 _FEWEST = 5  # ways that can be turned round; with fewer, nothing can pass
-_MOST = 500
-_DRAWS = 399
+_MOST = 500  # ways that are turned round; bounds time
+_DRAWS = 399  # p of one test is at least 1 / 400
 
 
 def order_test(occurrences: Occurrences, rng: np.random.Generator) -> Tested:
@@ -145,9 +145,9 @@ def order_test(occurrences: Occurrences, rng: np.random.Generator) -> Tested:
 # recording does stays as it is, but where it does it says nothing. Noise has no place of its own; the end of life of
 # an engine has.
 
-FEWEST_RECORDINGS = 5
-_MOST_RECORDINGS, _MOST_PLACES = 100, 24
-_PLACE_DRAWS = 199
+FEWEST_RECORDINGS = 5  # chosen by hand, not measured
+_MOST_RECORDINGS, _MOST_PLACES = 100, 24  # bounds time; chosen by hand, not measured
+_PLACE_DRAWS = 199  # p of one test is at least 1 / 200
 _EDGE = 0.9  # of the recordings that have it at its place: these have it in their first or last window, too
 
 

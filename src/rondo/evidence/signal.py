@@ -165,7 +165,7 @@ _SHORTEST_SPAN = 60  # windows; surrogates of shorter spans are rougher than the
 _LOUDNESS_WINDOWS = 6  # window lengths over which loudness is taken; fewer claim less in noise, and find less
 _AT_LEAST = 5  # surrogates of a kind
 _CLEAR = 0.005  # p from which on no more surrogates are drawn
-_LEAST_SPREAD = 1e-9
+_LEAST_SPREAD = 1e-9  # surrogates that are all alike would give z = 0/0
 
 
 class Alike(NamedTuple):

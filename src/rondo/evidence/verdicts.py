@@ -60,7 +60,7 @@ class Reason(NamedTuple):
 
 Verdict = Literal["recurs", "occurs once", "not shown", "not tested"]
 
-SIGNIFICANT = 0.05
+SIGNIFICANT = 0.05  # the usual level, family-wise
 _VERDICTS: tuple[Verdict, ...] = get_args(Verdict)  # model folders hold their places here: append only
 
 

@@ -8,7 +8,6 @@ objects is refused before it is read.
 from __future__ import annotations
 
 import math
-import warnings
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -18,11 +17,14 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.arrays import npy_header
 from rondo.data.recording import Recording, Values
 from rondo.errors import RecordingError
-from rondo.files.columns import Columns, choose_columns, is_label_name
-from rondo.files.reading import RecordingFormat, listed
+from rondo.files.column_values import is_label_name
+from rondo.files.columns import Columns, choose_columns
+from rondo.files.reading import Reading, RecordingFormat, listed
 from rondo.files.text.clock import in_seconds, spread
+from rondo.memory import ExpectedSize
 
 BLOCK_BYTES = 1 << 20
 TIME_KEYS = ("time", "timestamps")
@@ -93,8 +95,8 @@ def _refuse_beside_larger(name: str, arrays: Mapping[str, tuple[tuple[int, ...],
 
 
 def _can_be_recording(name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> bool:
-    own = name.rpartition("/")[2]
-    is_about = own in (*TIME_KEYS, "channels") or is_rate_name(own) or is_label_name(own)
+    last = name.rpartition("/")[2]
+    is_about = last in (*TIME_KEYS, "channels") or is_rate_name(last) or is_label_name(last)
     return dtype.kind in "fiub" and len(shape) in (1, 2) and min(shape) > 0 and max(shape) > 1 and not is_about
 
 
@@ -113,19 +115,14 @@ def table_shape(shape: tuple[int, ...], dtype: np.dtype[Any], what: str) -> tupl
 
 
 def recording_of(
-    shape: tuple[int, int],
-    tiles: Iterator[Tile],
-    about: Description,
-    id: str,
-    rate: float | None,
-    label_columns: Sequence[str],
+    shape: tuple[int, int], tiles: Iterator[Tile], about: Description, id: str, reading: Reading
 ) -> Recording:
     """The recording in the pieces of an array, with what its file says about it."""
     n_frames, n_columns = shape
     names = about.channels or tuple(f"ch{i}" for i in range(n_columns))
     if len(names) != n_columns:
         raise RecordingError(f"'channels' holds {len(names)} names for {n_columns} columns; give one per column")
-    columns = choose_columns(names, rate=rate, label_columns=label_columns)
+    columns = choose_columns(names, reading)
     if about.time is not None and columns.clock is not None:
         raise RecordingError(
             f"both a stored time array and column '{names[columns.clock]}' could be the clock; keep one"
@@ -136,7 +133,8 @@ def recording_of(
         times, unit = in_seconds(clock, names[columns.clock])
         times, apart = spread(times, names[columns.clock])
         notes += unit + apart
-    return Recording(values, rate if rate is not None else about.rate, columns.channels, id, times, notes)
+    rate = about.rate if reading.rate is None else reading.rate
+    return Recording(values, rate, columns.channels, id, times, notes)
 
 
 def _filled(n_frames: int, tiles: Iterator[Tile], columns: Columns) -> tuple[Values, NDArray[np.float64] | None]:
@@ -202,31 +200,31 @@ class NpyArray(NamedTuple):
     dtype: np.dtype[Any]
 
 
-def read_npy(path: Path, *, rate: float | None, label_columns: Sequence[str] = ()) -> Recording:
+def read_npy(path: Path, reading: Reading) -> Recording:
     """The recording in a single numpy array, (n_frames, n_channels) or (n_frames,)."""
     with path.open("rb") as file:
-        array = _npy_array(file, path.stat().st_size, "the array")
+        array = npy_array(file, path.stat().st_size, "the array")
         shape = table_shape(array.shape, array.dtype, "the array")
-        return recording_of(shape, _npy_tiles(array, *shape), Description(rate), path.stem, rate, label_columns)
+        return recording_of(shape, npy_tiles(array, *shape), Description(reading.rate), path.stem, reading)
 
 
-def read_npz(path: Path, *, rate: float | None, key: str | None, label_columns: Sequence[str] = ()) -> Recording:
+def read_npz(path: Path, reading: Reading) -> Recording:
     """The recording in a numpy archive: the array `X`, or the one that `key` names, or the only one."""
     with zipfile.ZipFile(path) as archive, ExitStack() as opened:
         members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
 
         def member(name: str) -> NpyArray:
             stream = opened.enter_context(archive.open(members[name]))
-            return _npy_array(stream, members[name].file_size, f"array '{name}'")
+            return npy_array(stream, members[name].file_size, f"array '{name}'")
 
-        name = chosen_array(archive, key)
+        name = chosen_array(archive, reading.key)
         array = member(name)
         shape = table_shape(array.shape, array.dtype, f"array '{name}'")
         beside = {said: _npy_whole(member(said)) for said in ("channels", *TIME_KEYS) if said in members}
         rates = sorted((said for said in members if is_rate_name(said)), key=lambda said: (said != "rate", said))
         beside |= {"rate": _npy_whole(member(rates[0]))} if rates else {}
-        about = description_of(beside, rate)
-        return recording_of(shape, _npy_tiles(array, *shape), about, path.stem, rate, label_columns)
+        about = description_of(beside, reading.rate)
+        return recording_of(shape, npy_tiles(array, *shape), about, path.stem, reading)
 
 
 def chosen_array(archive: zipfile.ZipFile, key: str | None) -> str:
@@ -238,7 +236,7 @@ def chosen_array(archive: zipfile.ZipFile, key: str | None) -> str:
     for name, info in members.items():
         try:
             with archive.open(info) as stream:
-                array = _npy_array(stream, info.file_size, f"array '{name}'")
+                array = npy_array(stream, info.file_size, f"array '{name}'")
         except RecordingError:  # whoever asks for it by name hears why
             found[name] = (), np.dtype("O")
         else:
@@ -246,16 +244,10 @@ def chosen_array(archive: zipfile.ZipFile, key: str | None) -> str:
     return only_array(found)
 
 
-def _npy_array(stream: IO[bytes], n_bytes: int, what: str) -> NpyArray:
+def npy_array(stream: IO[bytes], n_bytes: int, what: str) -> NpyArray:
     """Read the header of an array, and check it against the `n_bytes` that the whole of it takes."""
-    # version 3 differs from 2 in the encoding of field names alone, and an array of numbers has none
-    second = np.lib.format.read_array_header_2_0
-    readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): second, (3, 0): second}
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # numpy warns of old or odd headers; either it reads them or it raises
-            version = np.lib.format.read_magic(stream)
-            shape, column_major, dtype = readers[version](stream)
+        shape, column_major, dtype = npy_header(stream)
     except Exception as error:
         raise RecordingError(f"{what} has no numpy header that can be read; it is damaged, or no numpy file") from error
     if dtype.kind != "O":  # the size of a pickle cannot be known, and it is not going to be read
@@ -265,7 +257,7 @@ def _npy_array(stream: IO[bytes], n_bytes: int, what: str) -> NpyArray:
     return NpyArray(stream, shape, column_major, dtype)
 
 
-def _npy_tiles(array: NpyArray, n_frames: int, n_columns: int) -> Iterator[Tile]:
+def npy_tiles(array: NpyArray, n_frames: int, n_columns: int) -> Iterator[Tile]:
     """Bands of rows, or pieces of columns where the array is stored column by column."""
     width = 1 if array.column_major else n_columns
     step = max(1, BLOCK_BYTES // (width * array.dtype.itemsize))
@@ -283,6 +275,22 @@ def _npy_whole(array: NpyArray) -> NDArray[Any]:
     return numbers.reshape(array.shape, order="F" if array.column_major else "C")
 
 
+def _npy_size(path: Path, reading: Reading) -> ExpectedSize:
+    with path.open("rb") as file:
+        return _size_of(npy_array(file, path.stat().st_size, "the array"))
+
+
+def _npz_size(path: Path, reading: Reading) -> ExpectedSize:
+    with zipfile.ZipFile(path) as archive:
+        info = archive.getinfo(f"{chosen_array(archive, reading.key)}.npy")
+        with archive.open(info) as member:
+            return _size_of(npy_array(member, info.file_size, "the array"))
+
+
+def _size_of(array: NpyArray) -> ExpectedSize:
+    return ExpectedSize.of_table(*(array.shape if len(array.shape) == 2 else (math.prod(array.shape), 1)))
+
+
 def _exactly(array: NpyArray, n_numbers: int) -> bytes:
     wanted = n_numbers * array.dtype.itemsize
     data = array.stream.read(wanted)
@@ -295,6 +303,7 @@ NPY = RecordingFormat(
     name="npy",
     suffixes=(".npy",),
     read=read_npy,
+    expected_size=_npy_size,
     help="an array (n_frames, n_channels)",
     order=2,
 )
@@ -303,6 +312,7 @@ NPZ = RecordingFormat(
     suffixes=(".npz",),
     read=read_npz,
     takes_key=True,
+    expected_size=_npz_size,
     help="the array `X`, the one named by `--key` or the only one, with `rate`, `channels`, `time` if any",
     order=3,
 )

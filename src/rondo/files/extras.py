@@ -1,4 +1,4 @@
-"""What readers of binary formats share: the optional library, which channels are kept, names told apart, one rate."""
+"""What readers of binary formats share: the optional library, names that differ, one rate."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rondo.errors import MissingExtraError, RecordingError
-from rondo.files.columns import is_label_name
-from rondo.files.reading import left_out_and_kept, listed
+from rondo.files.reading import listed
 
 
 def optional_library(name: str, what: str) -> Any:
@@ -26,30 +25,10 @@ def refuse_another_format(head: bytes, looks_right: bool, what: str) -> None:
         raise RecordingError(f"it is damaged, or no {what}: it begins with {head[:8]!r}")
 
 
-def kept_channels(names: Sequence[str], label_columns: Sequence[str]) -> tuple[list[int], tuple[str, ...]]:
-    """Positions of the channels that are not to be left out, and what is to be said about the others.
-
-    >>> kept_channels(["EEG", "label", "T"], ["T"])
-    ([0], ("channel 'label' left out: by its name it holds labels; --keep-column 'label' keeps it",))
-    """
-    given, wanted = left_out_and_kept(label_columns, names, "channel")
-    truths = [name for name in names if _names_labels(name) and name not in given and name not in wanted]
-    kept = [place for place, name in enumerate(names) if name not in given and name not in truths]
-    if not kept:
-        raise RecordingError(f"no channel is left among {listed(names)}; expected at least one")
-    said = "left out: by its name it holds labels"
-    return kept, tuple(f"channel '{name}' {said}; --keep-column {name!r} keeps it" for name in truths)
-
-
-def _names_labels(name: str) -> bool:
-    """By the whole name, or by the last part of a path as in `object.label`."""
-    return is_label_name(name) or is_label_name(name.rpartition(".")[2])
-
-
-def told_apart(names: Sequence[str]) -> list[str]:
+def distinct_names(names: Sequence[str]) -> list[str]:
     """Names as they are, with a number where one stands again: these formats do not forbid it.
 
-    >>> told_apart(["x", "y", "x", ""])
+    >>> distinct_names(["x", "y", "x", ""])
     ['x', 'y', 'x (2)', 'ch3']
     """
     apart: list[str] = []
@@ -69,15 +48,17 @@ def of_one_rate(
     for place in kept:
         by_rate.setdefault(rates[place], []).append(place)
     if len(by_rate) == 1:
-        own = next(iter(by_rate))
-        if rate in (None, own):
-            return kept, own, ()
-        return kept, float(rate or own), (f"the file's own rate of {own:g} Hz left aside",)
+        only = next(iter(by_rate))
+        if rate in (None, only):
+            return kept, only, ()
+        return kept, float(rate or only), (f"the file's own rate of {only:g} Hz left aside",)
     if rate not in by_rate or rate is None:
-        groups = "; ".join(f"{hz:g} Hz: {listed([names[p] for p in own], 4)}" for hz, own in by_rate.items())
+        groups = "; ".join(
+            f"{hz:g} Hz: {listed([names[place] for place in places], 4)}" for hz, places in by_rate.items()
+        )
         raise RecordingError(
             f"its channels have {len(by_rate)} rates ({groups}); give the rate (--rate HZ) of those to read, "
-            "or leave the others out with label_columns (--label-column NAME)"
+            "or leave the others out with --label-column NAME"
         )
     others = [names[place] for place in kept if rates[place] != rate]
     return by_rate[rate], rate, (f"channels of another rate left out: {listed(others)}",)

@@ -1,11 +1,8 @@
-"""MissingCells: which cells of the channels that a model knows are missing. Each cell by itself, whatever comes later.
+"""Missing cells: numbers that stand for "no value", and points of a pose of which the tracker is not sure.
 
-- Numbers that are missing in a channel, by the recordings that the model was fitted on (`known_values`).
-- Points of a pose of which the tracker is not sure (`pose_points`): both coordinates, where `nose.likelihood` is below
-  its threshold in the same row. What is outside 0 to 1 is no likelihood.
-
-So a row means the same in a stored file and in a stream, in text, JSON or Parquet. Columns that the user keeps are
-taken as they are.
+In the channels of a model both are settled cell by cell (`MissingCells`), so that a row means the same in a stored file
+and in a stream; in other channels codes are found by looking at the whole column. Columns that the user keeps are taken
+as they are.
 """
 
 from __future__ import annotations
@@ -17,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.data.known_channels import BEYOND_ALL, CODES, FAR
+from rondo.data.known_channels import BEYOND_ALL, CODES, FAR, KnownChannel
 from rondo.data.recording import Recording, Values
-from rondo.files.reading import KnownColumn, listed
+from rondo.files.reading import Reading, listed
 from rondo.wording import counted
 
 # ----------------------------------------------------------------
@@ -45,30 +42,66 @@ class MissingCode(NamedTuple):
     high: float
 
 
-def without_missing_codes(
-    recording: Recording, kept: Set[str] = frozenset(), stay: Set[str] = frozenset()
-) -> Recording:
+def with_codes_missing(recording: Recording, reading: Reading) -> Recording:
     """The recording with codes of missing values made missing, and a note on each channel that has some.
 
-    `kept` are taken as they are; `stay` are channels however little is left of them, for a model has them.
+    In the channels of a model the numbers are missing that the model knows, and no others.
     """
-    found = {}
-    for place, name in enumerate(recording.channels):
-        if name not in kept and (codes := missing_codes(recording.values[:, place])):
-            found[place] = codes
-    if not found:
+    recording = _with_known_codes_missing(recording, reading)
+    settled = {channel.name for channel in reading.known if channel.missing is not None}
+    if recording.is_unnamed and len(settled) == recording.n_channels:  # they go by position
+        return recording
+    codes_of = {
+        place: codes
+        for place, name in enumerate(recording.channels)
+        if name not in reading.keep and name not in settled and (codes := missing_codes(recording.values[:, place]))
+    }
+    if not codes_of:
         return recording
     values, dropped, notes = recording.values.copy(), [], []
-    for place, codes in found.items():
+    for place, codes in codes_of.items():
         column, name = values[:, place], recording.channels[place]
         column[np.isin(column, [code.code for code in codes])] = np.nan
         is_rare = np.isnan(column).mean() > _MOST_MISSING
-        is_useless = is_rare and len(found) < recording.n_channels and name not in stay
+        is_useless = is_rare and len(codes_of) < recording.n_channels and not reading.keeps(name)
         dropped += [place] if is_useless else []
         notes += [_code_note(name, code, recording.n_frames, is_useless) for code in codes]
-    every = [(recording.channels[place], code.code) for place, own in found.items() for code in own]
-    repaired = recording.with_values(values, every)
+    found = [(recording.channels[place], code.code) for place, codes in codes_of.items() for code in codes]
+    repaired = recording.with_values(values, found)
     return (repaired.without(dropped) if dropped else repaired).noted(*notes)
+
+
+def _with_known_codes_missing(recording: Recording, reading: Reading) -> Recording:
+    """The numbers missing that the model knows as such; columns without names go by position."""
+    names = recording.channels
+    if recording.is_unnamed and set(names) != set(reading.known_names) and len(names) == len(reading.known):
+        names = reading.known_names
+    known = [
+        channel
+        for channel in reading.known
+        if channel.missing is not None and channel.name not in reading.keep and channel.name in names
+    ]
+    places = [names.index(channel.name) for channel in known]
+    values, counts = MissingCells.of(known).read(recording.values[:, places])
+    notes = []
+    for place, channel, column, n_missing in zip(places, known, values.T, counts.tolist(), strict=True):
+        before, name = recording.values[:, place], recording.channels[place]
+        if n_missing:
+            numbers = np.unique(before[np.isnan(column) & ~np.isnan(before)])[:4]
+            notes.append(
+                f"{counted(n_missing, 'value')} of {', '.join(f'{number:g}' for number in numbers)} in '{name}' read "
+                f"as missing, by what the model was fitted on; --keep-column {name!r} takes them as they are"
+            )
+        notes += [
+            f"{counted(code.n_rows, 'value')} of {code.code:g} in '{channel.name}' may stand for no value (the rest is "
+            f"{code.low:g} to {code.high:g}), but not by what the model was fitted on: taken as they are"
+            for code in missing_codes(column)
+        ]
+    if not counts.any():
+        return recording.noted(*notes) if notes else recording
+    repaired = recording.values.copy()
+    repaired[:, places] = values
+    return recording.with_values(repaired).noted(*notes)
 
 
 def missing_codes(column: Values) -> list[MissingCode]:
@@ -172,33 +205,51 @@ def is_doubtful(sure: Values, threshold: float) -> NDArray[np.bool_]:
         return (sure >= 0) & (sure < threshold)
 
 
-def without_likelihoods(recording: Recording, kept: Set[str] = frozenset()) -> Recording:
+def with_doubtful_points_missing(recording: Recording, reading: Reading) -> Recording:
     """The recording with doubtful points missing, without likelihoods and without points that stand still.
 
-    `kept` are columns that are channels: their points stay, and likelihoods that are kept mask nothing.
+    Points of a model or of columns that the user keeps stay; likelihoods that are kept mask nothing.
     """
-    points = [point for point in _points(recording) if recording.channels[point.sure] not in kept]
+    recording = _with_known_doubts_missing(recording, reading)
+    points = [point for point in _points(recording) if not reading.keeps(recording.channels[point.sure])]
     if not points:
         return recording
     values = recording.values.copy()
     for point in points:
         values[np.ix_(is_doubtful(values[:, point.sure], point.threshold), np.array(point.axes))] = np.nan
-    open_to_doubt = [point for point in points if not any(recording.channels[axis] in kept for axis in point.axes)]
-    rarely = [point for point in open_to_doubt if np.isnan(values[:, point.axes]).mean() > _MOST_MISSING_POINTS]
-    rarely = [] if len(rarely) == len(points) else rarely
-    still = _still(values, [point for point in points if point not in rarely])
-    still = [point for point in still if point in open_to_doubt]
-    masked = int(sum(np.isnan(values[:, point.axes]).any(axis=1).sum() for point in points if point not in rarely))
-    notes = [
-        f"{listed([recording.channels[point.sure] for point in points], 3)}: how sure the tracker is, and no channel"
-    ]
-    notes[0] += f"; {masked:,} points below {points[0].threshold:g} are missing"
-    notes += [f"point '{point.name}' left out: it is seen in less than half of the rows" for point in rarely]
+    may_go = [point for point in points if not any(reading.keeps(recording.channels[axis]) for axis in point.axes)]
+    rare = [point for point in may_go if np.isnan(values[:, point.axes]).mean() > _MOST_MISSING_POINTS]
+    rare = [] if len(rare) == len(points) else rare
+    still = [point for point in _still(values, [point for point in points if point not in rare]) if point in may_go]
+    masked = int(sum(np.isnan(values[:, point.axes]).any(axis=1).sum() for point in points if point not in rare))
+    notes = [_likelihood_note([recording.channels[point.sure] for point in points], masked, points[0].threshold)]
+    notes += [f"point '{point.name}' left out: it is seen in less than half of the rows" for point in rare]
     notes += [f"point '{point.name}' left out: it never moves" for point in still]
-    dropped = {point.sure for point in points} | {axis for point in (*rarely, *still) for axis in point.axes}
-    whole = recording.with_values(values)
-    back = f"; --keep-column {recording.channels[points[0].sure]!r} keeps a column as it is"
-    return whole.without(sorted(dropped)).noted(notes[0] + back, *notes[1:])
+    dropped = {point.sure for point in points} | {axis for point in (*rare, *still) for axis in point.axes}
+    return recording.with_values(values).without(sorted(dropped)).noted(*notes)
+
+
+def _with_known_doubts_missing(recording: Recording, reading: Reading) -> Recording:
+    """The points of a model missing where the tracker is not sure, and without its likelihoods."""
+    place_of = {name: place for place, name in enumerate(recording.channels)}
+    known = [KnownChannel(name) for name in reading.known_names if name in place_of]
+    cells = MissingCells.of(known, frozenset(reading.keep))
+    cells = replace(cells, points=tuple(point for point in cells.points if point.column in place_of))
+    if not cells.points:
+        return recording
+    places, beside = [place_of[name] for name in cells.channels], [place_of[name] for name in cells.beside]
+    repaired = recording.values.copy()
+    repaired[:, places], _ = cells.read(recording.values[:, places], recording.values[:, beside])
+    doubts = [is_doubtful(recording.values[:, place_of[point.column]], point.threshold) for point in cells.points]
+    note = _likelihood_note(cells.beside, int(np.sum(doubts)), cells.points[0].threshold)
+    return recording.with_values(repaired).without(beside).noted(note)
+
+
+def _likelihood_note(columns: Sequence[str], n_masked: int, threshold: float) -> str:
+    return (
+        f"{listed(columns, 3)}: how sure the tracker is, and no channel; {n_masked:,} points below {threshold:g} are "
+        f"missing; --keep-column {columns[0]!r} keeps a column as it is"
+    )
 
 
 def _points(recording: Recording) -> list[_Point]:
@@ -224,7 +275,7 @@ def _still(values: np.ndarray, points: list[_Point]) -> list[_Point]:
         low, high = np.percentile(given, (5, 95), axis=0) if len(given) else (np.zeros(1), np.zeros(1))
         ranges.append(float((high - low).max()))
     widest = max(ranges, default=0.0)
-    still = [point for point, own in zip(points, ranges, strict=True) if own < _STILL * widest]
+    still = [point for point, width in zip(points, ranges, strict=True) if width < _STILL * widest]
     return still if len(points) - len(still) >= _FEWEST_MOVING else []
 
 
@@ -237,10 +288,10 @@ class MissingCells:
     points: tuple[KnownPoint, ...] = ()
 
     @classmethod
-    def of(cls, known: Sequence[KnownColumn], kept: Set[str] = frozenset()) -> MissingCells:
+    def of(cls, known: Sequence[KnownChannel], kept: Set[str] = frozenset()) -> MissingCells:
         """For the channels of a model, but for columns that are taken as they are."""
-        channels = tuple(map(str, known))
-        numbers = tuple(() if str(name) in kept else name.missing or () for name in known)
+        channels = tuple(channel.name for channel in known)
+        numbers = tuple(() if channel.name in kept else channel.missing or () for channel in known)
         return cls(channels, numbers, tuple(point for point in points_of(channels) if point.column not in kept))
 
     @property
@@ -266,69 +317,8 @@ class MissingCells:
 
     def _by_number(self, values: Values) -> NDArray[np.bool_]:
         missing = np.zeros(values.shape, np.bool_)
-        every = np.array(sorted({number for own in self.numbers for number in own}), np.float32)
+        every = np.array(sorted({number for numbers in self.numbers for number in numbers}), np.float32)
         suspects = np.flatnonzero(np.isin(values, every).any(axis=0)) if every.size else every
         for place in suspects.astype(np.intp).tolist():
             missing[:, place] = np.isin(values[:, place], np.array(self.numbers[place], np.float32))
         return missing
-
-
-def without_known_doubts(recording: Recording, known: Sequence[KnownColumn], kept: Set[str] = frozenset()) -> Recording:
-    """The recording with the points of a model missing where the tracker is not sure, and without its likelihoods."""
-    cells = MissingCells.of([KnownColumn(name) for name in known if name in recording.channels], kept)
-    points = tuple(point for point in cells.points if point.column in recording.channels)
-    if not points:
-        return recording
-    place_of = {name: place for place, name in enumerate(recording.channels)}
-    places, beside = [place_of[name] for name in cells.channels], [place_of[point.column] for point in points]
-    own = replace(cells, points=points)
-    values, _ = own.read(recording.values[:, places], recording.values[:, beside])
-    repaired = recording.values.copy()
-    repaired[:, places] = values
-    doubts = [is_doubtful(recording.values[:, place_of[point.column]], point.threshold) for point in points]
-    note = (
-        f"{listed(own.beside, 3)}: how sure the tracker is, and no channel; {int(np.sum(doubts)):,} points below "
-        f"{points[0].threshold:g} are missing; --keep-column {points[0].column!r} keeps a column as it is"
-    )
-    return recording.with_values(repaired).without(beside).noted(note)
-
-
-def without_known_codes(recording: Recording, known: Sequence[KnownColumn], kept: Set[str] = frozenset()) -> Recording:
-    """The recording with the numbers missing that a model knows as such, and a note on each channel that has some.
-
-    Columns without names go by position, as the model takes them.
-    """
-    names = _names_by_model(recording, known)
-    own = [name for name in known if name.missing is not None and str(name) not in kept and str(name) in names]
-    places = [names.index(str(name)) for name in own]
-    values, counts = MissingCells.of(own).read(recording.values[:, places])
-    notes = []
-    for place, name, column, n_missing in zip(places, own, values.T, counts.tolist(), strict=True):
-        before = recording.values[:, place]
-        if n_missing:
-            notes.append(_note(recording.channels[place], before[np.isnan(column) & ~np.isnan(before)]))
-        notes += [
-            f"{counted(code.n_rows, 'value')} of {code.code:g} in '{name}' may stand for no value (the rest is "
-            f"{code.low:g} to {code.high:g}), but not by what the model was fitted on: taken as they are"
-            for code in missing_codes(column)
-        ]
-    if not counts.any():
-        return recording.noted(*notes) if notes else recording
-    repaired = recording.values.copy()
-    repaired[:, places] = values
-    return recording.with_values(repaired).noted(*notes)
-
-
-def _names_by_model(recording: Recording, known: Sequence[KnownColumn]) -> tuple[str, ...]:
-    """What the model calls the channels."""
-    channels = tuple(map(str, known))
-    by_position = recording.is_unnamed and set(recording.channels) != set(channels)
-    return channels if by_position and recording.n_channels == len(channels) else recording.channels
-
-
-def _note(name: str, numbers: NDArray[np.float32]) -> str:
-    shown = ", ".join(f"{number:g}" for number in np.unique(numbers)[:4])
-    return (
-        f"{counted(numbers.size, 'value')} of {shown} in '{name}' read as missing, by what the model was fitted on; "
-        f"--keep-column {name!r} takes them as they are"
-    )

@@ -1,14 +1,14 @@
 """Recordings in files: which reader a suffix gets, which files a folder holds, one line for all that fails.
 
-Formats are found, one file each (`rondo.files.reading`). The id of a recording is its file name without the
-suffix (`rondo.files.reading`). A file may be an object in a bucket (`rondo.files.locations`): it is read from a
-copy that does not stay.
+Formats are found, one file each (`rondo.files.reading`). The id of a recording is its file name without the suffix. A
+file may be an object in a bucket (`rondo.store.locations`): it is read from a copy that does not stay.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
-from contextlib import contextmanager
+import zipfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,23 +16,21 @@ from polars.exceptions import PanicException
 
 from rondo.data.recording import Recording, checked_rate
 from rondo.errors import InputError, RecordingError
-from rondo.files.columns import without_codes, without_named
-from rondo.files.locations import Listing, Location, as_location, listing, local_file
-from rondo.files.missing import without_known_codes, without_known_doubts, without_likelihoods, without_missing_codes
+from rondo.files.columns import signals_of
+from rondo.files.missing import with_codes_missing, with_doubtful_points_missing
 from rondo.files.reading import (
     PACKINGS,
     RECORDING_FORMATS,
     TEXT_SUFFIXES,
-    KeptColumn,
-    KnownColumn,
+    Reading,
     RecordingFormat,
-    as_names,
     id_of,
     is_folder,
     suffix_of,
 )
 from rondo.files.tables import table_parts, table_recording
-from rondo.formats.sessions import program_of, read_session
+from rondo.memory import ExpectedSize
+from rondo.store.locations import Listing, Location, as_location, listing, local_file, size_of
 from rondo.wording import in_utf8, is_utf8, near_match
 
 _AnyFile = TypeVar("_AnyFile", bound=Location)
@@ -40,7 +38,7 @@ _AnyFile = TypeVar("_AnyFile", bound=Location)
 _PACKED = (".gz", ".zip", ".bz2", ".xz", ".zst", ".7z", ".rar", ".tar", ".tgz")
 _ABOUT_THE_FOLDER = ("readme", "read me", "license", "licence", "changelog")
 LABELS = "_labels"
-"""How the name of a file of classes goes on after that of its recording."""
+"""Suffix of label files."""
 
 
 def suffixes(*, with_key: bool = False) -> tuple[str, ...]:
@@ -51,127 +49,110 @@ def suffixes(*, with_key: bool = False) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def read_recording(
-    path: str | Path,
-    *,
-    rate: float | None = None,
-    key: str | None = None,
-    label_columns: Sequence[str] = (),
-    session: bool = False,
-) -> Recording:
+def read_recording(path: str | Path, reading: Reading | None = None) -> Recording:
     """Read one file; whatever is wrong with it becomes a RecordingError of one line that names the file.
 
-    A folder that is one session is read too (`rondo.formats.sessions`), any folder where `session` says that it is one.
+    A folder that a known program wrote as one session is read too, any folder where `reading.session` says so.
     """
-    place = as_location(path)
-    if isinstance(place, Path) and is_folder(place) and (session or is_session(place)):
-        return _read_folder(place, rate, key, label_columns)
-    return signals_only(read_with_codes(path, rate=rate, key=key, label_columns=label_columns), label_columns)
+    place, reading = as_location(path), reading or Reading()
+    if isinstance(place, Path) and is_folder(place) and (reading.session or is_session(place)):
+        return _read_folder(place, reading).read_from(place)
+    return signals_only(read_all_columns(place, reading), reading).read_from(place)
 
 
-def _read_folder(folder: Path, rate: float | None, key: str | None, label_columns: Sequence[str]) -> Recording:
-    with _named(str(folder), id_of(folder)):
-        checked_rate(rate)
-        if key is not None:
-            raise RecordingError(f"a key ('{key}') names an array in one file, this is a session; leave it away here")
-        tables = [file for file in _recording_files(listing(folder)) if isinstance(file, Path)]
-        return read_session(folder, tables, read_recording, rate=rate, label_columns=label_columns)
+def signals_only(recording: Recording, reading: Reading) -> Recording:
+    """The recording without columns that are no signal by what they hold; codes of missing values are missing."""
+    return with_codes_missing(without_labels(recording, reading), reading)
 
 
-def is_session(place: Location) -> bool:
-    """Whether it is a folder that a known program wrote as one session."""
-    return isinstance(place, Path) and program_of(place) is not None
+def without_labels(recording: Recording, reading: Reading) -> Recording:
+    """The recording without likelihoods, labels, ids and counters."""
+    return signals_of(with_doubtful_points_missing(recording, reading), reading)
 
 
-def signals_only(recording: Recording, label_columns: Sequence[str] = ()) -> Recording:
-    """The recording without columns that are no signal by what they hold, but for those that are to be kept.
-
-    Codes of missing values are made missing, but for columns that the user asked to keep. In the channels of a model
-    the numbers are missing that the model knows, and no others: so a stream, of which nobody sees the whole, reads them
-    too.
-    """
-    named = [name for name in as_names(label_columns) if isinstance(name, KeptColumn)]
-    keep = frozenset(map(str, named))
-    known = [name for name in named if isinstance(name, KnownColumn)]
-    as_they_are = frozenset(str(name) for name in named if not isinstance(name, KnownColumn))
-    sure = without_known_doubts(recording, known, as_they_are)
-    signals = without_known_codes(without_labels(sure, keep), known, as_they_are)
-    settled = {str(name) for name in known if name.missing is not None}
-    if signals.is_unnamed and len(settled) == signals.n_channels:  # they go by position
-        return signals
-    return without_missing_codes(signals, as_they_are | settled, stay=keep)
-
-
-def without_labels(recording: Recording, keep: Set[str] = frozenset()) -> Recording:
-    """The recording without columns that are no signal by what they hold: likelihoods, labels, ids, counters."""
-    return without_codes(without_named(without_likelihoods(recording, keep), keep), keep)
-
-
-def read_with_codes(
-    path: str | Path, *, rate: float | None = None, key: str | None = None, label_columns: Sequence[str] = ()
-) -> Recording:
+def read_all_columns(path: str | Path, reading: Reading) -> Recording:
     """`read_recording`, for columns whose names are known elsewhere: what looks like labels is not left out yet."""
     place = as_location(path)
     with _named(str(place), id_of(place)):
-        _refuse_unreadable(place)
-        checked_rate(rate)  # before a long read, not after it
-        found, chosen = _format_of(place, key)
+        format = _checked_format(place, reading)
         with local_file(place) as file:
             _refuse_empty(file)
-            return found.read(file, rate=rate, label_columns=label_columns, **chosen)
+            return format.read(file, reading)
 
 
-def read_parts(
-    path: str | Path,
-    split_by: str,
-    *,
-    rate: float | None = None,
-    key: str | None = None,
-    label_columns: Sequence[str] = (),
-) -> list[Recording]:
-    """The recordings in one table that a column tells apart."""
+def read_parts(path: str | Path, reading: Reading) -> list[Recording]:
+    """The recordings in one table that the column `reading.split_by` separates."""
     place = as_location(path)
     with _named(str(place), id_of(place)):
         if is_folder(place):
             raise RecordingError("it is one session, and --split-by cuts tables; leave it out, or name a table")
-        _refuse_unreadable(place)
-        checked_rate(rate)
-        found, chosen = _format_of(place, key)
-        if found.read_parts is None:
-            tables = (suffix for one in RECORDING_FORMATS.values() if one.read_parts for suffix in one.suffixes)
+        format = _checked_format(place, reading)
+        if format.read_parts is None:
+            tables = (suffix for each in RECORDING_FORMATS.values() if each.read_parts for suffix in each.suffixes)
             raise RecordingError(f"only tables ({' '.join(tables)}) can be split by a column")
         with local_file(place) as file:
             _refuse_empty(file)
-            parts = found.read_parts(file, split_by, rate=rate, label_columns=label_columns, **chosen)
-            return [signals_only(part, label_columns) for part in parts]
+            parts = format.read_parts(file, reading)
+            return [signals_only(part, reading.without_split()).read_from(place) for part in parts]
 
 
-def _format_of(place: Location, key: str | None) -> tuple[RecordingFormat, dict[str, Any]]:
-    """How a file is read, and what its reader takes besides; a key for a file that has none is refused."""
-    found = next(each for each in RECORDING_FORMATS.values() if suffix_of(place) in each.suffixes)
-    if key is not None and not found.takes_key:
+def _checked_format(place: Location, reading: Reading) -> RecordingFormat:
+    """How a file is read; what can be refused before it is opened is refused."""
+    _refuse_unreadable(place)
+    checked_rate(reading.rate)
+    format = next(each for each in RECORDING_FORMATS.values() if suffix_of(place) in each.suffixes)
+    if reading.key is not None and not format.takes_key:
         named = " ".join(suffixes(with_key=True))
-        raise RecordingError(f"a key ('{key}') names an array in {named} files; leave it away here")
-    return found, {"key": key} if found.takes_key else {}
+        raise RecordingError(f"a key ('{reading.key}') names an array in {named} files; leave it out")
+    return format
 
 
-def from_frame(
-    frame: Any, *, rate: float | None = None, id: str = "recording", label_columns: Sequence[str] = ()
-) -> Recording:
+def expected_size(path: str | Path, reading: Reading | None = None) -> ExpectedSize:
+    """What a recording will be, before it is read; 0 bytes where nothing tells, and reading it will say why."""
+    place = as_location(path)
+    reading, suffix = reading or Reading(), suffix_of(place)
+    format = next((each for each in RECORDING_FORMATS.values() if suffix in each.suffixes), None)
+    with suppress(OSError, ValueError, KeyError, RecordingError, zipfile.BadZipFile):
+        if isinstance(place, Path) and is_folder(place):  # each table gets as many rows as the longest one has
+            sizes = [expected_size(file).n_bytes for file in place.iterdir() if file.is_file()]
+            return ExpectedSize(None, None, len(sizes) * max(sizes, default=0))
+        if isinstance(place, Path) and format is not None and format.expected_size is not None:
+            return format.expected_size(place, reading)
+    with suppress(RecordingError):
+        factor = 1 if suffix in TEXT_SUFFIXES else 2  # whole numbers of 16 bits become twice as large
+        return ExpectedSize(None, None, factor * size_of(place))
+    return ExpectedSize(None, None, 0)
+
+
+def _read_folder(folder: Path, reading: Reading) -> Recording:
+    with _named(str(folder), id_of(folder)):
+        checked_rate(reading.rate)
+        if reading.key is not None:
+            raise RecordingError(f"a key ('{reading.key}') names an array in one file, this is a session; leave it out")
+        tables = [file for file in _recording_files(listing(folder)) if isinstance(file, Path)]
+        format = next(each for each in RECORDING_FORMATS.values() if each.knows_folder is not None)
+        return format.read(folder, reading, tables, read_recording)
+
+
+def is_session(place: Location) -> bool:
+    """Whether it is a folder that a known program wrote as one session."""
+    formats = RECORDING_FORMATS.values() if isinstance(place, Path) else ()
+    return any(each.knows_folder(Path(place)) for each in formats if each.knows_folder is not None)
+
+
+def from_frame(frame: Any, reading: Reading | None = None, id: str = "recording") -> Recording:
     """Take a pandas, polars or pyarrow table: one row per frame, one column per channel, perhaps a clock."""
+    reading = reading or Reading()
     with _named(f"recording '{id}'", id):
-        checked_rate(rate)
-        return signals_only(table_recording(frame, rate=rate, id=id, label_columns=label_columns), label_columns)
+        checked_rate(reading.rate)
+        return signals_only(table_recording(frame, id, reading), reading)
 
 
-def parts_of_frame(
-    frame: Any, split_by: str, *, rate: float | None = None, id: str = "recording", label_columns: Sequence[str] = ()
-) -> list[Recording]:
-    """The recordings in a pandas, polars or pyarrow table that a column tells apart."""
+def parts_of_frame(frame: Any, reading: Reading, id: str = "recording") -> list[Recording]:
+    """The recordings in a pandas, polars or pyarrow table that a column separates."""
     with _named(f"recording '{id}'", id):
-        checked_rate(rate)
-        parts = table_parts(frame, split_by, rate=rate, id=id, label_columns=label_columns)
-        return [signals_only(part, label_columns) for part in parts]
+        checked_rate(reading.rate)
+        return [signals_only(part, reading.without_split()) for part in table_parts(frame, id, reading)]
 
 
 def find_recordings(paths: Sequence[str | Path], *, session: bool = False) -> list[Location]:
@@ -290,8 +271,10 @@ def _refuse_unreadable(place: Location) -> None:
             f"it is packed ({path.suffix}); unpack it first (only {' '.join(TEXT_SUFFIXES)} are read packed, as "
             f".csv{PACKINGS[0]})"
         )
-    if suffix_of(path) == ".dat" and isinstance(place, Path) and path.with_suffix(".hea").exists():
-        raise RecordingError(f"it holds the samples of a WFDB record; name its header, {path.with_suffix('.hea').name}")
+    for format in RECORDING_FORMATS.values() if isinstance(place, Path) else ():
+        what, owner = format.companions.get(suffix_of(path)), path.with_suffix((*format.suffixes, "")[0])
+        if what is not None and owner.exists():
+            raise RecordingError(f"it holds {what}, {owner.name}")
     if suffix_of(path) not in suffixes():
         raise RecordingError(
             f"unknown suffix '{path.suffix}'; expected one of {' '.join(suffixes())}; save it as .csv, "

@@ -1,82 +1,157 @@
-"""Columns that are to be channels whatever they look like: the way back for all that is left out by a guess.
-
-Readers take `label_columns`, the columns to leave out. A column to keep travels in the same sequence, as a KeptColumn,
-so that no reader has to know of it but the code that guesses.
-"""
+"""How files become recordings: `Reading` is what the user asked, `RecordingFormat` what a reader of files declares."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from rondo.data.known_channels import KnownChannel
 from rondo.data.recording import Recording
-from rondo.errors import RecordingError
+from rondo.errors import RecordingError, SettingError
+from rondo.memory import ExpectedSize
 from rondo.registry import Registry
 
 
-class KeptColumn(str):
-    """The name of a column that a user says is a channel; that it is not there is an error."""
+@dataclass(frozen=True)
+class Reading:
+    """How files and tables become recordings.
 
-    __slots__ = ()
+    Parameters
+    ----------
+    rate : float or None
+        Frames per second, for files without a clock. For a session, the rate of the merged recording.
+    key : str or None
+        The array, stream or sheet, in files that hold several.
+    leave_out : sequence of str
+        Columns that are not channels. For a session, also tables to leave out.
+    keep : sequence of str
+        Columns that are channels, although their names or values look like labels, ids or counters. For a session, also
+        slow tables to include.
+    split_by : str or None
+        A column that separates the recordings in one table, such as a subject. The column of the clock splits where the
+        clock goes back.
+    session : bool
+        Read each folder as one session: its tables are merged by their clocks into one Recording. Folders of Empatica
+        E4, phyphox and Sensor Logger are recognised without it.
+    known : sequence of KnownChannel
+        Channels of a model; `rondo.label` adds them. They are kept where a file has them.
 
+    Raises
+    ------
+    RecordingError
+        If a column is to be left out and kept.
+    SettingError
+        If `session` and `split_by` are both given.
 
-class KnownColumn(KeptColumn):
-    """The name of a channel of a model: kept where it is there.
-
-    `missing` are the numbers that stand for no value in it (`known_values`); None where the model does not know.
+    Examples
+    --------
+    >>> Reading(rate=50, leave_out="activity").leave_out
+    ('activity',)
     """
 
-    missing: tuple[float, ...] | None
+    rate: float | None = None
+    key: str | None = None
+    leave_out: Sequence[str] = ()
+    keep: Sequence[str] = ()
+    split_by: str | None = None
+    session: bool = False
+    known: Sequence[KnownChannel] = ()
 
-    def __new__(cls, name: str, missing: tuple[float, ...] | None = None) -> KnownColumn:
-        known = super().__new__(cls, name)
-        known.missing = missing
-        return known
+    def __post_init__(self) -> None:
+        for name in ("leave_out", "keep"):
+            columns = getattr(self, name) or ()
+            object.__setattr__(self, name, (columns,) if isinstance(columns, str) else tuple(columns))
+        object.__setattr__(self, "known", tuple(self.known))
+        both = next((name for name in self.keep if name in self.leave_out), None)
+        if both is not None:
+            raise RecordingError(
+                f"column '{both}' is to be left out (--label-column) and kept (--keep-column); give one"
+            )
+        if self.session and self.split_by is not None:
+            raise SettingError(
+                "--session merges tables into one recording, --split-by cuts them into several; give one"
+            )
 
-    def __getnewargs__(self) -> tuple[str, tuple[float, ...] | None]:  # type: ignore[override]
-        return str(self), self.missing  # it is sent to other processes
+    @property
+    def known_names(self) -> tuple[str, ...]:
+        """The names of the channels of the model."""
+        return tuple(channel.name for channel in self.known)
+
+    def keeps(self, name: str) -> bool:
+        """Return whether a column is a channel whatever it looks like: the user or a model names it.
+
+        Parameters
+        ----------
+        name : str
+            Name of the column.
+
+        Returns
+        -------
+        bool
+            Whether it is kept.
+        """
+        return name in self.keep or name in self.known_names
+
+    def names(self, name: str) -> bool:
+        """Return whether this reading mentions a column, to keep it or to leave it out.
+
+        Parameters
+        ----------
+        name : str
+            Name of the column.
+
+        Returns
+        -------
+        bool
+            Whether it is mentioned.
+        """
+        return name in self.leave_out or self.keeps(name)
+
+    def refuse_unknown(self, names: Sequence[str], what: str = "column") -> None:
+        """Refuse columns to leave out or to keep that the table does not have.
+
+        Parameters
+        ----------
+        names : sequence of str
+            The columns of the table.
+        what : str
+            What the message calls them.
+
+        Raises
+        ------
+        RecordingError
+            If a column is not there.
+        """
+        unknown = sorted({*self.leave_out, *self.keep} - set(names))
+        if unknown:
+            to_do = "leave out" if unknown[0] in self.leave_out else "keep"
+            raise RecordingError(f"there is no {what} '{unknown[0]}' to {to_do}; the {what}s are: {listed(names)}")
+
+    def without_split(self, *, keeps_column: bool = False) -> Reading:
+        """Return the reading of one of the recordings in a split table.
+
+        Parameters
+        ----------
+        keeps_column : bool
+            Whether the column that separates them is still read; otherwise it is left out.
+
+        Returns
+        -------
+        Reading
+            The same reading without `split_by`.
+        """
+        column = self.split_by
+        if column is None or keeps_column or self.names(column):
+            return replace(self, split_by=None)
+        return replace(self, split_by=None, leave_out=(*self.leave_out, column))
 
 
-def with_kept(
-    label_columns: Sequence[str] | None, keep_columns: Sequence[str] | None, known: Iterable[str] = ()
-) -> tuple[str, ...]:
-    """What readers take: columns to leave out, those to keep, and those that a model knows.
-
-    >>> with_kept(["y"], ["anomaly"], ["x"])
-    ('y', 'anomaly', 'x')
-    """
-    left_out, kept = (as_names(given) for given in (label_columns, keep_columns))
-    both = next((name for name in kept if name in left_out and not isinstance(name, KeptColumn)), None)
-    if both is not None:
-        raise RecordingError(f"column '{both}' is to be left out (--label-column) and kept (--keep-column); give one")
-    of_model = (name if isinstance(name, KnownColumn) else KnownColumn(name) for name in known)
-    return (*left_out, *map(KeptColumn, kept), *of_model)
-
-
-def as_names(given: Sequence[str] | None) -> tuple[str, ...]:
-    """One name or several."""
-    return () if not given else (given,) if isinstance(given, str) else tuple(given)
-
-
-def left_out_and_kept(
-    label_columns: Sequence[str], names: Sequence[str], what: str = "column"
-) -> tuple[frozenset[str], frozenset[str]]:
-    """The names to leave out and those to keep; one that the table does not have is refused.
-
-    >>> left_out_and_kept(with_kept(["y"], ["id"], ["z"]), ["x", "y", "id"])
-    (frozenset({'y'}), frozenset({'id'}))
-    """
-    given = as_names(label_columns)
-    left_out = {name for name in given if not isinstance(name, KeptColumn)}
-    kept = {str(name) for name in given if isinstance(name, KeptColumn)}
-    asked = {str(name) for name in given if not isinstance(name, KnownColumn)}
-    unknown = sorted(asked - set(names))
-    if unknown:
-        to_do = "leave out" if unknown[0] in left_out else "keep"
-        raise RecordingError(f"there is no {what} '{unknown[0]}' to {to_do}; the {what}s are: {listed(names)}")
-    return frozenset(left_out), frozenset(kept & set(names))
+def reading_at(reading: Reading | None, rate: float | None) -> Reading:
+    """The reading, or the default one, at a rate that was given beside it."""
+    reading = reading or Reading()
+    return reading if rate is None else replace(reading, rate=rate)
 
 
 def listed(names: Sequence[str], most: int = 20) -> str:
@@ -147,15 +222,22 @@ class RecordingFormat:
     name
         One word.
     suffixes
-        In small letters, with the dot.
+        In small letters, with the dot; none for a format of folders.
     read
-        `read(path, rate=…, label_columns=…)` gives the recording, called by the file name without its suffix. Whatever
-        it raises becomes one line that names the file.
+        `read(path, reading)` gives the recording, called by the file name without its suffix. Whatever it raises
+        becomes one line that names the file. For a folder, `read(folder, reading, tables, read_table)`.
     read_parts
-        `read_parts(path, split_by, rate=…, label_columns=…)` gives the recordings that a column tells apart; None where
-        files are no tables.
+        `read_parts(path, reading)` gives the recordings that the column `reading.split_by` separates; None where files
+        are no tables.
     takes_key
-        Whether a file holds several recordings, so that `read` (and `read_parts`) also has a parameter `key`.
+        Whether a file holds several recordings, so that `reading.key` may name one.
+    expected_size
+        `expected_size(path, reading)` gives frames, channels and bytes from the header alone; None where only the size
+        of the file tells.
+    companions
+        Suffixes of files that belong to one of this format, and what they hold.
+    knows_folder
+        Whether a folder is one recording of this format.
     extra
         The extra of Rondo (or the name of another package) without which it cannot be read; imported inside `read`.
     help
@@ -167,8 +249,11 @@ class RecordingFormat:
     name: str
     suffixes: tuple[str, ...]
     read: Callable[..., Recording]
-    read_parts: Callable[..., list[Recording]] | None = None
+    read_parts: Callable[[Path, Reading], list[Recording]] | None = None
     takes_key: bool = False
+    expected_size: Callable[[Path, Reading], ExpectedSize] | None = None
+    companions: Mapping[str, str] = field(default_factory=dict)
+    knows_folder: Callable[[Path], bool] | None = None
     extra: str = ""
     help: str
     order: int = 100

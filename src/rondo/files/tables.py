@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,22 +11,21 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from polars.exceptions import PanicException, PolarsError
 
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
-from rondo.files.columns import (
+from rondo.files.column_values import (
     Kind,
-    choose_columns,
     has_no_name,
     kind_of_numbers,
     moves_as_a_signal,
     names_no_signal,
-    not_numeric,
     rises_or_repeats,
-    without_empty,
 )
+from rondo.files.columns import choose_columns, not_numeric, without_empty
 from rondo.files.crash_guard import refuse_fatal_parquet
-from rondo.files.reading import RecordingFormat
+from rondo.files.reading import Reading, RecordingFormat
 from rondo.files.text.clock import in_seconds, is_clock_name, mentions_time_stamps, spread
 from rondo.files.text.formats import (
     named_part,
@@ -34,16 +34,16 @@ from rondo.files.text.formats import (
     plain_value,
     refuse_no_column,
     refuse_too_many,
-    without_column,
 )
 from rondo.files.text.spelling import cell_text, date_seconds, day_order, zone_notes
+from rondo.memory import ExpectedSize
 
 Column = nw.Series[Any]
 _ROWS_LOOKED_AT = 64
 _TEXTS = (nw.String, nw.Categorical, nw.Enum)
 
 
-def read_parquet(path: Path, *, rate: float | None, label_columns: Sequence[str] = ()) -> Recording:
+def read_parquet(path: Path, reading: Reading) -> Recording:
     """The recording in a Parquet file, tried in a child first; one column is held beside the result at a time."""
     table = _scanned(path)
     schema = nw.from_native(pl.DataFrame(schema=table.collect_schema()), eager_only=True).schema
@@ -54,7 +54,7 @@ def read_parquet(path: Path, *, rate: float | None, label_columns: Sequence[str]
         # by position: polars takes names such as "*" and "^x.*$" for patterns
         return nw.from_native(table.select(pl.nth(positions[name])).collect().to_series(), series_only=True)
 
-    return _from_columns(dict(schema), load, rate=rate, id=path.stem, label_columns=label_columns)
+    return _from_columns(dict(schema), load, path.stem, reading)
 
 
 def _scanned(path: Path) -> pl.LazyFrame:
@@ -63,32 +63,35 @@ def _scanned(path: Path) -> pl.LazyFrame:
     return pl.scan_parquet(path.resolve(), glob=False, hive_partitioning=False)
 
 
-def read_parquet_parts(
-    path: Path, split_by: str, *, rate: float | None, label_columns: Sequence[str] = ()
-) -> list[Recording]:
-    """The recordings in a Parquet file that a column tells apart; the table is held in memory."""
-    return table_parts(_scanned(path).collect(), split_by, rate=rate, id=path.stem, label_columns=label_columns)
+def read_parquet_parts(path: Path, reading: Reading) -> list[Recording]:
+    """The recordings in a Parquet file that a column separates; the table is held in memory."""
+    return table_parts(_scanned(path).collect(), path.stem, reading)
 
 
-def table_parts(
-    frame: Any, split_by: str, *, rate: float | None, id: str, label_columns: Sequence[str] = ()
-) -> list[Recording]:
-    """The recordings in a data frame that a column tells apart, as `rondo.files.text.formats` says.
+def _expected_size(path: Path, reading: Reading) -> ExpectedSize:
+    try:
+        table = pl.scan_parquet(path.resolve(), glob=False, hive_partitioning=False)
+        n_columns = len(table.collect_schema())
+        return ExpectedSize.of_table(int(table.select(pl.len()).collect().item()), n_columns)
+    except (PolarsError, PanicException) as error:
+        raise RecordingError(str(error)) from None
+
+
+def table_parts(frame: Any, id: str, reading: Reading) -> list[Recording]:
+    """The recordings in a data frame that a column separates, as `rondo.files.text.formats` says.
 
     >>> import polars
     >>> frame = polars.DataFrame({"who": ["b", "a", "b"], "x": [1, 2, 3]})
-    >>> [(part.id, part.values.ravel().tolist()) for part in table_parts(frame, "who", rate=1, id="day")]
+    >>> [(part.id, part.values.ravel().tolist()) for part in table_parts(frame, "day", Reading(rate=1, split_by="who"))]
     [('day_b', [1.0, 3.0]), ('day_a', [2.0])]
     """
     table = _as_table(frame)
-    names = {str(name): name for name in table.columns}
+    names, split_by = {str(name): name for name in table.columns}, reading.split_by or ""
     refuse_no_column(split_by, list(names))
     column = table.get_column(names[split_by])
     columns = _columns_of(table)
-    schema = {name: own.dtype for name, own in columns.items()}
-    chosen = choose_columns(
-        list(schema), rate=None, label_columns=label_columns, kinds=_kinds(schema, columns.__getitem__)
-    )
+    schema = {name: each.dtype for name, each in columns.items()}
+    chosen = choose_columns(list(schema), replace(reading, rate=None), kinds=_kinds(schema, columns.__getitem__))
     is_clock = chosen.clock is not None and list(schema)[chosen.clock] == split_by
     values = _restarts(column, split_by) if is_clock else column.to_list()
     rows: dict[str, list[int]] = {}
@@ -96,14 +99,13 @@ def table_parts(
         rows.setdefault(value, []).append(row)
     refuse_too_many(len(rows), split_by)
     ids = part_ids(id, rows, split_by)
-    left_out = label_columns if is_clock else without_column(label_columns, split_by)
+    of_part = reading.without_split(keeps_column=is_clock)
     note = part_note(len(rows), split_by, is_clock=is_clock)
-    found = []
-    for value, own in rows.items():
+    parts = []
+    for value, places in rows.items():
         with named_part(ids[value]):
-            part = table_recording(table[own].to_native(), rate=rate, id=ids[value], label_columns=left_out)
-            found.append(part.noted(note))
-    return found
+            parts.append(table_recording(table[places].to_native(), ids[value], of_part).noted(note))
+    return parts
 
 
 def _texts(cells: Sequence[Any]) -> Iterator[str]:
@@ -124,20 +126,20 @@ def _restarts(clock: Column, name: str) -> list[str]:
     return [str(number) for number in 1 + np.cumsum(goes_back)]
 
 
-def table_recording(frame: Any, *, rate: float | None, id: str, label_columns: Sequence[str] = ()) -> Recording:
+def table_recording(frame: Any, id: str, reading: Reading) -> Recording:
     """The recording in a data frame; a pandas index that holds dates, or is named like a clock, is the clock.
 
     >>> import polars
-    >>> table_recording(polars.DataFrame({"time": [0.0, 0.5], "x": [1, 2]}), rate=None, id="demo")
+    >>> table_recording(polars.DataFrame({"time": [0.0, 0.5], "x": [1, 2]}), "demo", Reading())
     Recording('demo', 2 frames x 1 channel, 2 Hz)
     """
     table = _as_table(frame)
     columns = _columns_of(table)
     index = nw.maybe_get_index(table)
-    if index is not None and not any(is_clock_name(name) for name in columns if name not in label_columns):
+    if index is not None and not any(is_clock_name(name) for name in columns if not reading.names(name)):
         columns = _index_clock(index) | columns
     schema = {name: column.dtype for name, column in columns.items()}
-    return _from_columns(schema, columns.__getitem__, rate=rate, id=id, label_columns=label_columns)
+    return _from_columns(schema, columns.__getitem__, id, reading)
 
 
 def _as_table(frame: Any) -> nw.DataFrame[Any]:
@@ -164,18 +166,17 @@ def _index_clock(index: Any) -> dict[str, Column]:
 
 
 def _from_columns(
-    schema: dict[str, nw.dtypes.DType],
-    load: Callable[[str], Column],
-    *,
-    rate: float | None,
-    id: str,
-    label_columns: Sequence[str],
+    schema: dict[str, nw.dtypes.DType], load: Callable[[str], Column], id: str, reading: Reading
 ) -> Recording:
     schema, load = _with_empty_as_numbers(schema, load)
     names = list(schema)
-    rises = _rises(schema, load)
-    chosen: dict[str, Any] = {"rate": rate, "label_columns": label_columns, "signals": _signals(schema, load)}
-    columns = choose_columns(names, kinds=_kinds(schema, load), rises=rises, **chosen)
+    columns = choose_columns(
+        names,
+        reading,
+        kinds=_kinds(schema, load),
+        rises=_rises(schema, load),
+        signals=_signals(schema, load),
+    )
     for name in columns.channels:
         if not (schema[name].is_numeric() or schema[name] == nw.Boolean):
             raise not_numeric(name, schema[name])
@@ -192,7 +193,7 @@ def _from_columns(
         with np.errstate(over="ignore", invalid="ignore"):  # what is beyond float32 Recording refuses by name
             values[:, channel] = numbers
     values, channels, empty = without_empty(values, columns.channels)
-    return Recording(values, rate, channels, id, times, notes + empty)
+    return Recording(values, reading.rate, channels, id, times, notes + empty)
 
 
 def _with_empty_as_numbers(
@@ -290,6 +291,7 @@ FORMAT = RecordingFormat(
     suffixes=(".parquet",),
     read=read_parquet,
     read_parts=read_parquet_parts,
+    expected_size=_expected_size,
     help="one column per channel; a `time` column is the clock",
     order=1,
 )

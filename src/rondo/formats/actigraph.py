@@ -18,7 +18,7 @@ import json
 import sqlite3
 import struct
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,8 +29,9 @@ from numpy.typing import NDArray
 
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
-from rondo.files.extras import kept_channels, refuse_another_format
-from rondo.files.reading import RecordingFormat
+from rondo.files.columns import kept_channels
+from rondo.files.extras import refuse_another_format
+from rondo.files.reading import Reading, RecordingFormat
 from rondo.files.text.clock import spread
 from rondo.memory import refuse_large_array
 from rondo.wording import counted, noun
@@ -189,12 +190,12 @@ _TICKS_PER_SECOND, _SECONDS_BEFORE_1970 = 10_000_000, 62_135_596_800  # of .NET,
 _ROTATED = ("MOS", "1.6.0")  # this firmware turned the axes by a quarter about z
 
 
-def read_gt3x(path: Path, *, rate: float | None, label_columns: Sequence[str] = ()) -> Recording:
+def read_gt3x(path: Path, reading: Reading) -> Recording:
     """The raw acceleration, in g."""
     with path.open("rb") as file:
         head = file.read(4)
     refuse_another_format(head, head == b"PK\x03\x04", "ActiGraph archive (.gt3x)")
-    kept, notes = kept_channels(CHANNELS, label_columns)
+    kept, notes = kept_channels(CHANNELS, reading)
     with zipfile.ZipFile(path) as archive:
         info = _info(archive)
         if "log.bin" in archive.namelist():
@@ -205,9 +206,9 @@ def read_gt3x(path: Path, *, rate: float | None, label_columns: Sequence[str] = 
         else:
             raise RecordingError("the archive holds no log.bin; expected what ActiLife downloads from a device")
     channels = [CHANNELS[place] for place in kept]
-    if rate is not None:
-        more += (f"the clock of the file left aside: the given rate of {rate:g} Hz is the clock",)
-        return Recording(values[:, kept], rate, channels, path.stem, notes=notes + more)
+    if reading.rate is not None:
+        more += (f"the clock of the file left aside: the given rate of {reading.rate:g} Hz is the clock",)
+        return Recording(values[:, kept], reading.rate, channels, path.stem, notes=notes + more)
     return Recording(values[:, kept], None, channels, path.stem, times, notes + more)
 
 
@@ -323,7 +324,7 @@ _CLOCK = "dataTimestamp"
 _ROWS_AT_ONCE = 1 << 14
 
 
-def read_agd(path: Path, *, rate: float | None, label_columns: Sequence[str] = ()) -> Recording:
+def read_agd(path: Path, reading: Reading) -> Recording:
     """The counts of every epoch."""
     with path.open("rb") as file:
         head = file.read(16)
@@ -345,11 +346,11 @@ def read_agd(path: Path, *, rate: float | None, label_columns: Sequence[str] = (
         raise RecordingError("its table 'data' is empty")
     clock = names.index(_CLOCK)
     counts = [name for name in names if name != _CLOCK]
-    kept, notes = kept_channels(counts, label_columns)
+    kept, notes = kept_channels(counts, reading)
     places = [names.index(counts[place]) for place in kept]
     channels = [names[place] for place in places]
-    if rate is not None:
-        return Recording(table[:, places], rate, channels, path.stem, notes=notes)
+    if reading.rate is not None:
+        return Recording(table[:, places], reading.rate, channels, path.stem, notes=notes)
     table = table[np.argsort(table[:, clock], kind="stable")]
     seconds = table[:, clock] / _AGD_TICKS_PER_SECOND - _AGD_SECONDS_BEFORE_1970
     times, apart = spread(seconds, _CLOCK)

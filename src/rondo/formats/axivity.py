@@ -13,7 +13,6 @@ stored once per block, are not read.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -21,8 +20,9 @@ from numpy.typing import NDArray
 
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
-from rondo.files.extras import kept_channels, refuse_another_format
-from rondo.files.reading import RecordingFormat
+from rondo.files.columns import kept_channels
+from rondo.files.extras import refuse_another_format
+from rondo.files.reading import Reading, RecordingFormat
 from rondo.memory import refuse_large_array
 from rondo.wording import counted, noun
 
@@ -39,7 +39,7 @@ _LEAST_STEP, _LARGEST_STEP = 0.8, 1.25  # of the nominal one, before two blocks 
 _Blocks = NDArray[np.void]
 
 
-def read_cwa(path: Path, *, rate: float | None, label_columns: Sequence[str] = ()) -> Recording:
+def read_cwa(path: Path, reading: Reading) -> Recording:
     """Acceleration, and what else was recorded with it."""
     with path.open("rb") as file:
         head = file.read(_HEADER_BYTES)
@@ -53,14 +53,14 @@ def read_cwa(path: Path, *, rate: float | None, label_columns: Sequence[str] = (
     blocks = blocks[(blocks["axes"] == blocks["axes"][0]) & (blocks["rate"] == blocks["rate"][0])]
     code = int(blocks["axes"][0])
     names = [f"{sensor}_{axis}" for sensor in _AXES[code].split() for axis in "xyz"]
-    kept, notes = kept_channels(names, label_columns)
+    kept, notes = kept_channels(names, reading)
     n_lost = int((every["mark"] == b"AX").sum()) - blocks.size
     if n_lost:
         notes += (f"{counted(n_lost, 'block')} {noun(n_lost, 'is', 'are')} damaged or of another kind: left out",)
     values, channels = _values(blocks, code)[:, kept], [names[place] for place in kept]
-    if rate is not None:
-        notes += (f"the clock of the file left aside: the given rate of {rate:g} Hz is the clock",)
-        return Recording(values, rate, channels, path.stem, notes=notes)
+    if reading.rate is not None:
+        notes += (f"the clock of the file left aside: the given rate of {reading.rate:g} Hz is the clock",)
+        return Recording(values, reading.rate, channels, path.stem, notes=notes)
     return Recording(values, None, channels, path.stem, _times(blocks), notes)
 
 

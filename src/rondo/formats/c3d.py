@@ -8,7 +8,6 @@ no markers or where `rate` asks for theirs.
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,9 +16,10 @@ from numpy.typing import NDArray
 
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
+from rondo.files.columns import kept_channels
 from rondo.files.crash_guard import refuse_fatal
-from rondo.files.extras import kept_channels, optional_library, refuse_another_format, told_apart
-from rondo.files.reading import RecordingFormat
+from rondo.files.extras import distinct_names, optional_library, refuse_another_format
+from rondo.files.reading import Reading, RecordingFormat
 from rondo.wording import counted, noun
 
 _MARK = 0x50  # the second byte of every C3D file
@@ -34,7 +34,7 @@ class _Group(NamedTuple):
     values: NDArray[np.float32]  # (n_frames, n_channels)
 
 
-def read_c3d(path: Path, *, rate: float | None, label_columns: Sequence[str] = ()) -> Recording:
+def read_c3d(path: Path, reading: Reading) -> Recording:
     """Markers, analog signals, or both where they share a rate.
 
     ezc3d ends the process where a file stops too early, so its size is checked before. Other damage can do that too, or
@@ -50,8 +50,8 @@ def read_c3d(path: Path, *, rate: float | None, label_columns: Sequence[str] = (
     groups = [group for group in (_markers(content), _analogs(content)) if group.values.size]
     if not groups:
         raise RecordingError("it holds neither markers nor analog signals")
-    chosen = [group for group in groups if group.rate == rate] or groups[:1]
-    if rate is None and len(groups) == 2 and groups[0].rate == groups[1].rate:
+    chosen = [group for group in groups if group.rate == reading.rate] or groups[:1]
+    if reading.rate is None and len(groups) == 2 and groups[0].rate == groups[1].rate:
         chosen = groups
     notes = tuple(
         f"{counted(len(group.names), f'{group.kind} channel')} of {group.rate:g} Hz left out: one recording has one "
@@ -59,13 +59,13 @@ def read_c3d(path: Path, *, rate: float | None, label_columns: Sequence[str] = (
         for group in groups
         if group not in chosen
     )
-    own = chosen[0].rate
-    if rate not in (None, own):
-        notes += (f"the file's own rate of {own:g} Hz left aside",)
-    names = told_apart([name for group in chosen for name in group.names])
+    file_rate = chosen[0].rate
+    if reading.rate not in (None, file_rate):
+        notes += (f"the file's own rate of {file_rate:g} Hz left aside",)
+    names = distinct_names([name for group in chosen for name in group.names])
     values = np.concatenate([group.values for group in chosen], axis=1)
-    kept, more = kept_channels(names, label_columns)
-    hertz = rate if rate is not None else own
+    kept, more = kept_channels(names, reading)
+    hertz = reading.rate if reading.rate is not None else file_rate
     return Recording(values[:, kept], hertz or None, [names[i] for i in kept], path.stem, notes=more + notes)
 
 
@@ -108,7 +108,7 @@ def _labels(content: Any, group: str, count: int) -> list[str]:
     parameters = content["parameters"][group]
     parts = ["LABELS", *(f"LABELS{number}" for number in range(2, 2 + count // 255))]
     found = [str(name) for part in parts if part in parameters for name in parameters[part]["value"]]
-    return told_apart([*found, *[""] * count][:count])
+    return distinct_names([*found, *[""] * count][:count])
 
 
 def _rate(content: Any, group: str) -> float:

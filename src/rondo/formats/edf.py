@@ -5,7 +5,6 @@ Annotations in the file are ground truth or events, not signals, and are never r
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +12,15 @@ import numpy as np
 
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
-from rondo.files.extras import kept_channels, of_one_rate, optional_library, refuse_another_format, told_apart
-from rondo.files.reading import RecordingFormat
+from rondo.files.columns import kept_channels
+from rondo.files.extras import distinct_names, of_one_rate, optional_library, refuse_another_format
+from rondo.files.reading import Reading, RecordingFormat
 
 EVENT_LABELS = ("EDF Annotations", "BDF Annotations")
 """Of signals that hold no signal, but annotations."""
 
 
-def read_edf(path: Path, *, rate: float | None, label_columns: Sequence[str] = ()) -> Recording:
+def read_edf(path: Path, reading: Reading) -> Recording:
     """The signals of one rate in physical units; the others have to be left out, or `rate` says which are meant."""
     head = _mark_of(path)
     pyedflib = optional_library("pyedflib", "Reading .edf and .bdf")
@@ -38,10 +38,10 @@ def read_edf(path: Path, *, rate: float | None, label_columns: Sequence[str] = (
         signals = [place for place in range(len(labels)) if place not in events]
         if not signals:
             raise RecordingError("it holds no signal, only annotations")
-        names = told_apart([labels[place] for place in signals])
-        kept, notes = kept_channels(names, label_columns)
+        names = distinct_names([labels[place] for place in signals])
+        kept, notes = kept_channels(names, reading)
         rates = {place: float(reader.getSampleFrequency(signals[place])) for place in kept}
-        kept, own_rate, more = of_one_rate(kept, rates, names, rate)
+        kept, own_rate, more = of_one_rate(kept, rates, names, reading.rate)
         values = _values(reader, [signals[place] for place in kept])
     notes += tuple(f"channel '{labels[place]}' left out: it holds events" for place in events) + more
     return Recording(values, own_rate, [names[place] for place in kept], path.stem, notes=notes)

@@ -73,16 +73,16 @@ def _aligned(tier: Element, slots: dict[str, str | None], path: Path) -> Annotat
         for annotation in tier.iterfind("ANNOTATION/ALIGNABLE_ANNOTATION")
     }
     used = {slot for pair in ends.values() for slot in pair}
-    own = [slot for slot in slots if slot in used]  # in the order of time, as the format has it
+    aligned = [slot for slot in slots if slot in used]  # in the order of time, as the format has it
     try:
-        known = [(place, int(value[:_MOST_DIGITS])) for place, slot in enumerate(own) if (value := slots[slot])]
+        known = [(place, int(value[:_MOST_DIGITS])) for place, slot in enumerate(aligned) if (value := slots[slot])]
     except ValueError as error:
         raise AnnotationError(f"'{path}': a time of tier '{tier.get('TIER_ID')}' is no number ({error})") from error
-    if any(len(slots[slot] or "") >= _MOST_DIGITS for slot in own):
+    if any(len(slots[slot] or "") >= _MOST_DIGITS for slot in aligned):
         raise AnnotationError(
             f"'{path}': a time of tier '{tier.get('TIER_ID')}' has too many digits; correct it in ELAN"
         )
-    at = dict(zip(own, _between(known, len(own)), strict=True))
+    at = dict(zip(aligned, _between(known, len(aligned)), strict=True))
     for which, pair in ends.items():
         if not all(np.isfinite(at.get(slot, np.nan)) for slot in pair):
             raise AnnotationError(f"'{path}': annotation '{which}' has no time at one end; align it in ELAN")
@@ -104,12 +104,12 @@ def _referring(tier: Element, times: AnnotationTimes, path: Path) -> AnnotationT
     for annotation in tier.iterfind("ANNOTATION/REF_ANNOTATION"):
         children.setdefault(annotation.get("ANNOTATION_REF", ""), []).append(annotation)
     found: AnnotationTimes = {}
-    for parent, own in children.items():
+    for parent, parts in children.items():
         if parent not in times:
-            which = own[0].get("ANNOTATION_ID")
+            which = parts[0].get("ANNOTATION_ID")
             raise AnnotationError(f"'{path}': annotation '{which}' refers to '{parent}', which is not there; mend it")
-        edges = np.linspace(*times[parent], len(own) + 1).tolist()
-        ids = [annotation.get("ANNOTATION_ID", "") for annotation in _in_order(own)]
+        edges = np.linspace(*times[parent], len(parts) + 1).tolist()
+        ids = [annotation.get("ANNOTATION_ID", "") for annotation in _in_order(parts)]
         found |= dict(zip(ids, pairwise(edges), strict=True))
     return found
 
@@ -174,15 +174,15 @@ def document(recording: ExportedRecording, levels: tuple[str, ...], made_at: dat
     header = ElementTree.SubElement(root, "HEADER", MEDIA_FILE="", TIME_UNITS="milliseconds")
     ElementTree.SubElement(header, "PROPERTY", NAME="lastUsedAnnotationId").text = str(sum(map(len, spans.values())))
     order = ElementTree.SubElement(root, "TIME_ORDER")
-    every = [span for own in spans.values() for span in own]
+    every = [span for level_spans in spans.values() for span in level_spans]
     ends = sorted((span[end], place, end) for place, span in enumerate(every, start=1) for end in (0, 1))
     slots = {(place, end): f"ts{number}" for number, (_, place, end) in enumerate(ends, start=1)}
     for time, place, end in ends:
         ElementTree.SubElement(order, "TIME_SLOT", TIME_SLOT_ID=slots[place, end], TIME_VALUE=str(time))
     number = 0
-    for level, own in spans.items():
+    for level, level_spans in spans.items():
         tier = ElementTree.SubElement(root, "TIER", LINGUISTIC_TYPE_REF="segment", TIER_ID=level)
-        for *_, label in own:
+        for *_, label in level_spans:
             number += 1
             refs = {"TIME_SLOT_REF1": slots[number, 0], "TIME_SLOT_REF2": slots[number, 1]}
             holder = ElementTree.SubElement(tier, "ANNOTATION")

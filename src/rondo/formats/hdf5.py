@@ -28,7 +28,7 @@ from rondo.files.arrays import (
     table_shape,
 )
 from rondo.files.crash_guard import refuse_fatal
-from rondo.files.reading import RecordingFormat
+from rondo.files.reading import Reading, RecordingFormat
 from rondo.memory import refuse_large_array
 
 # ----------------------------------------------------------------
@@ -77,7 +77,7 @@ def _stored_nodes(file: Any) -> list[Any]:
     return nodes
 
 
-def read_hdf5(path: Path, *, rate: float | None, key: str | None, label_columns: Sequence[str] = ()) -> Recording:
+def read_hdf5(path: Path, reading: Reading) -> Recording:
     """The recording in an HDF5 file: the dataset `X`, the one that `key` names (`group/name`), or the only one.
 
     A damaged chunk or heap can crash the HDF5 library: so the file is tried in a child first.
@@ -86,16 +86,17 @@ def read_hdf5(path: Path, *, rate: float | None, key: str | None, label_columns:
         import h5py  # noqa: F401
     except ImportError as error:
         raise MissingExtraError("reading HDF5", "h5py", "io") from error
-    refuse_fatal(path, "h5py", f"import pathlib, {__name__} as own; own.untried_hdf5(pathlib.Path(path), key={key!r})")
-    return untried_hdf5(path, rate=rate, key=key, label_columns=label_columns)
+    call = f"reader.Reading(key={reading.key!r})"
+    trial = f"import pathlib, {__name__} as reader; reader.untried_hdf5(pathlib.Path(path), {call})"
+    refuse_fatal(path, "h5py", trial)
+    return untried_hdf5(path, reading)
 
 
-def untried_hdf5(
-    path: Path, *, rate: float | None = None, key: str | None = None, label_columns: Sequence[str] = ()
-) -> Recording:
+def untried_hdf5(path: Path, reading: Reading) -> Recording:
     """`read_hdf5`, for a file that ends no process."""
     import h5py
 
+    key = reading.key
     with h5py.File(path, "r") as file:
         names: list[str] = []
         file.visititems(lambda name, item: names.append(name) if isinstance(item, h5py.Dataset) else None)
@@ -107,14 +108,14 @@ def untried_hdf5(
             values, channels = sleap_table(file)
             whole = slice(0, len(values)), slice(0, len(channels)), values
             said = Description(channels=channels, notes=("read as an analysis file of SLEAP: its tracks",))
-            return recording_of((len(values), len(channels)), iter([whole]), said, path.stem, rate, label_columns)
+            return recording_of((len(values), len(channels)), iter([whole]), said, path.stem, reading)
         name = _chosen(file, names, None if key is None else key.strip("/"))
         dataset = file[name]
         refuse_elsewhere(dataset, name)
         shape = table_shape(tuple(dataset.shape or ()), dataset.dtype, f"dataset '{name}'")
         refuse_large_array(*shape)
-        about = description_of(_beside(file, name, names), rate)
-        return recording_of(shape, _hdf5_tiles(dataset, *shape), about, path.stem, rate, label_columns)
+        about = description_of(_beside(file, name, names), reading.rate)
+        return recording_of(shape, _hdf5_tiles(dataset, *shape), about, path.stem, reading)
 
 
 def _chosen(file: Any, names: Sequence[str], key: str | None) -> str:
@@ -159,8 +160,8 @@ def _beside(file: Any, name: str, names: Sequence[str]) -> dict[str, NDArray[Any
     group = name.rpartition("/")[0]
     found: dict[str, NDArray[Any]] = {}
     for place in dict.fromkeys(("", group)):
-        own = [path for path in names if path.rpartition("/")[0] == place and path != name]
-        for path in own:
+        siblings = [path for path in names if path.rpartition("/")[0] == place and path != name]
+        for path in siblings:
             said = path.rpartition("/")[2]
             said = "rate" if is_rate_name(said) else said
             if said in ("rate", "channels", *TIME_KEYS):

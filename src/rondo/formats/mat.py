@@ -9,7 +9,7 @@ side of an array is that of the frames. A number called `fs`, `srate`, `sampling
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -22,7 +22,7 @@ from rondo.errors import RecordingError
 from rondo.files.arrays import TIME_KEYS, description_of, is_rate_name, only_array, recording_of, table_shape
 from rondo.files.crash_guard import refuse_fatal
 from rondo.files.extras import optional_library, refuse_another_format
-from rondo.files.reading import RecordingFormat, listed
+from rondo.files.reading import Reading, RecordingFormat, listed
 from rondo.formats.hdf5 import refuse_elsewhere
 from rondo.memory import refuse_large_array
 
@@ -49,7 +49,7 @@ class _Contents(Protocol):
     def texts(self, name: str) -> list[str]: ...
 
 
-def read_mat(path: Path, *, rate: float | None, key: str | None, label_columns: Sequence[str] = ()) -> Recording:
+def read_mat(path: Path, reading: Reading) -> Recording:
     """The array called `key`, or the only one."""
     with path.open("rb") as file:
         head = file.read(128)
@@ -57,42 +57,34 @@ def read_mat(path: Path, *, rate: float | None, key: str | None, label_columns: 
     is_hdf5 = head.startswith(b"MATLAB 7.3")
     if is_hdf5:
         optional_library("h5py", "Reading .mat of version 7.3")
-    trial = f"import pathlib, {__name__} as own; own.untried(pathlib.Path(path), {is_hdf5}, key={key!r})"
+    call = f"reader.Reading(key={reading.key!r})"
+    trial = f"import pathlib, {__name__} as reader; reader.untried(pathlib.Path(path), {is_hdf5}, {call})"
     refuse_fatal(path, "h5py" if is_hdf5 else "scipy.io", trial)  # a few wrong bits end scipy's reader too
-    return untried(path, is_hdf5, rate=rate, key=key, label_columns=label_columns)
+    return untried(path, is_hdf5, reading)
 
 
-def untried(
-    path: Path,
-    is_hdf5: bool,
-    *,
-    rate: float | None = None,
-    key: str | None = None,
-    label_columns: Sequence[str] = (),
-) -> Recording:
+def untried(path: Path, is_hdf5: bool, reading: Reading) -> Recording:
     """`read_mat`, for a file that ends no process."""
     opened: AbstractContextManager[_Contents] = _in_hdf5(path) if is_hdf5 else _in_version_5(path)
     with opened as contents:
-        return _recording(contents, path.stem, rate, key, label_columns)
+        return _recording(contents, path.stem, reading)
 
 
-def _recording(
-    contents: _Contents, id: str, rate: float | None, key: str | None, label_columns: Sequence[str]
-) -> Recording:
+def _recording(contents: _Contents, id: str, reading: Reading) -> Recording:
     variables = contents.variables
-    name = _chosen(variables, key)
+    name = _chosen(variables, reading.key)
     n_rows, n_columns = table_shape(variables[name].shape, np.dtype(float), f"array '{name}'")
     is_lying = n_columns > n_rows
     shape = (n_columns, n_rows) if is_lying else (n_rows, n_columns)
     refuse_large_array(*shape)
     stored = contents.numbers(name)
     values = stored.reshape(n_rows, n_columns).T if is_lying else stored.reshape(n_rows, n_columns)
-    about = description_of(_beside(contents, name, shape), rate)
+    about = description_of(_beside(contents, name, shape), reading.rate)
     if is_lying and n_rows > 1:
         said = f"array '{name}' is {n_rows} x {n_columns}: its longer side is taken for frames"
         about = about._replace(notes=(said, *about.notes))
     tiles = iter([(slice(0, shape[0]), slice(0, shape[1]), values)])
-    return recording_of(shape, tiles, about, id, rate, label_columns)
+    return recording_of(shape, tiles, about, id, reading)
 
 
 def _chosen(variables: Mapping[str, Variable], key: str | None) -> str:

@@ -16,7 +16,7 @@ import io
 import json
 import zlib
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -26,8 +26,9 @@ from numpy.typing import NDArray
 
 from rondo.data.recording import Recording
 from rondo.errors import InputError, RecordingError
-from rondo.files.extras import kept_channels, optional_library, refuse_another_format, told_apart
-from rondo.files.reading import RecordingFormat, listed
+from rondo.files.columns import kept_channels
+from rondo.files.extras import distinct_names, optional_library, refuse_another_format
+from rondo.files.reading import Reading, RecordingFormat, listed
 from rondo.files.text.clock import is_clock_name, mentions_time_stamps, spread
 from rondo.memory import most_for_a_file, refuse_large_array
 from rondo.wording import counted
@@ -221,12 +222,12 @@ _DECODERS = {
 }
 
 
-def read_mcap(path: Path, *, rate: float | None, key: str | None, label_columns: Sequence[str] = ()) -> Recording:
+def read_mcap(path: Path, reading: Reading) -> Recording:
     """The topics that `key` names, or the only one that holds numbers."""
     with path.open("rb") as file:
         head = file.read(len(MAGIC))
     refuse_another_format(head, head == MAGIC, "MCAP file")
-    topics = _chosen(_surveyed(path), key)
+    topics = _chosen(_surveyed(path), reading.key)
     tables = {topic: _Table() for topic in topics}
     decoders = _Decoders()
     messages = McapMessages(path)
@@ -235,13 +236,13 @@ def read_mcap(path: Path, *, rate: float | None, key: str | None, label_columns:
         if table is not None:
             table.add(message.log_time_ns, decoders.decoded(message))
     names, values, times, notes = _joined(tables)
-    kept, more = kept_channels(names, label_columns)
+    kept, more = kept_channels(names, reading)
     if messages.n_lost_bytes:
         more += (f"its last {messages.n_lost_bytes} bytes are no whole record: the recorder was stopped, or it is cut",)
     channels = [names[place] for place in kept]
-    if rate is not None:
-        more += (f"log times left out: the given rate of {rate:g} Hz is the clock",)
-        return Recording(values[:, kept], rate, channels, path.stem, notes=more + notes)
+    if reading.rate is not None:
+        more += (f"log times left out: the given rate of {reading.rate:g} Hz is the clock",)
+        return Recording(values[:, kept], reading.rate, channels, path.stem, notes=more + notes)
     times, apart = spread(times, "log time")
     return Recording(values[:, kept], None, channels, path.stem, times, more + notes + apart)
 
@@ -368,13 +369,13 @@ class _Table:
         notes: tuple[str, ...] = ()
         for name, column in self.columns.items():
             column.extend([np.nan] * (len(stamps) - len(column)))
-            own = np.frombuffer(column, np.float64)[order]
-            if _tells_time(name) and not (np.diff(own) < 0).any():
+            numbers = np.frombuffer(column, np.float64)[order]
+            if _tells_time(name) and not (np.diff(numbers) < 0).any():
                 notes += (f"field '{name}' left out: it tells the time; the log time is the clock",)
                 continue
             names.append(name)
             with np.errstate(over="ignore"):
-                values.append(own.astype(np.float32))
+                values.append(numbers.astype(np.float32))
         if not names:
             raise RecordingError("its messages hold nothing but times; expected numbers")
         notes += tuple(
@@ -407,7 +408,7 @@ def _joined(
         notes += own_notes
         said = f"{counted(len(own_times), 'message')} of '{topic}': each held until the next, at the times of '{first}'"
         notes += (said,)
-    return told_apart(names), np.concatenate(columns, axis=1), times, notes
+    return distinct_names(names), np.concatenate(columns, axis=1), times, notes
 
 
 FORMAT = RecordingFormat(

@@ -19,9 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.arrays import Floats
+from rondo.data.known_channels import KnownChannel
 from rondo.data.recording import Recording, Values
 from rondo.errors import RecordingError
-from rondo.files.reading import KeptColumn, KnownColumn, as_names, id_of, listed
+from rondo.files.reading import Reading, RecordingFormat, id_of, listed
 from rondo.files.text.clock import is_clock_name
 from rondo.files.text.programs import opening_of
 from rondo.memory import refuse_large_array
@@ -236,22 +237,22 @@ def _span(sensors: Sequence[Recording]) -> tuple[float, float]:
 
 def laid_on(sensor: Recording, times: Floats, rate: float) -> Values:
     """The values of a sensor at these times (n_times, n_channels); NaN where it has none."""
-    own = sensor.timestamps_s
-    assert own is not None and sensor.rate is not None, sensor.id
-    if own is times or np.array_equal(own, times):
+    sensor_times = sensor.timestamps_s
+    assert sensor_times is not None and sensor.rate is not None, sensor.id
+    if sensor_times is times or np.array_equal(sensor_times, times):
         return sensor.values
     if sensor.rate > _AVERAGED_FROM * rate:
-        return _averaged(sensor.values, own, times, 1 / rate)
+        return _averaged(sensor.values, sensor_times, times, 1 / rate)
     found = np.empty((len(times), sensor.n_channels), np.float32)
     for channel in range(sensor.n_channels):
-        found[:, channel] = _interpolated(sensor.values[:, channel], own, times)
+        found[:, channel] = _interpolated(sensor.values[:, channel], sensor_times, times)
     return found
 
 
-def _interpolated(column: NDArray[np.float32], own: Floats, times: Floats) -> Floats:
+def _interpolated(column: NDArray[np.float32], sensor_times: Floats, times: Floats) -> Floats:
     """On straight lines between values that are not too far apart; at both ends a value stands for one step."""
     there = ~np.isnan(column)
-    knots, values = own[there], column[there].astype(np.float64)
+    knots, values = sensor_times[there], column[there].astype(np.float64)
     if knots.size < 2:
         return np.full(len(times), np.nan)
     step = float(np.median(np.diff(knots)))
@@ -262,12 +263,16 @@ def _interpolated(column: NDArray[np.float32], own: Floats, times: Floats) -> Fl
     return np.where(is_bridged & is_within, np.interp(times, knots, values), np.nan)
 
 
-def _averaged(values: Values, own: Floats, times: Floats, step: float) -> Values:
+def _averaged(values: Values, sensor_times: Floats, times: Floats, step: float) -> Values:
     """The mean of all values that lie nearest to each row, and no further than half a step."""
-    row = np.clip(np.searchsorted(times, own), 1, len(times) - 1) if len(times) > 1 else np.zeros(len(own), np.int64)
+    row = (
+        np.clip(np.searchsorted(times, sensor_times), 1, len(times) - 1)
+        if len(times) > 1
+        else np.zeros(len(sensor_times), np.int64)
+    )
     if len(times) > 1:
-        row = np.where(own - times[row - 1] < times[row] - own, row - 1, row)
-    is_near = np.abs(own - times[row]) <= step / 2 * (1 + 1e-9)
+        row = np.where(sensor_times - times[row - 1] < times[row] - sensor_times, row - 1, row)
+    is_near = np.abs(sensor_times - times[row]) <= step / 2 * (1 + 1e-9)
     found = np.full((len(times), values.shape[1]), np.nan, np.float32)
     for channel in range(values.shape[1]):
         column = values[:, channel]
@@ -278,24 +283,16 @@ def _averaged(values: Values, own: Floats, times: Floats, step: float) -> Values
     return found
 
 
-TableReader = Callable[..., Recording]
+TableReader = Callable[[Path, Reading], Recording]
 _WAY_OUT = "leave the table out with --label-column {!r}"
 
 
-def read_session(
-    folder: Path,
-    tables: Sequence[Path],
-    read: TableReader,
-    *,
-    rate: float | None = None,
-    label_columns: Sequence[str] = (),
-) -> Recording:
-    """The recording in these tables of a folder, each read by `read(path, label_columns=…)`.
+def read_session(folder: Path, reading: Reading, tables: Sequence[Path], read: TableReader) -> Recording:
+    """The recording in these tables of a folder, each read by `read(path, reading)`.
 
-    `rate` is the one that the recording is to have. `label_columns` name tables (`HR`) or columns (`ACC.x`, `x`) to
-    leave out; one that is kept is read although it is slow.
+    `reading` names tables (`HR`) or columns (`ACC.x`, `x`) to leave out; one that is kept is read although it is slow.
     """
-    chosen = _Chosen.of(label_columns)
+    chosen = _Chosen(frozenset(reading.leave_out), frozenset(reading.keep), frozenset(reading.known_names))
     program = program_of(folder)
     session = _Session(folder, program)
     for path in tables:
@@ -303,7 +300,7 @@ def read_session(
     chosen.refuse_unknown(session)
     if not session.sensors:
         raise RecordingError(f"none of its tables holds a sensor; left out: {session.left_out_in_words()}")
-    return _merged(session, rate, chosen)
+    return _merged(session, reading.rate, chosen)
 
 
 @dataclass
@@ -315,16 +312,9 @@ class _Chosen:
     known: frozenset[str]  # to a model
     seen: set[str] = field(default_factory=set)
 
-    @classmethod
-    def of(cls, label_columns: Sequence[str]) -> _Chosen:
-        names = as_names(label_columns)
-        known = frozenset(str(name) for name in names if isinstance(name, KnownColumn))
-        kept = frozenset(str(name) for name in names if isinstance(name, KeptColumn)) - known
-        return cls(frozenset(str(name) for name in names if not isinstance(name, KeptColumn)), kept, known)
-
-    def columns_of(self, table: str) -> tuple[KnownColumn, ...]:
+    def columns_of(self, table: str) -> tuple[str, ...]:
         """The columns of a table that are to be kept where they are there."""
-        return tuple(KnownColumn(name.removeprefix(f"{table}.")) for name in sorted(self.kept | self.known))
+        return tuple(name.removeprefix(f"{table}.") for name in sorted(self.kept | self.known))
 
     def leaves_out(self, *names: str) -> bool:
         """Whether a table or column is to be left out, by any of its names."""
@@ -365,18 +355,16 @@ class _Session:
             self.left_out[table] = why
             return
         with _named_table(path):
-            found = read(path, label_columns=(*chosen.columns_of(table), *self._signals()))
+            axes = () if self.program is None else self.program.axes
+            signals = (f"ch{place}" for place in range(len(axes)))  # for sure, whatever their values look like
+            names = (*chosen.columns_of(table), *signals)
+            found = read(path, Reading(known=[KnownChannel(name) for name in names]))
             if found.timestamps_s is None:
                 raise RecordingError("it has no clock, so that it cannot be merged with the others")
         if found.rate is None:
             self.left_out[table] = "it has a single row"
             return
         self._add(table, found, chosen)
-
-    def _signals(self) -> Iterator[KnownColumn]:
-        """Columns without a header that hold signals for sure, whatever their values look like."""
-        axes = () if self.program is None else self.program.axes
-        return (KnownColumn(f"ch{place}") for place in range(len(axes)))
 
     def _why_no_sensor(self, path: Path, table: str) -> str:
         if self.program is None:
@@ -399,11 +387,11 @@ class _Session:
             self.left_out[table] = "as asked"
             return
         channels = [_full(table, name) for place, name in enumerate(names) if place not in gone]
-        own = found.without(gone) if gone else found
-        times = own.timestamps_s
+        sensor = found.without(gone) if gone else found
+        times = sensor.timestamps_s
         if self._system_time is not None and times is not None:
             times = self._system_time(times)
-        self.sensors.append(Recording(own.values, None, channels, table, times, own.notes))
+        self.sensors.append(Recording(sensor.values, None, channels, table, times, sensor.notes))
 
     def _names(self, found: Recording) -> tuple[str, ...]:
         """Of the columns; "" where the table has one without a name."""
@@ -423,7 +411,7 @@ def _full(table: str, column: str) -> str:
 def _merged(session: _Session, rate: float | None, chosen: _Chosen) -> Recording:
     rates = {one.id: one.rate or 1.0 for one in session.sensors}
     clock = clock_rate(list(rates.values())) if rate is None else rate
-    slow = [table for table, own in rates.items() if is_too_slow(own, clock) and not chosen.keeps(table)]
+    slow = [table for table, hertz in rates.items() if is_too_slow(hertz, clock) and not chosen.keeps(table)]
     for table in slow:
         slower = f"{clock / rates[table]:.3g} times slower than the clock"
         session.left_out[table] = f"{rates[table]:.4g} Hz, {slower}; --keep-column {table!r} interpolates it"
@@ -490,3 +478,13 @@ def _named_table(path: Path) -> Iterator[None]:
     except RecordingError as error:
         what = str(error).removeprefix(f"{path}: ")
         raise RecordingError(f"{path.name}: {what}; or {_WAY_OUT.format(id_of(path))}") from error
+
+
+FORMAT = RecordingFormat(
+    name="session",
+    suffixes=(),
+    read=read_session,
+    knows_folder=lambda folder: program_of(folder) is not None,
+    help="a folder of Empatica E4, phyphox or Sensor Logger, or any folder with `--session`: one table per sensor",
+    order=1000,
+)

@@ -18,8 +18,9 @@ import numpy as np
 
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
-from rondo.files.extras import kept_channels, optional_library, refuse_another_format
-from rondo.files.reading import RecordingFormat
+from rondo.files.columns import kept_channels
+from rondo.files.extras import optional_library, refuse_another_format
+from rondo.files.reading import Reading, RecordingFormat
 from rondo.files.text.clock import spread
 from rondo.wording import counted
 
@@ -34,22 +35,22 @@ class TrackPoint(NamedTuple):
     values: Mapping[str, float]
 
 
-def recording_of_points(
-    points: Sequence[TrackPoint], id: str, rate: float | None, label_columns: Sequence[str]
-) -> Recording:
+def recording_of_points(points: Sequence[TrackPoint], id: str, reading: Reading) -> Recording:
     """One frame per point, NaN where a point lacks a value; points without a time have no place where others have."""
     timed = [point for point in points if point.time_s is not None]
-    own = timed if timed and rate is None else list(points)
-    names = list(dict.fromkeys(name for point in own for name in point.values))
-    if not own or not names:
+    used = timed if timed and reading.rate is None else list(points)
+    names = list(dict.fromkeys(name for point in used for name in point.values))
+    if not used or not names:
         raise RecordingError("it holds no points with values; expected one for each moment of a track")
-    kept, notes = kept_channels(names, label_columns)
-    values = np.array([[point.values.get(names[place], np.nan) for place in kept] for point in own], dtype=np.float32)
-    notes += (f"{counted(len(points) - len(own), 'point')} without a time left out",) if len(own) < len(points) else ()
+    kept, notes = kept_channels(names, reading)
+    values = np.array([[point.values.get(names[place], np.nan) for place in kept] for point in used], dtype=np.float32)
+    notes += (
+        (f"{counted(len(points) - len(used), 'point')} without a time left out",) if len(used) < len(points) else ()
+    )
     channels = [names[place] for place in kept]
-    if rate is not None or not timed:
-        return Recording(values, rate, channels, id, notes=notes)
-    times, apart = spread(np.array([point.time_s for point in own], dtype=np.float64), "time")
+    if reading.rate is not None or not timed:
+        return Recording(values, reading.rate, channels, id, notes=notes)
+    times, apart = spread(np.array([point.time_s for point in used], dtype=np.float64), "time")
     return Recording(values, None, channels, id, times, notes + apart)
 
 
@@ -57,7 +58,7 @@ _DEGREES = 180 / 2**31
 _TWIN = "enhanced_"
 
 
-def read_fit(path: Path, *, rate: float | None, label_columns: Sequence[str] = ()) -> Recording:
+def read_fit(path: Path, reading: Reading) -> Recording:
     """The records of an activity."""
     with path.open("rb") as file:
         head = file.read(12)
@@ -69,7 +70,7 @@ def read_fit(path: Path, *, rate: float | None, label_columns: Sequence[str] = (
         TrackPoint(point.time_s, {name: value for name, value in point.values.items() if name not in twins})
         for point in points
     ]
-    return recording_of_points(kept, path.stem, rate, label_columns)
+    return recording_of_points(kept, path.stem, reading)
 
 
 def _points(path: Path, library: Any) -> Iterator[TrackPoint]:
@@ -114,7 +115,7 @@ _SEPARATOR = " "
 _WORDS = frozenset({"name", "cmt", "desc", "src", "sym", "type", "text", "fix", "dgpsid"})  # no numbers, even if digits
 
 
-def read_gpx(path: Path, *, rate: float | None, label_columns: Sequence[str] = ()) -> Recording:
+def read_gpx(path: Path, reading: Reading) -> Recording:
     """The points of all tracks, in their order."""
     document = _Document()
     try:
@@ -129,7 +130,7 @@ def read_gpx(path: Path, *, rate: float | None, label_columns: Sequence[str] = (
         raise RecordingError("it holds no track points (<trkpt>); routes and waypoints are no recordings")
     ordered = sorted(segments, key=_first_time)
     points = [point for segment in ordered for point in segment]
-    recording = recording_of_points(points, path.stem, rate, label_columns)
+    recording = recording_of_points(points, path.stem, reading)
     return recording.noted("its tracks were put in the order of time") if ordered != segments else recording
 
 
@@ -158,12 +159,12 @@ class _Document:
         raise RecordingError("it has a DOCTYPE, which no GPX file needs; delete it")
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
-        own = name.rpartition(_SEPARATOR)[2]
-        self.root = self.root or own
+        tag = name.rpartition(_SEPARATOR)[2]
+        self.root = self.root or tag
         self._text = ""
-        if own == "trkseg":
+        if tag == "trkseg":
             self.segments.append([])
-        if own == "trkpt":
+        if tag == "trkpt":
             self._values = {said: float(attributes[said]) for said in ("lat", "lon")}
             self._time_s = None
 
@@ -172,19 +173,19 @@ class _Document:
             self._text += text
 
     def _end(self, name: str) -> None:
-        own, text = name.rpartition(_SEPARATOR)[2], self._text.strip()
+        tag, text = name.rpartition(_SEPARATOR)[2], self._text.strip()
         self._text = ""
         if self._values is None:
             return
-        if own == "trkpt":
+        if tag == "trkpt":
             self.segments[-1].append(TrackPoint(self._time_s, self._values))
             self._values = None
-        elif own == "time" and text:
+        elif tag == "time" and text:
             moment = datetime.fromisoformat(text)
             self._time_s = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-        elif text and own not in _WORDS:
+        elif text and tag not in _WORDS:
             try:
-                self._values[own] = float(text)
+                self._values[tag] = float(text)
             except ValueError:  # a name, a remark
                 return
 

@@ -22,10 +22,11 @@ from numpy.typing import NDArray
 
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
-from rondo.files.extras import kept_channels, of_one_rate, told_apart
-from rondo.files.reading import RecordingFormat
+from rondo.files.columns import kept_channels
+from rondo.files.extras import distinct_names, of_one_rate
+from rondo.files.reading import Reading, RecordingFormat
 from rondo.formats.edf import EVENT_LABELS
-from rondo.memory import refuse_large_array
+from rondo.memory import ExpectedSize, refuse_large_array
 
 # ----------------------------------------------------------------
 # Headers of WFDB records, as header(5) of the WFDB Applications Guide describes them (physionet.org).
@@ -266,36 +267,36 @@ _PACKINGS = {
 _NO_FILE = "~"  # of signals that a layout has, and this segment has not
 
 
-def read_wfdb(path: Path, *, rate: float | None, label_columns: Sequence[str] = ()) -> Recording:
+def read_wfdb(path: Path, reading: Reading) -> Recording:
     """The signals of one rate; the others have to be left out, or `rate` says which are meant."""
     header = read_header(path)
-    names = told_apart([signal.text for signal in header.signals])
+    names = distinct_names([signal.text for signal in header.signals])
     absent = {place: "has no samples" for place, signal in enumerate(header.signals) if signal.file == _NO_FILE}
     absent |= {place: "holds events" for place, signal in enumerate(header.signals) if signal.text in EVENT_LABELS}
     places = [place for place in range(len(names)) if place not in absent]
     if not places:
         raise RecordingError("none of its signals has samples; expected at least one")
-    chosen, notes = kept_channels([names[place] for place in places], label_columns)
+    chosen, notes = kept_channels([names[place] for place in places], reading)
     kept = [places[place] for place in chosen]
     rates = {place: header.rate * header.signals[place].per_frame for place in kept}
-    kept, own_rate, more = of_one_rate(kept, rates, names, rate)
+    kept, own_rate, more = of_one_rate(kept, rates, names, reading.rate)
     values, wrong = _values(path, header, kept)
     notes += more + (("its header ends within a line: it may be cut short",) if header.ends_within_a_line else ())
     notes += tuple(f"channel '{names[place]}' left out: it {why}" for place, why in absent.items())
     notes += tuple(f"channel '{names[place]}': its checksum is another; the file may be damaged" for place in wrong)
     channels = [names[place] for place in kept]
-    if header.began_s is None or rate is not None:
+    if header.began_s is None or reading.rate is not None:
         return Recording(values, own_rate, channels, path.stem, notes=notes)
     times = header.began_s + np.arange(len(values)) / own_rate
     return Recording(values, own_rate, channels, path.stem, times, notes)
 
 
-def expected_shape(path: Path) -> tuple[int, int]:
+def expected_size(path: Path, reading: Reading) -> ExpectedSize:
     """Frames of the fastest signal, and signals, by the header and the sizes of the files that it names."""
     header = read_header(path)
     signals = [signal for signal in header.signals if signal.file != _NO_FILE]
     n_frames = header.n_frames or _frames_there(_data_file(path, signals[:1]), signals)
-    return n_frames * max(signal.per_frame for signal in signals), len(signals)
+    return ExpectedSize.of_table(n_frames * max(signal.per_frame for signal in signals), len(signals))
 
 
 def _values(path: Path, header: RecordHeader, kept: Sequence[int]) -> tuple[NDArray[np.float32], list[int]]:
@@ -383,6 +384,8 @@ FORMAT = RecordingFormat(
     name="wfdb",
     suffixes=(".hea",),
     read=read_wfdb,
+    expected_size=expected_size,
+    companions={".dat": "the samples of a WFDB record; name its header"},
     help="WFDB (PhysioNet): signals of one rate, from the `.dat` in the same folder",
     order=3,
 )

@@ -16,15 +16,16 @@ import numpy as np
 
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
-from rondo.files.extras import kept_channels, optional_library, refuse_another_format, told_apart
-from rondo.files.reading import RecordingFormat, listed
+from rondo.files.columns import kept_channels
+from rondo.files.extras import distinct_names, optional_library, refuse_another_format
+from rondo.files.reading import Reading, RecordingFormat, listed
 
 GAP_S = 1.0
 """A longer silence is a gap, over which time stamps are not straightened. pyxdf's own rule adds "and 500 frames", so
 that 10 s of silence in a stream of 50 Hz would vanish; late packets are late by less than a second."""
 
 
-def read_xdf(path: Path, *, rate: float | None, key: str | None, label_columns: Sequence[str] = ()) -> Recording:
+def read_xdf(path: Path, reading: Reading) -> Recording:
     """The stream called `key`, or the only one that holds a signal."""
     with path.open("rb") as file:
         head = file.read(8)
@@ -32,7 +33,7 @@ def read_xdf(path: Path, *, rate: float | None, key: str | None, label_columns: 
     pyxdf = optional_library("pyxdf", "Reading .xdf")
     with _quiet():
         streams = pyxdf.resolve_streams(str(path))
-        chosen = _chosen(streams, key)
+        chosen = _chosen(streams, reading.key)
         (stream,), _ = pyxdf.load_xdf(
             str(path),
             select_streams=[chosen["stream_id"]],
@@ -42,14 +43,14 @@ def read_xdf(path: Path, *, rate: float | None, key: str | None, label_columns: 
     values = np.asarray(stream["time_series"])
     if not len(values):
         raise RecordingError(f"the stream '{chosen['name']}' holds no frames")
-    names = told_apart(_labels(stream["info"], values.shape[1]))
-    kept, notes = kept_channels(names, label_columns)
+    names = distinct_names(_labels(stream["info"], values.shape[1]))
+    kept, notes = kept_channels(names, reading)
     others = [f"'{other['name']}'" for other in streams if other is not chosen]
     notes += (f"other streams left out: {listed(others)}",) if others else ()
     times = np.asarray(stream["time_stamps"], dtype=np.float64)
-    if rate is not None:
-        notes += (f"time stamps left out: the given rate of {rate:g} Hz is the clock",)
-        return Recording(values[:, kept], rate, [names[i] for i in kept], path.stem, notes=notes)
+    if reading.rate is not None:
+        notes += (f"time stamps left out: the given rate of {reading.rate:g} Hz is the clock",)
+        return Recording(values[:, kept], reading.rate, [names[i] for i in kept], path.stem, notes=notes)
     return Recording(values[:, kept], None, [names[i] for i in kept], path.stem, times, notes)
 
 

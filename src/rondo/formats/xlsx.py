@@ -20,7 +20,7 @@ from rondo.data.recording import Recording
 from rondo.errors import RecordingError
 from rondo.files.crash_guard import refuse_fatal
 from rondo.files.extras import optional_library, refuse_another_format
-from rondo.files.reading import RecordingFormat, listed
+from rondo.files.reading import Reading, RecordingFormat, listed
 from rondo.files.text.formats import open_text_parts
 from rondo.files.text.layout import layout_of
 from rondo.files.text.spelling import cell_text
@@ -35,19 +35,16 @@ _CELL_NAME = re.compile(rb"""\sr=["']([A-Z]{1,3})([0-9]{1,7})["']""")
 Cells = Sequence[Any]
 
 
-def read_xlsx(path: Path, *, rate: float | None, key: str | None, label_columns: Sequence[str] = ()) -> Recording:
+def read_xlsx(path: Path, reading: Reading) -> Recording:
     """The table in the sheet called `key`, or in the largest one that holds numbers."""
-    with _sheet_as_text(path, key) as (text, notes):
-        return read_open_text(text, layout_of, id=path.stem, rate=rate, label_columns=label_columns).noted(*notes)
+    with _sheet_as_text(path, reading.key) as (text, notes):
+        return read_open_text(text, layout_of, path.stem, reading).noted(*notes)
 
 
-def read_xlsx_parts(
-    path: Path, split_by: str, *, rate: float | None, key: str | None, label_columns: Sequence[str] = ()
-) -> list[Recording]:
-    """The recordings in that table, told apart by a column."""
-    with _sheet_as_text(path, key) as (text, notes):
-        parts = open_text_parts(text, split_by, layout_of, id=path.stem, rate=rate, label_columns=label_columns)
-        return [part.noted(*notes) for part in parts]
+def read_xlsx_parts(path: Path, reading: Reading) -> list[Recording]:
+    """The recordings in that table, separated by a column."""
+    with _sheet_as_text(path, reading.key) as (text, notes):
+        return [part.noted(*notes) for part in open_text_parts(text, layout_of, path.stem, reading)]
 
 
 @contextmanager

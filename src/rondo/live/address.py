@@ -2,15 +2,26 @@
 
     scheme://host[:port]/path[?option=value&...]
 
-The path is what the scheme makes of it: an MQTT topic (with `#`, `+` or `{device}`), a Kafka topic, the path of a web
-page. Names and passwords are never part of an address, since every user of a machine can list the arguments of its
-processes: they come from the environment (`rondo.live.credentials`).
+The scheme defines the path: an MQTT topic (with `#`, `+` or `{device}`), a Kafka topic, the path of a web page. Names
+and passwords are never part of an address, since every user of a machine can list the arguments of its processes. They
+come from the environment, and no message repeats them:
+
+RONDO_MQTT_USERNAME, RONDO_MQTT_PASSWORD     login to an MQTT broker
+RONDO_MQTT_CA                                file of certificates to trust with mqtts://; default: those of the system
+RONDO_MQTT_CERT, RONDO_MQTT_KEY              files of the client certificate and its key
+RONDO_KAFKA_...                              a setting of librdkafka: RONDO_KAFKA_SECURITY_PROTOCOL is security.protocol
+RONDO_WEBHOOK_TOKEN                          sent to a webhook as "Authorization: Bearer ..."
 """
 
 from __future__ import annotations
 
+import math
+import os
+import re
+import ssl
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 from urllib.parse import unquote
 
 from rondo.errors import SettingError
@@ -178,3 +189,103 @@ def _no_secrets(scheme: str) -> str:
 def _joined(host: str, port: int | None) -> str:
     shown = f"[{host}]" if ":" in host else host
     return shown if port is None else f"{shown}:{port}"
+
+
+_KAFKA = "RONDO_KAFKA_"
+_USERNAME, _PASSWORD = "RONDO_MQTT_USERNAME", "RONDO_MQTT_PASSWORD"
+_CA, _CERT, _KEY = "RONDO_MQTT_CA", "RONDO_MQTT_CERT", "RONDO_MQTT_KEY"
+_TOKEN = "RONDO_WEBHOOK_TOKEN"
+
+
+class MqttLogin(NamedTuple):
+    """As whom to log in."""
+
+    username: str
+    password: str | None
+
+    def __repr__(self) -> str:  # a traceback must not show it
+        return "MqttLogin(...)"
+
+
+def mqtt_login() -> MqttLogin | None:
+    """Name and password of a broker; None where the environment holds none."""
+    username, password = _value(_USERNAME), _value(_PASSWORD)
+    if username is None and password is not None:
+        raise SettingError(f"{_PASSWORD} is set and {_USERNAME} is not; set both, or neither")
+    return None if username is None else MqttLogin(username, password)
+
+
+def mqtt_tls() -> ssl.SSLContext:
+    """How mqtts:// connects: hosts are checked against the certificates that the environment names."""
+    certificate, key = _value(_CERT), _value(_KEY)
+    if (certificate is None) != (key is None):
+        raise SettingError(f"{_CERT} and {_KEY} belong together; set both, or neither")
+    try:
+        context = ssl.create_default_context(cafile=_value(_CA))
+    except (OSError, ssl.SSLError) as error:
+        raise SettingError(f"{_CA}: expected a file of certificates (PEM), but {_reason(error)}") from None
+    if certificate is not None and key is not None:
+        try:
+            context.load_cert_chain(certificate, key)
+        except (OSError, ssl.SSLError) as error:
+            raise SettingError(f"{_CERT}, {_KEY}: expected a certificate and its key, but {_reason(error)}") from None
+    return context
+
+
+def kafka_settings(reserved: Collection[str] = ()) -> dict[str, str]:
+    """Settings of librdkafka by their own names; `reserved` are those that the address or Rondo decides on."""
+    settings = {
+        name.removeprefix(_KAFKA).lower().replace("_", "."): value
+        for name, value in sorted(os.environ.items())
+        if name.startswith(_KAFKA) and value
+    }
+    taken = [name for name in settings if name in reserved]
+    if taken:
+        variable = _KAFKA + taken[0].upper().replace(".", "_")
+        raise SettingError(f"{variable}: {taken[0]} follows from the address and from what Rondo promises; unset it")
+    return settings
+
+
+def webhook_token() -> str | None:
+    """What a webhook wants to see."""
+    token = _value(_TOKEN)
+    if token is not None and not (token.isascii() and token.isprintable()):
+        raise SettingError(f"{_TOKEN}: expected printable ASCII characters in one line")
+    return token
+
+
+def _value(name: str) -> str | None:
+    return os.environ.get(name) or None
+
+
+def _reason(error: OSError) -> str:
+    return error.strerror or "it cannot be read as such"
+
+
+_NUMBER = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)")
+_SECONDS = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
+_BYTES = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+
+
+def seconds_in(text: str, option: str) -> float:
+    """
+    >>> seconds_in("60s", "patience"), seconds_in("5min", "patience"), seconds_in("2", "patience")
+    (60.0, 300.0, 2.0)
+    """
+    return _amount(text, _SECONDS, "s", f"{option}={text}: expected a time such as 60s, 5min, 2h or 7d")
+
+
+def bytes_in(text: str, option: str) -> int:
+    """
+    >>> bytes_in("1GiB", "inbox"), bytes_in("500MB", "inbox")
+    (1073741824, 500000000)
+    """
+    return int(_amount(text, _BYTES, "B", f"{option}={text}: expected a size such as 500MB or 1GiB"))
+
+
+def _amount(text: str, units: Mapping[str, float], bare: str, expected: str) -> float:
+    found = _NUMBER.fullmatch(text.strip())
+    size = units.get(found[2] or bare) if found else None
+    if found is None or size is None or not 0 < float(found[1]) * size < math.inf:
+        raise SettingError(expected)
+    return float(found[1]) * size

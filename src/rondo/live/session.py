@@ -1,11 +1,11 @@
 """Session: rows -> labels and events on the disk, each exactly once, however often the process is killed.
 
 The files that grow are brought to the disk before the checkpoint that counts their bytes. A session that is opened
-again cuts them back to that count, goes back to the bookmark of the source, and computes the rest again; since nothing
-depends on how rows are cut into chunks, nor on the wall clock, the same bytes are written again.
+again truncates them to that count, returns to the bookmark of the source and computes the rest again. Nothing depends
+on how rows are cut into chunks, nor on the wall clock, so the same bytes are written again.
 
 Everything else in the folder follows from these files (`run/stream_folder.py`): the summary and the segments are
-brought up to date now and then, all of it when the stream stops or ends.
+updated now and then, all of it when the stream stops or ends.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from rondo.arrays import Tensors, owned, owned_by
 from rondo.continual.checkpoint import (
@@ -32,14 +33,12 @@ from rondo.continual.journal import Event
 from rondo.data.labels import OTHER
 from rondo.data.preparation import Placed
 from rondo.data.signal import shortened
-from rondo.errors import OutputError, RecordingError, SettingError
+from rondo.errors import ModelError, OutputError, RecordingError, SettingError
 from rondo.files.missing import MissingCells
-from rondo.live.base import Request, Rows, Skip, Source, open_source, source_kind
-from rondo.live.one_writer import OUT_LOCK
-from rondo.live.outputs import GrowingRun, Outputs
-from rondo.live.rate_check import RateCheck
-from rondo.live.session_state import state_in
-from rondo.model.method import FROZEN, LEARNING, edits_with
+from rondo.live.clock import RateCheck
+from rondo.live.growing_run import GrowingRun, Outputs
+from rondo.live.source import Request, Rows, Skip, Source, open_source, source_kind
+from rondo.model.method import CHECKPOINT, FROZEN, LEARNING, edits_with
 from rondo.run.decisions import Decision, Label, label_of
 from rondo.run.summary import RunSummary, StreamSummary
 
@@ -47,7 +46,9 @@ if TYPE_CHECKING:
     from rondo.model.rondo import Rondo
 
 CHUNK_ROWS = 1000  # the most rows that are held between the source and the stream
-_ROWS_BETWEEN, _SECONDS_BETWEEN = 6_000, 60.0  # of data between checkpoints, without and with a known rate
+WINDOWS_BETWEEN = 1000  # checkpoints are made after so many windows, or
+_ROWS_BETWEEN, _SECONDS_BETWEEN = 6_000, 60.0  # so much data, without and with a known rate
+_Count = Annotated[int, Field(ge=0, le=1 << 62)]
 
 
 class Report(Protocol):
@@ -80,21 +81,17 @@ def stream_of(model: Rondo, found: Checkpoint | None, frozen: bool) -> Stream:
     begun = model.stream(frozen=frozen)
     if found is None:
         return begun
-    state = found.tensors, found.plain["stream"]
-    if not found.plain["finished"]:
-        stream.Stream.restore(model.stream(frozen=frozen), *state).spend()  # what does not fit fails here, not later
-    return stream.Stream.restore(begun, *state)
+    return stream.Stream.restore(begun, found.tensors, found.plain["stream"])
 
 
 def missing_cells(model: Rondo, keep_columns: Sequence[str] = ()) -> MissingCells:
     """Which cells of a stream are missing for a model; columns to keep that it does not look at are refused."""
-    known = model.preprocessor_.known_columns
-    names = (*map(str, known), *MissingCells.of(known).beside)
+    known = model.preprocessor_.known_channels
+    channels = tuple(channel.name for channel in known)
+    names = (*channels, *MissingCells.of(known).beside)
     unknown = [name for name in keep_columns if name not in names]
     if unknown:
-        raise SettingError(
-            f"--keep-column {unknown[0]!r}: the model has no such channel; it has {shortened(tuple(map(str, known)))}"
-        )
+        raise SettingError(f"--keep-column {unknown[0]!r}: the model has no such channel; it has {shortened(channels)}")
     return MissingCells.of(known, frozenset(keep_columns))
 
 
@@ -145,8 +142,11 @@ class SessionPaths:
 
     where: str
     out: Path
-    checkpoint: Path
     follow: bool = False
+
+    @property
+    def checkpoint(self) -> Path:
+        return self.out / CHECKPOINT
 
 
 class GivenSource(NamedTuple):
@@ -166,7 +166,6 @@ class Session:
         model: Rondo,
         model_folder: Path,
         place: SessionPaths,
-        windows_between: int = 1000,
         *,
         frozen: bool = False,
         given: GivenSource | None = None,
@@ -176,15 +175,15 @@ class Session:
 
         `given` is the source where it is not the one that `place.where` names; `keep_columns` are taken as they are.
         """
-        self._place, self._rate, self._windows_between = place, model.rate_, windows_between
+        self._place, self._rate = place, model.rate_
         self._is_alone = given is None  # else the fleet says when there is time for more than labels
         kind, self.id = source_kind(place.where) if given is None else (given.kind, given.id)
         self._missing = missing_cells(model, keep_columns)
-        kept = {"keep_columns": sorted(keep_columns)} if keep_columns else {}
-        settings = settings_hash(model.config_.model_dump(mode="json") | kept)
+        # the fitted settings are part of the model; these are what a stream may change
+        settings = {"continual": model.config_.continual.model_dump(mode="json"), "keep_columns": sorted(keep_columns)}
         self._identity = {
             "model_sha256": fingerprint(model_folder) if given is None else given.model_sha256,
-            "settings_sha256": settings,
+            "stream_settings_sha256": settings_hash(settings),
             "source": f"{kind} {self.id}",
             "mode": FROZEN if frozen else LEARNING,
         }
@@ -195,7 +194,7 @@ class Session:
             self.counters = Counters(**plain.get("counters", {}))
         self.resumed = self.counters.n_rows > 0
         if found is None:
-            _refuse_foreign_files(place.out, place.checkpoint)
+            _refuse_foreign_files(place.out)
         self._model = model
         self.edits = edits_with(model, place.checkpoint)
         self._run = GrowingRun(model, self.id, place.where, place.out)
@@ -227,7 +226,7 @@ class Session:
     @property
     def source(self) -> Source:
         if self._source is None:
-            raise OutputError(f"{self._place.out}: this stream is finished; choose another --out and --checkpoint")
+            raise OutputError(f"{self._place.out}: this stream is finished; choose another --out")
         return self._source
 
     def step(self) -> Written | None:
@@ -277,7 +276,7 @@ class Session:
         """Whether it is time for a checkpoint: after so many windows, or so many seconds of data."""
         n_windows, n_rows = self.counters.n_windows - self._saved.n_windows, self.counters.n_rows - self._saved.n_rows
         rows_between = _ROWS_BETWEEN if self._rate is None else max(1, round(_SECONDS_BETWEEN * self._rate))
-        return n_windows >= self._windows_between or n_rows >= rows_between
+        return n_windows >= WINDOWS_BETWEEN or n_rows >= rows_between
 
     def save(self) -> None:
         """Bring the files that grow to the disk, and then say so in a checkpoint; the others if it is time."""
@@ -354,15 +353,41 @@ def _skip_event(skip: Skip, rows: Rows, counters: Counters) -> Event:
     return Event("skip", "input", counters.n_rows, time_s, (), evidence)
 
 
-def _refuse_foreign_files(out: Path, checkpoint: Path) -> None:
-    """A new run begins in a new folder; its checkpoint may lie inside."""
+def _refuse_foreign_files(out: Path) -> None:
+    """A new run begins in a new folder, which may hold a checkpoint folder without a checkpoint."""
     try:
-        found = list(out.iterdir()) if out.exists() else []
-        others = [path for path in found if path.name != OUT_LOCK and path.resolve() != checkpoint.resolve()]
+        others = [path for path in out.iterdir() if path.name != CHECKPOINT] if out.exists() else []
     except OSError as error:
         raise OutputError(f"{out}: cannot be written ({error.strerror}); choose another --out") from None
     if others:
         raise OutputError(
-            f"{out}: it holds '{others[0].name}' already, and there is no checkpoint to go on from; "
-            "choose another --out, or give the --checkpoint of that run"
+            f"{out}: it holds '{others[0].name}' already, and there is no checkpoint to resume from; "
+            "choose another --out"
         )
+
+
+class SessionState(BaseModel):
+    """The fields of `Checkpoint.plain`; what is inside a stream, an overview or a source, they check themselves."""
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
+
+    finished: bool
+    source: dict[str, Any]
+    lengths: dict[str, _Count]
+    places: Any
+    rates: Any
+    counters: dict[str, _Count | dict[str, _Count]]
+    stream: dict[str, Any]
+    overview: dict[str, Any]
+
+
+def state_in(found: Checkpoint | None, folder: Path) -> Mapping[str, Any]:
+    """The plain part of a checkpoint; nothing where there is none."""
+    if found is None:
+        return {}
+    try:
+        return vars(SessionState.model_validate(found.plain))
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part)[:40] for part in first["loc"])
+        raise ModelError(f"{folder}: a damaged checkpoint ({where}: {first['msg']}); choose another --out") from None

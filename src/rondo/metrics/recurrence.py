@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
-from rondo.data.agreement import adjusted_information, entropy
+from rondo.data.agreement import adjusted_information
 from rondo.data.labels import agreement_of_counts
 from rondo.metrics.overlap import Index, Overlap
 
@@ -31,19 +31,6 @@ def adjusted_mutual_information(overlap: Overlap) -> float:
     0.5714
     """
     return adjusted_information(overlap.contingency.frames, *_sizes(overlap))
-
-
-def normalised_mutual_information(overlap: Overlap) -> float:
-    """NMI = 2 I / (H_truth + H_labels), not corrected for chance: many small clusters raise it.
-
-    >>> round(normalised_mutual_information(Overlap.of([0, 0, 1, 1], [0, 0, 1, 2])), 4)
-    0.8
-    """
-    if overlap.n_classes == overlap.n_clusters == 1:
-        return 1.0
-    class_sizes, cluster_sizes = _sizes(overlap)
-    entropies = entropy(class_sizes) + entropy(cluster_sizes)
-    return max(0.0, 2 * (entropies - entropy(overlap.contingency.frames)) / entropies)
 
 
 def one_to_one(overlap: Overlap) -> float:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from rondo.arrays import generators
-from rondo.config.settings import RondoConfig, SlowUnitsConfig, network_in
+from rondo.config.settings import RondoConfig, network_in
 from rondo.data.recording import Recording
 from rondo.data.scaling import Preprocessor, UsedChannels
 from rondo.data.signal import Signal
@@ -19,15 +19,13 @@ from rondo.data.windows import Span
 from rondo.device import require_torch, resolve_device
 from rondo.editing.edits import Edits
 from rondo.encoders.base import build_encoder
-from rondo.errors import SettingError
 from rondo.evidence.tests import find_evidence, shown_after_test
 from rondo.evidence.verdicts import Evidence
 from rondo.model.folder import config_of, provenance_of
 from rondo.model.label import windows_in
 from rondo.motifs.base import Motifs
 from rondo.motifs.discover import fit_motifs
-from rondo.paper.candidates import lengths_in_windows
-from rondo.paper.training_notes import training_notes
+from rondo.registry import MOTIFS, UNITS
 from rondo.run.labelling import FitProfile
 from rondo.units.fit import fit_units
 from rondo.units.model import UnitModel
@@ -138,7 +136,7 @@ def learn(
     refuse_unbuilt(config)
     rngs, device = generators(config.seed, STAGES), device_of(config)
     (length, step, motif_length), rate = plan.scales, plan.rate
-    motif_settings = lengths_in_windows(config.motifs, step, rate)
+    motif_settings = config.motifs.in_windows(step, rate)
     every = [windows_in(signal, length, step) for signal in sample]
     windows, own = [w for w in every if len(w)], [g for w, g in zip(every, groups, strict=True) if len(w)]
     tell("encoder", 1, 5)
@@ -157,8 +155,10 @@ def learn(
     known = iter(timelines)
     read = [next(known) if len(w) else units.timeline(w) for w in every]
     provenance = _provenance(plan, timelines)
-    if limits := training_notes(units, motifs, config):
-        provenance |= {"training_notes": list(limits)}
+    limits = UNITS[config.units.method].notes(units.projection, config.units)
+    limits += MOTIFS[config.motifs.method].notes(motifs, config.motifs)
+    if limits:
+        provenance |= {"training_notes": limits}
     return Learned(units, motifs, evidence, provenance, read)
 
 
@@ -174,11 +174,7 @@ def refuse_unbuilt(config: RondoConfig) -> None:
     """Say at once what this version, as installed, cannot do, before any data are prepared for it."""
     require_torch(network_in(config))
     build_encoder(config.encoder)
-    if isinstance(config.units, SlowUnitsConfig) and config.units.mixture.latent_dim:
-        raise SettingError(
-            "units.mixture.latent_dim has no effect with units.method = 'slow', which has no autoencoder; "
-            "leave it at 0, or use units.method = 'unit_align'"
-        )
+    config.units.refuse_idle()
 
 
 def device_of(config: RondoConfig) -> str:

@@ -22,7 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from rondo.arrays import Tensors, as_bits, from_bits, owned, owned_by
 from rondo.config.overrides import changes_from
-from rondo.config.settings import MotifFormerConfig, MotifsConfig, NoMotifsConfig, RondoConfig, network_in, resolve
+from rondo.config.settings import PRESETS, RondoConfig, network_in, resolve
 from rondo.continual.stream import Stream, rule_of
 from rondo.data.known_channels import KnownValues
 from rondo.data.recording import Recording
@@ -37,11 +37,7 @@ from rondo.errors import InputError, MissingExtraError, ModelError
 from rondo.evidence.verdicts import Entries, Evidence
 from rondo.files.inputs import in_hertz
 from rondo.html_card import card
-from rondo.model.label import label_one
-from rondo.motifs.base import Motifs
-from rondo.motifs.composed import ComposedMotifs
-from rondo.motifs.model import MotifModel
-from rondo.paper.candidates import lengths_in_windows
+from rondo.registry import MOTIFS
 from rondo.run.labelling import FitProfile
 from rondo.store import model_file
 from rondo.units.model import UnitModel
@@ -150,17 +146,24 @@ def load(kind: type[Rondo], folder: Path) -> Rondo:
 
 def from_config(kind: type[Rondo], config: RondoConfig) -> Rondo:
     """A model with exactly this configuration, not fitted."""
-    settings = changes_from(resolve(), config)
+    settings = changes_from(PRESETS["default"], config)
     settings = {name: value for name, value in settings.items() if name not in ("seed", "device")}
-    return kind(settings=settings or None, seed=config.seed, device=config.device)
+    model = kind(settings=settings or None, seed=config.seed, device=config.device)
+    model._resolved = repr(model.get_params()), config
+    return model
 
 
 def config_of(model: Rondo) -> RondoConfig:
-    """Every setting: those of the preset, changed by the arguments of the model."""
+    """Every setting: those of the preset, changed by the arguments of the model; resolved once for the same ones."""
+    arguments = repr(model.get_params())
+    if model._resolved is not None and model._resolved[0] == arguments:
+        return model._resolved[1]
     given = {"encoder.name": model.encoder, "windows.length": model.window, "windows.step": model.step}
     given["motifs.window"] = model.motif_window
     overrides = dict(model.settings or {}) | {name: value for name, value in given.items() if value is not None}
-    return resolve(model.preset, overrides=overrides | {"seed": model.seed, "device": model.device})
+    config = resolve(model.preset, overrides=overrides | {"seed": model.seed, "device": model.device})
+    model._resolved = arguments, config
+    return config
 
 
 def _restored(kind: type[Rondo], stored: model_file.Artifact) -> Rondo:
@@ -187,13 +190,15 @@ def _restored(kind: type[Rondo], stored: model_file.Artifact) -> Rondo:
     block_frames = model.unit_model_.boundaries.block_frames
     if block_frames > model.window_length_frames_:
         raise ValueError(f"blocks of {block_frames} frames in windows of {model.window_length_frames_}")
-    motifs = _motifs(parts["motifs"], lengths_in_windows(config.motifs, model.step_frames_, model.rate_))
+    motif_settings = config.motifs.in_windows(model.step_frames_, model.rate_)
+    motifs = MOTIFS[config.motifs.method].restore(parts["motifs"], motif_settings)
     model.motif_model_ = motifs
     model.evidence_ = Evidence.restore(parts["evidence"], model.unit_model_.ids, motifs.ids, motifs.unshown_ids)
     followed = provenance.pop("stream", None)
     model.config_, model.provenance_, model.edits_ = config, provenance, Edits()
-    probe = np.random.default_rng(0).normal(size=(model.window_length_frames_ + model.step_frames_, len(channels)))
-    label_one(model, Recording(probe, rate=model.rate_, channels=channels))  # shapes that do not fit fail here
+    model.unit_model_.refuse_misfit(model.preprocessor_.n_dims, model.window_length_frames_)
+    if motifs.unit_ids != model.unit_model_.ids:
+        raise ValueError(f"motifs of units {motifs.unit_ids}, there are {model.unit_model_.ids}")
     if followed is not None:
         model.stream_ = _stream(model, from_bits(parts["stream"], followed["tensors"]), followed["plain"])
     return model
@@ -246,21 +251,9 @@ def _restored_values(tensors: Tensors, channels: tuple[str, ...]) -> KnownValues
     return KnownValues(tuple(low.tolist()), tuple(high.tolist()), own)
 
 
-def _motifs(tensors: dict[str, NDArray[np.generic]], config: MotifsConfig) -> Motifs:
-    if isinstance(config, MotifFormerConfig):
-        from rondo.paper.motifs import FormerMotifs  # brings torch, which need not be installed
-
-        return FormerMotifs.restore(tensors, config)
-    if isinstance(config, NoMotifsConfig):
-        return MotifModel.restore(tensors)
-    return ComposedMotifs.restore(tensors)
-
-
 def _stream(model: Rondo, tensors: Tensors, plain: Mapping[str, Any]) -> Stream:
-    """Where `partial_fit` stood; a copy is tried first, so that parts that do not fit fail here."""
-    rule = rule_of(plain)
-    Stream.restore(model.stream(rule=rule), tensors, plain).spend()
-    return Stream.restore(model.stream(rule=rule), tensors, plain)
+    """Where `partial_fit` stood."""
+    return Stream.restore(model.stream(rule=rule_of(plain)), tensors, plain)
 
 
 def provenance_of(recordings: Sequence[Recording | Survey]) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from rondo.device import require_torch
 from rondo.editing.edits import Edits, read_edits
 from rondo.errors import ModelError, NotFittedError, SettingError
 from rondo.files.inputs import as_recordings
+from rondo.files.reading import Reading
 from rondo.methods import DEFAULT, Options, refuse_idle
 from rondo.metrics.scores import clock_labels
 from rondo.model.describe import fitted_ids, result_of, words_of
@@ -80,8 +81,6 @@ class RondoMethod:
 
     def load(self, folder: Path) -> Rondo:
         """The model of a folder; one that lies in the folder of a stream, as the stream has grown it."""
-        # same file now
-
         return grown_model(folder)
 
     def words(self, model: Rondo) -> Words:
@@ -89,8 +88,6 @@ class RondoMethod:
 
     def words_in(self, folder: Path) -> Words:
         """Of a model that lies in the folder of a stream, with the edits of the stream."""
-        # same file now
-
         model = Rondo.load(folder)
         model.edits_ = edits_with(model, folder.parent / CHECKPOINT)
         return words_of(model)
@@ -190,8 +187,8 @@ FROZEN, LEARNING = "frozen", "learning"  # the modes of a stream, as checkpoints
 def grown_model(folder: Path, stream: Path | None = None) -> Rondo:
     """The model of a folder, with what a stream has learned since and people have edited in it.
 
-    `stream` is the --out of a stream that began with this model, or its --checkpoint; it may be running. Without, a
-    model that lies in the folder of a stream is the one of that stream.
+    `stream` is the --out of a stream that began with this model, or its checkpoint folder; it may be running. Without,
+    a model that lies in the folder of a stream is the one of that stream.
     """
     model = Rondo.load(folder)
     where = stream or (folder.parent if has_checkpoint(folder.parent / CHECKPOINT) else None)
@@ -206,7 +203,7 @@ def grown_stream(model: Rondo, model_sha256: str, where: Path) -> Stream:
     folder = checkpoint_folder(where)
     found = load_checkpoint(folder, {"model_sha256": model_sha256}) if has_checkpoint(folder) else None
     if found is None:
-        raise ModelError(f"{where}: it holds no checkpoint; give the --out, or the --checkpoint, of `rondo stream`")
+        raise ModelError(f"{where}: it holds no checkpoint; give the --out of `rondo stream`")
     return restored_stream(model, found, folder)
 
 
@@ -237,14 +234,14 @@ def relabel(model: Rondo, recordings: Any, *, resample: bool = False) -> Result:
     """
     if not hasattr(model, "stream_"):
         raise NotFittedError("this Rondo follows no stream yet; call partial_fit(chunk) first, or use predict")
-    given = as_recordings(recordings, label_columns=model.preprocessor_.known_columns)
+    given = as_recordings(recordings, Reading(known=model.preprocessor_.known_channels))
     labellings = [relabelled(model, windowed(model, own, resample, by_model=True)) for own in given]
     new = [unit for unit in model.stream_.reader.unit_ids if unit not in model.units_]
     return result_of(model, given, labellings, kind="label", is_foreign=True, more=[grown_sentence(new)])
 
 
 def checkpoint_folder(where: Path) -> Path:
-    """Of the --out of a session, or of its --checkpoint."""
+    """Of the --out of a session, or of its checkpoint folder."""
     return where / CHECKPOINT if (where / CHECKPOINT).is_dir() else where
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,9 +18,10 @@ from rondo.data.labels import OTHER
 from rondo.data.signal import select
 from rondo.errors import RondoWarning
 from rondo.files.inputs import are_several, as_recordings, common_rate
+from rondo.files.reading import Reading
 from rondo.model.describe import stream_summary, words_of
 from rondo.result import Result
-from rondo.run.decisions import Label, decision_table, label_of, stream_result
+from rondo.run.decisions import Label, decision_table, label_of, stream_data
 from rondo.run.overview import GrowingOverview
 from rondo.run.rows import RowFrames, RowPlaces, RowSpan
 from rondo.run.segments import LEVELS, to_pandas, whole_columns
@@ -159,7 +160,7 @@ class StreamParts:
             n_events=len(self._events),
         )
         base = stream_summary(model, _ID, "", self._n_rows, counters)
-        found = stream_result(
+        run = stream_data(
             decision_table(self._labels),
             base,
             words_of(model),
@@ -167,7 +168,7 @@ class StreamParts:
             lambda: tuple(self._events),
             RowFrames.of(self._rows),
         )
-        return replace(found, _read_model=lambda: model)
+        return Result(run, _read_model=lambda: model)
 
 
 def rows_of(model: Rondo, chunk: Any) -> tuple[NDArray[np.float32], NDArray[np.float64] | None]:
@@ -175,7 +176,7 @@ def rows_of(model: Rondo, chunk: Any) -> tuple[NDArray[np.float32], NDArray[np.f
     if isinstance(chunk, np.ndarray):  # a chunk may well be missing throughout
         return chunk, None
     given = chunk if are_several(chunk) else [chunk]
-    (recording,) = as_recordings(given, label_columns=model.preprocessor_.known_columns)
+    (recording,) = as_recordings(given, Reading(known=model.preprocessor_.known_channels))
     if model.rate_ is not None and recording.rate is not None:
         common_rate([recording], model.rate_, "a stream cannot be resampled; fit a model at its rate")
     channels = model.preprocessor_.channels

@@ -15,12 +15,11 @@ import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args, overload
+from typing import TYPE_CHECKING, Any, overload
 
-from rondo.config.settings import ContinualRule, RondoConfig
+from rondo.config.settings import RondoConfig
 from rondo.continual.frozen import FrozenReader
 from rondo.continual.stream import Stream, StreamReport
-from rondo.continual.updater import Updater
 from rondo.data.groups import GroupBy, groups_of_recordings
 from rondo.data.recording import Recording
 from rondo.data.scaling import Preprocessor, surveys_of
@@ -31,6 +30,7 @@ from rondo.editing.edits import Edits, KnownIds, now
 from rondo.errors import SettingError, not_fitted
 from rondo.evidence.verdicts import Evidence
 from rondo.files.inputs import as_chunks, as_recordings, common_rate
+from rondo.files.reading import Reading
 from rondo.html_card import card
 from rondo.model import folder as model_folder
 from rondo.model.describe import fit_notes, fit_profile, known_ids, result_of
@@ -39,9 +39,9 @@ from rondo.model.folder import config_of, model_card
 from rondo.model.label import Windowed, label_one, labelled, windowed, windows_in
 from rondo.model.transfer import move_units, refit_motifs
 from rondo.motifs.base import Motifs
-from rondo.paper.continual import PublishedReader
+from rondo.registry import RULES
 from rondo.result import Result
-from rondo.store.cloud_folder import run_here
+from rondo.run.bucket import run_here
 from rondo.units.model import UnitModel
 from rondo.units.viterbi import Timeline
 from rondo.wording import Progress, counted, silent
@@ -84,6 +84,7 @@ class Rondo:
     True
     """
 
+    _resolved: tuple[str, RondoConfig] | None = None  # the arguments of the constructor, and what they resolve to
     config_: RondoConfig  # every setting, as the fit had it
     preprocessor_: Preprocessor  # which channels there are, and how their values are repaired and scaled
     unit_model_: UnitModel  # the units: `unit_model_.ids`; reads the unit of every window
@@ -165,7 +166,7 @@ class Rondo:
         >>> model.window_length_frames_, model.rate_
         (75, 50.0)
         """
-        self._learn(as_recordings(recordings, rate=rate), group_by, progress or silent)
+        self._learn(as_recordings(recordings, Reading(rate)), group_by, progress or silent)
         return self
 
     def fit_predict(
@@ -212,7 +213,7 @@ class Rondo:
         >>> result.kind, result.model is quick
         ('discover', True)
         """
-        learned = self._learn(as_recordings(recordings, rate=rate), group_by, progress or silent)
+        learned = self._learn(as_recordings(recordings, Reading(rate)), group_by, progress or silent)
         given = [one.recording for one, _ in learned]
         groups = None if group_by is None else groups_of_recordings(given, group_by)
         labellings = [labelled(self, one, units) for one, units in learned]
@@ -323,15 +324,13 @@ class Rondo:
     # ------------------------------------------------------------ a stream that keeps coming
 
     @overload
-    def stream(self, *, frozen: bool = False, rule: ContinualRule | None = None) -> Stream: ...
+    def stream(self, *, frozen: bool = False, rule: str | None = None) -> Stream: ...
 
     @overload
-    def stream(
-        self, rows: Iterable[Any], *, frozen: bool = False, rule: ContinualRule | None = None
-    ) -> StreamParts: ...
+    def stream(self, rows: Iterable[Any], *, frozen: bool = False, rule: str | None = None) -> StreamParts: ...
 
     def stream(
-        self, rows: Iterable[Any] | None = None, *, frozen: bool = False, rule: ContinualRule | None = None
+        self, rows: Iterable[Any] | None = None, *, frozen: bool = False, rule: str | None = None
     ) -> Stream | StreamParts:
         """Label rows as they arrive: `for part in model.stream(rows): part.segments`.
 
@@ -373,14 +372,13 @@ class Rondo:
         """
         self._check_fitted()
         rule = rule or self.config_.continual.rule
-        if rule not in get_args(ContinualRule):
-            raise SettingError(f"rule = {rule!r}: expected {' or '.join(map(repr, get_args(ContinualRule)))}")
+        if rule not in RULES:
+            raise SettingError(f"rule = {rule!r}: expected {' or '.join(map(repr, RULES))}")
         if rows is not None:
             from rondo.model.parts import StreamParts
 
             return StreamParts(self, self.stream(frozen=frozen, rule=rule), as_chunks(rows))
-        learning = PublishedReader.begin if rule == "published" else Updater.begin
-        begin = FrozenReader if frozen else learning
+        begin = FrozenReader if frozen else RULES[rule].begin
         reader = begin(
             self.unit_model_,
             self.motif_model_,
@@ -540,7 +538,7 @@ class Rondo:
 
     def _as_read(self, recordings: Any, rate: float | None = None) -> list[Recording]:
         """Recordings and arrays as they are; files and tables as `rondo label` and `rondo stream` read them."""
-        return as_recordings(recordings, rate=rate, label_columns=self.preprocessor_.known_columns)
+        return as_recordings(recordings, Reading(rate, known=self.preprocessor_.known_channels))
 
     def predict(
         self,

@@ -21,7 +21,6 @@ from rondo.model.folder import config_of, provenance_of
 from rondo.model.label import label_one, windowed
 from rondo.motifs.base import Motifs
 from rondo.motifs.discover import fit_motifs
-from rondo.paper.candidates import lengths_in_windows
 from rondo.result import Result
 from rondo.run.findings import moved_sentence
 from rondo.units.boundaries import fit_boundaries
@@ -95,7 +94,7 @@ def refit_motifs(model: Rondo, recordings: Sequence[Recording], resample: bool, 
     tell("motifs", 1, 3)
     chosen = config_of(model)  # of which seed and device may differ from those of the fit
     rngs, device = generators(chosen.seed, STAGES), device_of(chosen)
-    settings = lengths_in_windows(model.config_.motifs, model.step_frames_, model.rate_)
+    settings = model.config_.motifs.in_windows(model.step_frames_, model.rate_)
     long = model.motif_window_frames_
     motifs = fit_motifs(windows, timelines, model.unit_model_, settings, long, rngs["motifs"], device, tell)
     tell("evidence", 2, 3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
@@ -15,6 +16,8 @@ from rondo.units.viterbi import Timeline
 
 MotifKind = Literal["unit", "phrase", "context"]
 """A unit that stands for itself, a sequence of units that comes back, a stretch in which the same units keep coming."""
+PhraseBook = Mapping[int, Counter[tuple[int, ...]]]
+"""How often each phrase of each motif occurs in the fitted recordings."""
 Kept = Callable[[int], int]
 """Of each unit, the one that it counts as since people have merged some; `int`: itself."""
 
@@ -64,6 +67,9 @@ class Motifs(Protocol):
 
     def timeline(self, units: Timeline) -> MotifTimeline:
         """The motif of every window."""
+
+    def phrase_book(self) -> PhraseBook:
+        """The phrases in which each motif occurs in the fitted recordings; a motif that occurs nowhere has none."""
 
     def composition(self, motif: int, kept: Kept = int) -> str:
         """What a motif is made of, for people, in units under the ids that are kept."""

@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.arrays import owned, owned_by
+from rondo.config.settings import MotifsConfig
 from rondo.data.labels import OTHER
 from rondo.encoders.base import Curves
-from rondo.motifs.base import Kept, MotifKind, MotifTimeline
+from rondo.motifs.base import Kept, MotifKind, MotifTimeline, PhraseBook
 from rondo.motifs.contexts import ContextModel
 from rondo.motifs.model import MotifModel
 from rondo.units.viterbi import Timeline
@@ -111,6 +112,10 @@ class ComposedMotifs:
         ids = number[read.ids]
         return MotifTimeline(ids, np.where(ids == OTHER, 0.0, read.scores), read.begins)
 
+    def phrase_book(self) -> PhraseBook:
+        """Of what reads motifs from units alone."""
+        return self.by_units.phrase_book()
+
     def composition(self, motif: int, kept: Kept = int) -> str:
         """What a motif is made of, for people, in units under the ids that are kept."""
         own, model = self._own(motif)
@@ -153,6 +158,14 @@ class ComposedMotifs:
             _KINDS[int(tensors["shown"][0])],
             tuple(np.asarray(tensors["unshown"], np.int64).tolist()),
         )
+        parts = (restored.shown_model, restored.unshown_model)  # refuses a kind of which there are none
+        if any(model is not None and model.unit_ids != restored.unit_ids for model in parts):
+            raise ValueError("motifs of the two kinds are about different units")
         if not set(restored.unshown) <= set(restored.with_all_unshown().unshown):
             raise ValueError("motifs that labels do not show are none of the model")
         return restored
+
+
+def restored_motifs(tensors: Mapping[str, NDArray[np.generic]], config: MotifsConfig) -> ComposedMotifs:
+    """The motifs of a model folder; the settings do not change them."""
+    return ComposedMotifs.restore(tensors)

@@ -23,14 +23,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.arrays import Flags, Floats, Ints, owned, owned_by
+from rondo.arrays import Flags, Floats, Ints, check_shapes, owned, owned_by
 from rondo.config.settings import SlowUnitsConfig
-from rondo.config.ways import ENCODERS
 from rondo.data.agreement import agreement
 from rondo.data.labels import runs_of
 from rondo.data.windows import Span, WindowGrid, Windows
-from rondo.encoders.base import build_encoder
-from rondo.encoders.summary_stats import describes_few_channels
+from rondo.encoders.summary_stats import SummaryStats, SummaryStatsConfig, describes_few_channels
 from rondo.motifs.base import Kept, MotifKind, MotifTimeline
 from rondo.units.discover import UnitRules, discover_units, transition_scale
 from rondo.units.model import joined_spans
@@ -167,9 +165,8 @@ class Mixes:
     @classmethod
     def restore(cls, tensors: Mapping[str, NDArray[np.generic]]) -> Mixes:
         """The mixes that wrote these tensors."""
+        check_shapes(tensors, {"windows": "c units", "first": "c units", "follows": "c units units"})
         windows, first, follows = (np.asarray(tensors[name], np.int64) for name in ("windows", "first", "follows"))
-        if first.shape != windows.shape or follows.shape != (*windows.shape, windows.shape[-1]):
-            raise ValueError("which unit follows which does not fit the units of contexts")
         return cls(windows, first, follows)
 
 
@@ -242,10 +239,9 @@ _PRIOR = 0.5  # of every unit in every context, in windows that do not overlap: 
 _FEWEST_LONG_WINDOWS = 20  # fewer cannot show that anything comes back
 _NORM = 2.0  # of a block, as that of the four families of window statistics together
 _SHARES_COUNT = 3.0  # chosen on development sets (docs/results/motifs.md)
-_FEWEST_DIMENSIONS = 5
-_DRAWS = 5
-_MOST_ROUNDS = 20
-_STATISTICS = ENCODERS["summary_stats"].settings
+_FEWEST_DIMENSIONS = 5  # chosen by hand, not measured
+_DRAWS = 5  # guesses of the mixes that are tried; chosen by hand, not measured
+_MOST_ROUNDS = 20  # of reading and counting again; chosen by hand, not measured
 
 
 @dataclass(frozen=True, eq=False)
@@ -318,13 +314,15 @@ class ContextModel:
     @classmethod
     def restore(cls, tensors: Mapping[str, NDArray[np.generic]]) -> ContextModel:
         """The model that wrote these tensors."""
+        shapes = {"unit_ids": "units", "windows": "two", "window_weight": "one", "mixes.windows": "contexts units"}
+        check_shapes(tensors, shapes, two=2, one=1)
         n_covered, n_apart = np.asarray(tensors["windows"], np.int64).tolist()
-        return cls(
-            tuple(np.asarray(tensors["unit_ids"], np.int64).tolist()),
-            LongWindows(n_covered, n_apart),
-            float(tensors["window_weight"][0]),
-            Mixes.restore(owned_by("mixes", tensors)),
-        )
+        weight = float(tensors["window_weight"][0])
+        restored = Mixes.restore(owned_by("mixes", tensors))
+        if min(n_covered, n_apart) < 1 or not weight > 0 or (restored.first.sum(axis=1) < 1).any():
+            raise ValueError(f"contexts in {n_covered} windows of weight {weight:g}, or one that never occurs")
+        unit_ids = tuple(np.asarray(tensors["unit_ids"], np.int64).tolist())
+        return cls(unit_ids, LongWindows(n_covered, n_apart), weight, restored)
 
 
 def log_shares(counts: Ints, window_weight: float) -> Floats:
@@ -378,7 +376,7 @@ def _guessed(
 ) -> Iterator[Ints]:
     """Windows of each unit in each context (n_contexts, n_units), as the long windows have them; several guesses."""
     long_windows = [w for own in windows if len(w := Windows(own.values, long.grid(own.grid)))]
-    encoder = build_encoder(_STATISTICS()).fit(long_windows)
+    encoder = SummaryStats(SummaryStatsConfig()).fit(long_windows)
     statistics = np.concatenate([encoder.encode(w) for w in long_windows])
     shares = unit_shares(codes, long.first_covered(spans), long.n_covered, n_units)
     long_spans = long.spans(spans)

@@ -1,17 +1,18 @@
 """Unit timelines -> motifs: test phrases against shuffled order, search for a lexicon, number what it reads.
 
-MotifFormer, the paper's way, is `rondo.paper.motifs`.
+MotifFormer, the stage of the paper, is `rondo.paper.motifs`.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from rondo.arrays import Flags, Floats, Ints
-from rondo.config.settings import ComposedMotifsConfig, MotifFormerConfig, MotifsConfig, NoMotifsConfig, SlowUnitsConfig
+from rondo.config.settings import ComposedMotifsConfig, MotifsConfig, NoMotifsConfig, SlowUnitsConfig
 from rondo.data.windows import Windows
 from rondo.motifs.base import MotifKind, Motifs
 from rondo.motifs.composed import ComposedMotifs
@@ -19,18 +20,19 @@ from rondo.motifs.contexts import LongWindows, fit_contexts
 from rondo.motifs.mining import LEAST_COUNT, Miner, Sequences
 from rondo.motifs.model import MotifModel, PhraseUse, UnitRuns
 from rondo.motifs.phrases import STANDING, Lexicon, Phrase, grouped
+from rondo.registry import MOTIFS
 from rondo.units.model import UnitModel
-from rondo.units.viterbi import Timeline, joined
+from rondo.units.viterbi import Timeline
 from rondo.wording import Progress, silent
 
 _JUDGED = 8  # units; the surprise of a longer phrase is that of its beginning
 _TESTED_RUNS, _SEARCH_RUNS = 2000, 1000  # at most, in evenly spaced stretches
-_STRETCH_RUNS = 200
+_STRETCH_RUNS = 200  # runs; chosen by hand, not measured
 # When labels show phrases instead of contexts. In planted streams of 5 to 20 minutes 62 to 95 % of runs lie in phrases,
 # which save 0.6 to 1.9 nats per run, their own description included. In recordings of six public sets it is up to 78 %,
 # 1.2 nats, both only where there are one or two phrases (docs/method.md).
 _LEAST_SHARE, _LEAST_GAIN = 0.6, 0.5
-_FEW, _LEAST_SHARE_OF_FEW, _FEWEST_ROUNDS = 2, 0.9, 10
+_FEW, _LEAST_SHARE_OF_FEW, _FEWEST_ROUNDS = 2, 0.9, 10  # as above
 
 
 def fit_motifs(
@@ -43,20 +45,38 @@ def fit_motifs(
     device: str,
     progress: Progress = silent,
 ) -> Motifs:
-    """Motifs of one or more recordings of one unit vocabulary, in the way that the configuration names.
+    """Motifs of one or more recordings of one unit vocabulary, by the stage that the configuration names.
 
     `long_frames` is the length of the windows in which contexts are looked for.
     """
-    if isinstance(config, MotifFormerConfig):
-        from rondo.paper.motifs import fit_former  # brings torch, which need not be installed
+    data = MotifInput(windows, timelines, units, long_frames, rng, device, progress)
+    return MOTIFS[config.method].fit(data, config)
 
-        return fit_former(joined(timelines), units.ids, units.prototypes, config, rng, device, progress)
-    if isinstance(config, NoMotifsConfig):
-        return flat_motifs(UnitRuns.of(timelines), units.ids)
-    flat, phrases = flat_motifs(UnitRuns.of(timelines), units.ids), fit_phrases(timelines, units.ids, config, rng)
+
+class MotifInput(NamedTuple):
+    """What a motif stage is fitted to."""
+
+    windows: Sequence[Windows]
+    timelines: Sequence[Timeline]
+    units: UnitModel
+    long_frames: int
+    rng: np.random.Generator
+    device: str
+    progress: Progress
+
+
+def fit_none(data: MotifInput, config: NoMotifsConfig) -> MotifModel:
+    """Every unit is its own motif."""
+    return flat_motifs(UnitRuns.of(data.timelines), data.units.ids)
+
+
+def fit_composed(data: MotifInput, config: ComposedMotifsConfig) -> ComposedMotifs:
+    """Phrases and contexts, and which of them labels show."""
+    windows, timelines, unit_ids, rng = data.windows, data.timelines, data.units.ids, data.rng
+    flat, phrases = flat_motifs(UnitRuns.of(timelines), unit_ids), fit_phrases(timelines, unit_ids, config, rng)
     grid = windows[0].grid
-    long = LongWindows.of(long_frames, (grid.length_frames, grid.step_frames))
-    contexts = fit_contexts(windows, timelines, units.ids, long, SlowUnitsConfig(), rng)
+    long = LongWindows.of(data.long_frames, (grid.length_frames, grid.step_frames))
+    contexts = fit_contexts(windows, timelines, unit_ids, long, SlowUnitsConfig(), rng)
     shown: MotifKind = "unit" if contexts is None else "context"
     if _phrases_tell_all(phrases):
         shown = "phrase"

@@ -39,9 +39,9 @@ from rondo.motifs.phrases import STANDING, Lexicon, Phrase, PhrasePlace, Token, 
 # read backwards. A phrase claims an order. Where the signal wavers between units without order (u1 u2 u1 u2, or a slow
 # walk among neighbours), both directions are equally common and neither surprises.
 
-_BISECTIONS = 60
+_BISECTIONS = 60  # halve an interval down to what float64 holds
 _LEAST_SCALE = 1e-6  # of weights beside one that takes nearly all
-_LEAST_PROBABILITY = 1e-300
+_LEAST_PROBABILITY = 1e-300  # its logarithm is still a number
 
 
 class FoundPhrases(NamedTuple):

@@ -15,9 +15,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.arrays import check_shapes
+from rondo.config.settings import MotifsConfig
 from rondo.data.labels import OTHER, runs_of
 from rondo.encoders.base import Curves
-from rondo.motifs.base import Kept, MotifKind
+from rondo.motifs.base import Kept, MotifKind, PhraseBook
 from rondo.motifs.base import MotifTimeline as MotifTimeline
 from rondo.motifs.phrases import STANDING, Lexicon, Phrase, Token, composition, in_kept
 from rondo.units.viterbi import Timeline
@@ -108,6 +110,13 @@ class MotifModel:
     def curves(self) -> Curves:
         return {}  # nothing is trained
 
+    def phrase_book(self) -> PhraseBook:
+        """The phrases in which each motif occurs in the fitted recordings; a motif that occurs nowhere has none."""
+        book: dict[int, Counter[Phrase]] = {id: Counter() for id in self.ids}
+        for usage in self.usages:
+            book[usage.motif][usage.phrase] += usage.count
+        return book
+
     def composition(self, motif: int, kept: Kept = int) -> str:
         """What a motif is made of, for people, in units under the ids that are kept."""
         counts = Counter[Phrase]()
@@ -162,8 +171,13 @@ class MotifModel:
     @classmethod
     def restore(cls, tensors: Mapping[str, NDArray[np.generic]]) -> MotifModel:
         """The model that wrote these tensors."""
+        usages = {"usages.units": "all", "usages.lengths": "n", "usages.motifs": "n", "usages.counts": "n"}
+        check_shapes(tensors, usages | {"unit_ids": "units", "gain_per_run": "one"}, one=1)
+        if "lexicon.costs" in tensors:
+            named = {"lexicon.units": "all", "lexicon.lengths": "n", "lexicon.motifs": "n", "lexicon.p": "n"}
+            check_shapes(tensors, named | {"lexicon.costs": "two tokens"}, two=2)
         motifs, counts = (np.asarray(tensors[f"usages.{name}"], np.int64).tolist() for name in ("motifs", "counts"))
-        usages = tuple(map(PhraseUse, motifs, _restored_phrases("usages", tensors), counts))
+        used = tuple(map(PhraseUse, motifs, _restored_phrases("usages", tensors), counts))
         lexicon, motif_of_phrase, p_values = None, [], {}
         if "lexicon.costs" in tensors:
             lexicon = Lexicon(_restored_phrases("lexicon", tensors), np.asarray(tensors["lexicon.costs"], np.float64))
@@ -171,7 +185,12 @@ class MotifModel:
             p_values = dict(zip(motif_of_phrase, np.asarray(tensors["lexicon.p"], np.float64).tolist(), strict=True))
         unit_ids = tuple(np.asarray(tensors["unit_ids"], np.int64).tolist())
         (gain,) = np.asarray(tensors["gain_per_run"], np.float64).tolist()
-        return cls(unit_ids, lexicon, tuple(motif_of_phrase), usages, p_values, gain)
+        return cls(unit_ids, lexicon, tuple(motif_of_phrase), used, p_values, gain)
+
+
+def restored_motifs(tensors: Mapping[str, NDArray[np.generic]], config: MotifsConfig) -> MotifModel:
+    """The motifs of a model folder; the settings do not change them."""
+    return MotifModel.restore(tensors)
 
 
 def _share(token: Token, lexicon: Lexicon, motif: int) -> float:

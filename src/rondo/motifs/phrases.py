@@ -207,7 +207,7 @@ def without_repeats(phrase: Phrase) -> Phrase:
 # order. One unit in ten is taken to be edited: an edit costs log 10 nats, a unit of the phrase log 10/9.
 
 EDIT_PRICE, UNIT_PRICE = float(np.log(10)), float(np.log(10 / 9))  # nats
-UNITS_PER_EDIT = 3
+UNITS_PER_EDIT = 3  # chosen by hand, not measured
 _FAR = 10_000  # edits
 
 
@@ -228,7 +228,7 @@ class PhrasePlace(NamedTuple):
     edits: int
 
 
-STANDING = -1
+STANDING = -1  # a mark, not a number
 
 
 class Lexicon(NamedTuple):

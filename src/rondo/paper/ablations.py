@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.arrays import owned, owned_by
-from rondo.config.settings import DirectUnitsConfig
+from rondo.arrays import check_shapes, owned, owned_by
 from rondo.encoders.base import Curves
 from rondo.errors import ModelError
+from rondo.paper.settings import DirectUnitsConfig
+from rondo.units.fit import Latents, UnitInput
 from rondo.units.model import checked_representations, standardisation
 
 if TYPE_CHECKING:
@@ -30,10 +31,6 @@ class DirectProjection:
     @property
     def curves(self) -> Curves:
         return {}  # the autoencoder keeps its last loss only
-
-    @property
-    def autoencoder_epochs(self) -> int:
-        return self.autoencoder.n_epochs if self.autoencoder else 0
 
     def embed(self, representations: NDArray[np.floating]) -> NDArray[np.float64]:
         """Standardised representations (n_windows, n_dims)."""
@@ -53,13 +50,20 @@ class DirectProjection:
     def restore(cls, tensors: Mapping[str, NDArray[np.generic]], config: DirectUnitsConfig) -> DirectProjection:
         """The projection that wrote these tensors under this configuration."""
         centre, spread = (np.asarray(tensors[name], np.float64) for name in ("centre", "spread"))
-        if centre.ndim != 1 or spread.shape != centre.shape:
-            raise ModelError(f"a centre of {centre.shape} and a spread of {spread.shape}; fit the model again")
+        check_shapes(tensors, {"centre": "d", "spread": "d"})
+        if not (spread > 0).all():
+            raise ModelError("representations with a dimension without spread; fit the model again")
         if not config.mixture.latent_dim:
             return cls(centre, spread, None)
         from rondo.paper.deep_dpm import FittedAutoencoder
 
         return cls(centre, spread, FittedAutoencoder.restore(owned_by("autoencoder", tensors)))
+
+
+def fit_latents(data: UnitInput, config: DirectUnitsConfig) -> Latents:
+    """The latents of all windows, as a unit stage gives them."""
+    rows, spans = data.joined()
+    return Latents.of(fit_direct(rows, config, data.seed, data.device), rows, spans)
 
 
 def fit_direct(

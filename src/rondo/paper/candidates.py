@@ -16,10 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.arrays import Floats, Ints
-from rondo.config.settings import MotifFormerConfig, MotifsConfig, to_frames
 from rondo.data.labels import OTHER
 from rondo.data.windows import Span
-from rondo.errors import RecordingError, SettingError
+from rondo.errors import RecordingError
 from rondo.units.mixture import FittedMixture
 from rondo.units.viterbi import centre_distances
 
@@ -59,31 +58,6 @@ def subsequences(codes: NDArray[np.int64], spans: Sequence[Span], length: int) -
     return Subsequences(length, starts, rows[first[appearance]], rank[item])
 
 
-def lengths_in_windows(config: MotifsConfig, step_frames: int, rate: float | None) -> MotifsConfig:
-    """The same settings with every length in windows: a time is as many windows as begin within it.
-
-    >>> config = MotifFormerConfig(lengths=(2, "3s"))
-    >>> lengths_in_windows(config, step_frames=25, rate=50.0).lengths
-    (2, 6)
-    """
-    if not isinstance(config, MotifFormerConfig):
-        return config
-    lengths = tuple(
-        length if isinstance(length, int) else _windows_of_time(length, step_frames, rate) for length in config.lengths
-    )
-    return config.model_copy(update={"lengths": lengths})
-
-
-def _windows_of_time(time: str, step_frames: int, rate: float | None) -> int:
-    n_windows = round(to_frames(time, rate, "motifs.lengths") / step_frames)
-    if n_windows < 2:
-        raise SettingError(
-            f"motifs.lengths = {time!r} is shorter than 2 windows, which begin every {step_frames} frames at "
-            f"{rate:g} Hz; give a longer time or a shorter windows.step"
-        )
-    return n_windows
-
-
 def _row_keys(rows: NDArray[np.int64]) -> NDArray[np.int64]:
     """One integer per row, equal exactly where rows are; ranked again at each column, so that it cannot overflow."""
     n_codes = int(rows.max(initial=0)) + 1
@@ -100,7 +74,7 @@ def _row_keys(rows: NDArray[np.int64]) -> NDArray[np.int64]:
 # items of one length, so it needs no padding, and a second length for L_cross: for each item one of its starts is
 # drawn, and what stands there at the second length is its partner. Partners that coincide are one row.
 
-_BATCH_SIZE = 256
+_BATCH_SIZE = 256  # not in the paper; chosen by hand, not measured
 
 
 @dataclass(frozen=True, eq=False)

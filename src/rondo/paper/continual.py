@@ -6,33 +6,32 @@
   penalty of the unit model, and a window is decided `continual.lag` windows later. OTHER is one more state, whose cost
   is the radius of the nearest unit: a window just outside stays with its unit, a stretch outside is OTHER.
 - *Refine.* A window that is labelled with a unit and was accepted by it moves its prototype, radius and distribution.
-- *Gather.* Every window that no unit accepts goes to a micro-cluster (`micro_clusters.py`).
+- *Gather.* Every window that no unit accepts goes to a micro-cluster (`latent_entries.py`).
 - *Merge or promote.* A micro-cluster with support, extent and regions (`continual.*`) is consolidated in the latent
   space. Within 1.25 radii of the nearest unit it becomes part of that unit, else a unit under a fresh id.
 
 A model stores centre, radius and floor of its units, and 64 exemplars of each, but not the mixture they come from: the
-distributions that posteriors need are those of the exemplars in the latent space. Motifs: `former_reader.py`, or the
+distributions that posteriors need are those of the exemplars in the latent space. Motifs: `FormerReader`, or the
 readers of the other rule where the motif model is no MotifFormer.
 """
 
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.arrays import Flags, Floats, Tensors, owned, owned_by
+from rondo.arrays import Flags, Floats, Tensors, check_shapes, owned, owned_by
 from rondo.config.settings import ContinualConfig
 from rondo.continual.contexts import ContextReader, reader_of
 from rondo.continual.journal import Event, Evidence
 from rondo.continual.novelty import MicroCluster, PointSets, is_eligible
 from rondo.continual.phrases import Change, Motif, MotifReader
-from rondo.continual.reading import Decision, Due, encoded
-from rondo.continual.updater import Issue, Opened
+from rondo.continual.reading import Decision, Due, Issue, Opened, encoded, motif_timeline
 from rondo.data.labels import OTHER
 from rondo.motifs.base import Motifs, MotifTimeline
 from rondo.motifs.composed import ComposedMotifs
@@ -45,8 +44,7 @@ from rondo.units.boundaries import Cuts
 from rondo.units.viterbi import Timeline, Viterbi, smooth_spans
 
 if TYPE_CHECKING:
-    # same file now
-    from rondo.data.windows import Windows
+    from rondo.data.windows import StreamWindow, Windows
     from rondo.paper.motifs import FormerMotifs
     from rondo.units.model import UnitModel
 
@@ -62,6 +60,8 @@ class _Open(NamedTuple):
 
 class PublishedReader:
     """Labels, refines, gathers and promotes in the latent space."""
+
+    rule = "published"
 
     def __init__(
         self,
@@ -135,6 +135,10 @@ class PublishedReader:
             embedding = self.units.projection.embed(representation)[0]
             events = events + self._gather(np.concatenate([latent, embedding]), number, start_frame)
         return decisions, events
+
+    def push_all(self, windows: Sequence[StreamWindow]) -> Iterable[Due]:
+        """What becomes due with each of these windows."""
+        return (self.push(*window) for window in windows)
 
     def boundary(self, frame: int) -> Due:
         """The stretch ends before this frame: everything open is decided, and nothing is carried over."""
@@ -218,14 +222,14 @@ class PublishedReader:
         """Unit and motif of every window of one signal, by the vocabularies as they are now; nothing changes."""
         spans = tuple(windows.grid.window_spans)
         if not spans:
-            return Timeline(np.zeros(0, np.int32), np.zeros(0), ()), _motif_timeline([], ())
+            return Timeline(np.zeros(0, np.int32), np.zeros(0), ()), motif_timeline([], ())
         latents = self.units.projection.apply(self.units.encoder.encode(windows))
         judged = [self.entries.judge(latent) for latent in latents]
         states = smooth_spans(np.stack([self._costs(own) for own in judged]), spans, self.viterbi.penalty)
         ids = np.array([OTHER, *(self._shown[id] for id in self.entries.ids)], dtype=np.int32)[states]
         r = [own.r[state - 1] if state else own.r.min() for own, state in zip(judged, states, strict=True)]
         read = [motif for start, stop in spans for motif in self.motifs.read(ids[start:stop])]
-        return Timeline(ids, np.array(r), spans), _motif_timeline(read, spans)
+        return Timeline(ids, np.array(r), spans), motif_timeline(read, spans)
 
     # ------------------------------------------------------------ keeping
 
@@ -265,6 +269,8 @@ class PublishedReader:
         if not n_dims == self.entries.n_dims == self.novel.n_dims or self.viterbi.totals.size != len(self.entries) + 1:
             raise ValueError(f"units in {self.entries.n_dims} dimensions, expected {n_dims}")
         self._shown |= {id: id for id in self.entries.ids if id not in self._shown}
+        shapes = {"latents": "n d", "r": "n units", "accepted": "n units"}
+        check_shapes(tensors, shapes, n=len(plain["open"]), d=n_dims, units=len(self.entries))
         latents, r, blocks = (np.array(tensors[name], np.float64) for name in ("latents", "r", "blocks"))
         accepted = np.asarray(tensors["accepted"]).astype(np.bool_)
         self._open = deque(
@@ -297,18 +303,10 @@ def _motif_reader(
 ) -> FormerReader | MotifReader | ContextReader:
     if isinstance(motifs, ComposedMotifs | MotifModel):
         return reader_of(motifs, config, half_life, grid)
-    # same file now  # brings torch, which need not be installed
     from rondo.paper.motifs import FormerMotifs
 
     assert isinstance(motifs, FormerMotifs)
     return FormerReader(motifs, units.prototypes, config, half_life)
-
-
-def _motif_timeline(read: list[Motif], spans: tuple[tuple[int, int], ...]) -> MotifTimeline:
-    ids = np.array([motif for motif, _ in read], dtype=np.int32)
-    begins = np.diff(ids, prepend=OTHER - 1) != 0
-    begins[[start for start, _ in spans]] = True
-    return MotifTimeline(ids, np.array([score for _, score in read]), begins)
 
 
 def _expired(cluster: MicroCluster, frame: int) -> Event:

@@ -58,7 +58,7 @@ from rondo.paper.training import (
 from rondo.units.mixture import FittedMixture, checked_latents, kmeans_start
 
 _FOLLOW_FROM, _PROPOSE_FROM, _PROPOSE_EVERY, _STAND_STILL = 3, 10, 6, 3  # epochs; see above
-_BATCH, _LEAST_BATCHES = 512, 8
+_BATCH, _LEAST_BATCHES = 512, 8  # not in the paper; chosen by hand, not measured
 _RATE = 2e-2  # of Adam, for all nets; published: 5e-4 and 5e-3, for ten times the epochs
 _HIDDEN = 50  # as published
 _KAPPA, _SCATTER = 1e-4, 0.005  # as published
@@ -66,6 +66,18 @@ _WEIGHT_PRIOR = 0.1  # added to every share while fitting, as published: a light
 _SMOOTHING = 1e-5  # added to both sides of the KL divergence, as published
 _CONSTANT = 1e-12  # spread, relative to size, below which latents are one point and rounding
 _BLOCK = 4096  # windows that the nets see at once where nothing is learnt
+
+
+def fit_components(
+    latents: NDArray[np.floating],
+    config: MixtureConfig,
+    rng: np.random.Generator,
+    window_weight: float,
+    device: str,
+    start: NDArray[np.int64] | None,
+) -> FittedMixture:
+    """DeepDPM as a kind of mixture; it splits and merges from one component on, so that `start` has no effect."""
+    return fit_deep_dpm(latents, config, rng, device, window_weight=window_weight)
 
 
 def fit_deep_dpm(
@@ -336,9 +348,9 @@ def _kept(space: _Space, partition: Partition, config: MixtureConfig, n_epochs: 
 # number for all dimensions, so that neither the place nor the scale of the embeddings matters and their geometry
 # stays.
 
-_HIDDEN_DIM = 128
-_BATCH_SIZE = 256
-_LEARNING_RATE = 1e-3
+_HIDDEN_DIM = 128  # not in the paper; chosen by hand, not measured
+_BATCH_SIZE = 256  # not in the paper; chosen by hand, not measured
+_LEARNING_RATE = 1e-3  # not in the paper; the default of Adam
 _ROUNDING = 1e-6  # relative; embeddings that differ by less, as float32 does, are constant
 
 
@@ -388,6 +400,8 @@ class FittedAutoencoder:
         try:
             centre = np.asarray(rest.pop("centre"), dtype=np.float64)
             scale, unexplained = (float(number) for number in np.asarray(rest.pop("scale"), dtype=np.float64))
+            if not scale > 0:
+                raise ValueError(f"a scale of {scale:g}")
             network = Autoencoder(centre.size, rest["latent.bias"].size, torch.Generator())
         except (KeyError, ValueError, TypeError, RuntimeError) as error:
             reason = " ".join(str(error).split())

@@ -25,7 +25,7 @@ from rondo.arrays import Tensors
 from rondo.data.windows import Windows
 from rondo.encoders.base import Curves, Representations
 from rondo.errors import ModelError, SettingError
-from rondo.paper.encoders import MantisConfig
+from rondo.paper.settings import MantisConfig
 from rondo.paper.training import load_weights, weights_of
 from rondo.wording import Progress, silent
 
@@ -35,9 +35,9 @@ from rondo.wording import Progress, silent
 # V. Feofanov et al., "MantisV2", arXiv 2602.17868; own code after the package mantis-tsfm 1.1.0 (Apache-2.0), whose
 # numbers it gives up to rounding. One series goes in; 32 patches of it and a class token attend to each other.
 
-_SCALES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3, 1e4)
+_SCALES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3, 1e4)  # mantis-tsfm 1.1.0
 _LEAST_SPREAD = 1e-5  # added to the standard deviation of a series
-_ROTARY_BASE, _XPOS_BASE = 10_000.0, 512.0
+_ROTARY_BASE, _XPOS_BASE = 10_000.0, 512.0  # mantis-tsfm 1.1.0
 
 _Count = Annotated[int, Field(ge=1, le=1 << 12)]  # a damaged file must not ask for all memory
 

@@ -26,12 +26,12 @@ from numpy.typing import NDArray
 from torch import nn
 
 from rondo.arrays import Floats, Ints, generators, owned
-from rondo.config.settings import MotifFormerConfig
 from rondo.data.labels import OTHER
 from rondo.data.windows import Span
 from rondo.errors import ModelError, RecordingError, RondoWarning, SettingError
 from rondo.paper.candidates import Batch, Pool, weighted_sample
 from rondo.paper.deep_dpm import fit_autoencoder
+from rondo.paper.settings import MotifFormerConfig
 from rondo.paper.training import load_weights, minimise, seeded_linear, settled, weights_of
 from rondo.paper.unit_align import variance_hinge
 from rondo.units.mixture import fit_mixture
@@ -142,7 +142,7 @@ class MotifFormerNet(nn.Module):
 #     L = l_rec L_rec + l_view L_view + l_cross L_cross + l_pseudo L_pseudo + l_var L_var
 #
 # The loss is that over all candidates, every start and every length, but the network only ever sees distinct items,
-# each counting as often as it occurs (`candidate_pool.py`). A step takes items of one length, two corrupted views of
+# each counting as often as it occurs (`candidates.py`). A step takes items of one length, two corrupted views of
 # each, and for L_cross what stands, uncorrupted, at a start of each at another length. Where there are more items than
 # an epoch may have, it is a sample of them, weighted such that sums over candidates are right in expectation.
 #
@@ -154,12 +154,12 @@ class MotifFormerNet(nn.Module):
 # repetition: a loss is that of the batch with item i repeated w_i times. Each is finite, with a finite gradient, for
 # any batch, and 0 where it has nothing to say: no token masked, nothing to contrast with, no confident label.
 
-_LEARNING_RATE = 1e-3
+_LEARNING_RATE = 1e-3  # not in the paper; the default of AdamW
 _CLUSTERED_ITEMS = 4096  # as many are enough to find at most a few dozen components
 _CLUSTERING_ITERATIONS = 50  # pseudo-labels need no settled mixture
-_EPOCHS_PER_LABELLING = 5
-_CONFIDENT = 0.9
-_DESCRIBED_AT_ONCE = 4096
+_EPOCHS_PER_LABELLING = 5  # not in the paper; chosen by hand, not measured
+_CONFIDENT = 0.9  # not in the paper; chosen by hand, not measured
+_DESCRIBED_AT_ONCE = 4096  # items; bounds memory, changes no result
 _ROUNDING = 1e-6  # relative; centroids that differ by less are constant
 
 

@@ -14,20 +14,22 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.arrays import owned, owned_by
-from rondo.config.settings import AcceptanceConfig, MixtureConfig, MotifFormerConfig
+from rondo.arrays import check_shapes, owned, owned_by
+from rondo.config.settings import AcceptanceConfig, MixtureConfig
 from rondo.data.labels import OTHER, Labels, runs_of
 from rondo.data.windows import Span
 from rondo.encoders.base import Curves
 from rondo.errors import ModelError
-from rondo.motifs.base import Kept, MotifKind, MotifTimeline
+from rondo.motifs.base import Kept, MotifKind, MotifTimeline, PhraseBook
+from rondo.motifs.discover import MotifInput
 from rondo.motifs.phrases import Phrase, composition, in_kept
 from rondo.paper.candidates import Describe, Matches, Subsequences, latents_of, match, match_lengths, subsequences
 from rondo.paper.candidates import LengthMotifs as LengthMotifs
 from rondo.paper.deep_dpm import FittedAutoencoder, fit_autoencoder
 from rondo.paper.motif_former import Epoch, MotifFormer, train_motif_former
+from rondo.paper.settings import MotifFormerConfig
 from rondo.units.mixture import FittedMixture, acceptance_of, fit_components, fit_mixture
-from rondo.units.viterbi import Timeline, centre_distances
+from rondo.units.viterbi import Timeline, centre_distances, joined
 from rondo.wording import Progress, silent
 
 # ----------------------------------------------------------------
@@ -307,7 +309,7 @@ def _offsets(sizes: Sequence[int]) -> NDArray[np.int64]:
 # from 1 on changes anything. It gives no b; in a prototype, on MoCap (one seed, linked motifs), F1@50 was 100 with it
 # and 96 without a bonus.
 
-_BONUS, _MOST_BONUSES = 0.1, 5
+_BONUS, _MOST_BONUSES = 0.1, 5  # measured on MoCap, see above
 HIGHEST_SCORE = 1 + _BONUS * _MOST_BONUSES
 _DECIMALS = 9  # scores are compared so far: which of two centres is exactly met is a matter of rounding
 
@@ -453,6 +455,13 @@ class FormerMotifs:
         matches = match_lengths(self.former.describe, codes, spans, self.lengths)
         return fuse(matches, self.motif_ids, codes.size)
 
+    def phrase_book(self) -> PhraseBook:
+        """The phrases in which each motif occurs in the fitted recordings; a motif that occurs nowhere has none."""
+        book: dict[int, Counter[Phrase]] = {id: Counter() for id in self.ids}
+        for motif, phrase, count in self.phrases:
+            book[motif][phrase] += count
+        return book
+
     def composition(self, motif: int, kept: Kept = int) -> str:
         """What a motif is made of, for people, in units under the ids that are kept."""
         counts = Counter[Phrase]()
@@ -505,11 +514,20 @@ class FormerMotifs:
 def _restored(
     length: int, tensors: Mapping[str, NDArray[np.generic]], autoencoder: FittedAutoencoder | None
 ) -> LengthMotifs:
+    shapes = ("n", "n d", "n d d", "n", "n d", "n", "n", "n")
+    sizes = {"d": int(autoencoder.network.latent.bias.numel())} if autoencoder else {}
+    check_shapes(tensors, dict(zip((*_MIXTURE, *_MEASURES), shapes, strict=True)), **sizes)
     weights, means, roots, constants, centres, radii, floors, supports = (
         np.asarray(tensors[name], np.float64) for name in (*_MIXTURE, *_MEASURES)
     )
     mixture = FittedMixture(weights, means, roots, constants)
     return LengthMotifs(length, mixture, centres, radii, floors, supports, autoencoder)
+
+
+def fit_motifs(data: MotifInput, config: MotifFormerConfig) -> FormerMotifs:
+    """The motifs of all timelines, as a motif stage gives them."""
+    units = data.units
+    return fit_former(joined(data.timelines), units.ids, units.prototypes, config, data.rng, data.device, data.progress)
 
 
 def fit_former(

@@ -26,7 +26,7 @@ from rondo.arrays import Tensors
 from rondo.data.windows import Windows
 from rondo.encoders.base import Curves, Representations
 from rondo.errors import ModelError, SettingError
-from rondo.paper.encoders import TimeMAEConfig
+from rondo.paper.settings import TimeMAEConfig
 from rondo.paper.training import (
     TrainingWindows,
     batches,
@@ -45,10 +45,10 @@ from rondo.wording import Progress, silent
 # encodes. The published patch embedding, a convolution as wide as its stride, is a linear map of each patch.
 
 HEADS = 4  # this and the rest: defaults of the official implementation (github.com/Mingyue-Cheng/TimeMAE)
-VOCABULARY_SIZE = 192
-_WIDENING = 4
+VOCABULARY_SIZE = 192  # default of the official implementation
+_WIDENING = 4  # default of the official implementation
 _FIRST_GAIN = 1e-8  # every sublayer starts all but silent and earns its say
-_FIRST_BIAS = 0.1
+_FIRST_BIAS = 0.1  # default of the official implementation
 _REGRESSOR_DROPOUT = 0.1  # whatever the encoder's
 
 
@@ -176,10 +176,10 @@ def _xavier_linear(n_in: int, n_out: int, generator: torch.Generator) -> nn.Line
 
 
 _HIDDEN_SHARE = 0.6  # this and the next four: defaults of the official implementation
-_MOMENTUM = 0.99
-_LABEL_SMOOTHING = 0.2
-_REPRESENTATION_WEIGHT = 5.0
-_CODEWORD_WEIGHT = 1.0
+_MOMENTUM = 0.99  # default of the official implementation
+_LABEL_SMOOTHING = 0.2  # default of the official implementation
+_REPRESENTATION_WEIGHT = 5.0  # default of the official implementation
+_CODEWORD_WEIGHT = 1.0  # default of the official implementation
 _LOG, _MEAN, _SPREAD = "training_log", "channel_mean", "channel_spread"
 
 # Windows encoded together, a short last batch being filled up: products of one shape go to one kernel, so that a

@@ -29,7 +29,7 @@ from rondo.arrays import Tensors
 from rondo.data.windows import Span, Windows
 from rondo.encoders.base import Curves, Representations
 from rondo.errors import ModelError, SettingError
-from rondo.paper.encoders import TS2VecConfig
+from rondo.paper.settings import TS2VecConfig
 from rondo.paper.training import batches, load_weights, minimise, training_windows, weights_of
 from rondo.wording import Progress, silent
 

@@ -26,14 +26,16 @@ import torch.nn.functional as F  # noqa: N812 - what torch itself calls it
 from numpy.typing import NDArray
 from torch import nn
 
-from rondo.arrays import generators, owned, owned_by
-from rondo.config.settings import MixtureConfig, UnitAlignConfig
+from rondo.arrays import check_shapes, generators, owned, owned_by
+from rondo.config.settings import MixtureConfig
 from rondo.data.labels import OTHER, label_agreement
 from rondo.data.windows import Span
 from rondo.encoders.base import Curves
 from rondo.errors import ModelError, RondoWarning
 from rondo.paper.deep_dpm import FittedAutoencoder, fit_autoencoder
+from rondo.paper.settings import UnitAlignConfig
 from rondo.paper.training import Descent, batches, load_weights, seeded_linear, settled, small_steps, weights_of
+from rondo.units.fit import Latents, UnitInput
 from rondo.units.mixture import fit_components
 from rondo.units.model import checked_representations, standardisation
 from rondo.wording import Progress, silent
@@ -46,7 +48,7 @@ from rondo.wording import Progress, silent
 # W2 starts at zero, so that h starts as LayerNorm(y). Each W is a linear layer with a bias, which the paper's
 # equations leave out; dropout, which it does not number, is 0.1.
 
-_DROPOUT = 0.1
+_DROPOUT = 0.1  # not numbered in the paper; chosen by hand, not measured
 
 
 class Adaptor(nn.Module):
@@ -161,7 +163,7 @@ def _freedom(h: torch.Tensor) -> int:
 
 _BATCH_SIZE = 128  # 64 took 1.5 times the CPU time on 3,600 windows and reached the same geometry
 _LEAST_BATCH = 8  # the covariance of fewer windows is mostly chance
-_LEARNING_RATE = 1e-3
+_LEARNING_RATE = 1e-3  # not in the paper; the default of AdamW
 
 
 class AlignTerms(NamedTuple):
@@ -203,10 +205,6 @@ class UnitAlignment:
         rounds = {name: [float(getattr(line, name)) for line in self.log] for name in Round._fields}
         return {name: values for name, values in rounds.items() if name != "number"}
 
-    @property
-    def autoencoder_epochs(self) -> int:
-        return self.autoencoder.n_epochs if self.autoencoder else 0
-
     def embed(self, representations: NDArray[np.floating]) -> NDArray[np.float64]:
         """Unit embeddings z (n_windows, output_dim), of which unit prototypes are means."""
         y = (checked_representations(representations, self.centre.size) - self.centre) / self.spread
@@ -230,8 +228,9 @@ class UnitAlignment:
         """The alignment that wrote these tensors under this configuration."""
         try:
             centre, spread, log = (np.asarray(tensors[name], np.float64) for name in ("centre", "spread", "log"))
-            if centre.ndim != 1 or spread.shape != centre.shape:
-                raise ValueError(f"centre {centre.shape} and spread {spread.shape}")
+            check_shapes(tensors, {"centre": "d", "spread": "d"})
+            if not (spread > 0).all():
+                raise ValueError("a dimension without spread")
             adaptor = Adaptor(centre.size, config, torch.Generator())
             rounds = tuple(Round._make([int(row[0]), *row[1:7], int(row[7]), row[8]]) for row in log.tolist())
         except (KeyError, IndexError, ValueError, TypeError, RuntimeError) as error:
@@ -241,6 +240,13 @@ class UnitAlignment:
         stored = owned_by("autoencoder", tensors)
         autoencoder = FittedAutoencoder.restore(stored) if config.mixture.latent_dim else None
         return cls(centre, spread, settled(adaptor), autoencoder, rounds)
+
+
+def fit_latents(data: UnitInput, config: UnitAlignConfig) -> Latents:
+    """The latents of all windows, as a unit stage gives them."""
+    rows, spans = data.joined()
+    projection = fit_unit_align(rows, spans, config, data.seed, data.device, data.progress)
+    return Latents.of(projection, rows, spans)
 
 
 def fit_unit_align(

@@ -1,51 +1,52 @@
-"""A recording of a result as a matplotlib figure: signals, motif blocks above the rows of their units, truth, time."""
+"""One recording of a result as a matplotlib figure: signals, motifs as blocks, a row for each unit, truth, time."""
 
 from __future__ import annotations
 
-import math
 import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
-from functools import lru_cache, partial
+from functools import partial
 from importlib import import_module
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rondo.arrays import Ints
 from rondo.data.grid import FrameClock
-from rondo.data.labels import OTHER
 from rondo.errors import MissingExtraError, RondoWarning, SettingError
 from rondo.report.contents import TruthFile
-from rondo.report.lanes import colour_of, ink_on, match_looks
-from rondo.report.summarize import finding, lanes_of
-from rondo.report.tables import entry_name, percent
+from rondo.report.lanes import annotation_lanes, ink_on, lanes_of, match_looks
+from rondo.report.summarize import finding
+from rondo.report.tables import percent
 from rondo.run.clock import clock_of
 from rondo.run.overview import Overview
 from rondo.run.segments import LEVELS, segments_of
-from rondo.units.vocabulary import Level
 from rondo.wording import counted, did_you_mean, duration_in_words, found_in_words, is_date, noun, one_of
 
 if TYPE_CHECKING:
-    import polars as pl
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from rondo.result import Result
     from rondo.run.summary import RecordingSummary
 
+MOST_FIGURES = 12
+"""Of a result with hundreds of recordings, the first are drawn."""
+_MOST_CHANNELS, _MOST_UNITS = 12, 24
+_MOST_BUCKETS = 2400  # of a signal: about two for each pixel of a wide figure
+_MOST_EDGES = 160  # of motifs, as lines through the rows of units: more would be a grey veil
+_MOST_MATCHED = 20  # recordings over which true classes get their colours: more would change none
+_NARROWEST = 0.0012  # of the axis, so that a short block can be seen
+_JUMP_FRAMES = 5.0  # from which on the clock jumps, as on the page
+_MOMENT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|min|h|d)\s*", re.ASCII)
+_UNIT_S = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
 
-# ----------------------------------------------------------------
-# What figures have in common: matplotlib itself, colours on light and dark paper, and how wide a text is.
+# ---------------------------------------------------------------- the look of all figures
 
 SMALL, NORMAL, LARGE = 7.0, 8.0, 10.0
-"""Sizes of letters in points."""
-
-POINT = 1 / 72  # in inches
+"""Font sizes in points."""
 
 
 class Paper(NamedTuple):
@@ -57,63 +58,34 @@ class Paper(NamedTuple):
     line: str
     signal: str
 
+    def style(self, method: str) -> AbstractContextManager[None]:
+        """The settings under which a method draws a figure; a $ in a name is a $."""
+        try:
+            import matplotlib.pyplot as plt  # tells notebooks how to show figures
+        except ImportError:
+            raise MissingExtraError(method, "matplotlib", "plot") from None
+        settings: dict[str, Any] = {f"axes.spines.{side}": False for side in ("left", "right", "top", "bottom")}
+        settings |= dict.fromkeys(("text.color", "axes.labelcolor", "xtick.labelcolor", "ytick.labelcolor"), self.ink)
+        settings |= dict.fromkeys(("xtick.color", "ytick.color", "axes.edgecolor"), self.faint)
+        settings |= dict.fromkeys(("font.size", "xtick.labelsize", "ytick.labelsize", "axes.labelsize"), NORMAL)
+        settings |= {"figure.facecolor": self.paper, "axes.facecolor": "none", "text.parse_math": False}
+        settings |= {"xtick.major.size": 3, "ytick.major.size": 0}
+        context: AbstractContextManager[None] = plt.rc_context(settings)  # type: ignore[arg-type]
+        return context
+
 
 LIGHT = Paper("#ffffff", "#1f2933", "#6b7683", "#d5dae0", "#4a5865")
 DARK = Paper("#15181d", "#e6e9ed", "#98a2ae", "#39414b", "#aeb8c3")
 
 
-def new_figure(what: str, size: tuple[float, float], paper: Paper) -> Figure:
-    """An empty figure that belongs to no window; `what` needs matplotlib."""
-    try:
-        import matplotlib.pyplot  # noqa: F401  # tells notebooks how to show figures
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError(what, "matplotlib", "plot") from None
-    return Figure(figsize=size, facecolor=paper.paper)
-
-
-def add_axes(figure: Figure, inches: tuple[float, float, float, float], paper: Paper, share: Axes | None) -> Axes:
-    """An axis at left, bottom, width and height, without a frame, ticks or labels."""
-    wide, high = figure.get_size_inches()
-    left, bottom, width, height = inches
-    axis = figure.add_axes((left / wide, bottom / high, width / wide, height / high), sharex=share)
-    axis.set_facecolor("none")
-    axis.tick_params(left=False, labelleft=False, bottom=False, labelbottom=False, colors=paper.faint)
-    for spine in axis.spines.values():
-        spine.set_visible(False)
-    return axis
-
-
-def write(axis: Axes, inches: tuple[float, float], text: str, **style: Any) -> None:
-    """A text at a place in inches from the lower left corner of an axis; a $ in a name is a $."""
-    from matplotlib.transforms import ScaledTranslation
-
-    figure: Any = axis.figure
-    corner = axis.transAxes + ScaledTranslation(*inches, figure.dpi_scale_trans)
-    axis.text(0, 0, text, transform=corner, parse_math=False, **({"fontsize": NORMAL} | style))
-
-
-def inches_high(axis: Axes) -> float:
-    figure: Any = axis.figure
-    return float(axis.get_position().height * figure.get_size_inches()[1])
-
-
 def text_inches(text: str, size: float) -> float:
-    """How wide a text is."""
-    return float(_points(text) * size * POINT)
+    """About the width of a text."""
+    return 0.62 * size / 72 * len(text)
 
 
 def title_size(title: str, inches: float) -> float:
-    """The size of bold letters with which a title fits into a width, as far as letters can be read."""
-    return max(SMALL - 1, min(LARGE, LARGE * inches / (1.15 * text_inches(title, LARGE))))
-
-
-@lru_cache(maxsize=4096)
-def _points(text: str) -> float:
-    """In sizes of its letters: the drawn outlines, so nothing has to be rendered first."""
-    from matplotlib.textpath import TextPath
-
-    return TextPath((0, 0), text, size=1, usetex=False).get_extents().width if text.strip() else 0.0
+    """The size of bold letters with which a title fits a width, as far as letters can be read."""
+    return max(SMALL - 1, min(LARGE, LARGE * inches / (1.1 * text_inches(title, LARGE))))
 
 
 def cut(text: str, most: int = 22) -> str:
@@ -124,256 +96,85 @@ def cut(text: str, most: int = 22) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-# ----------------------------------------------------------------
-# Marks on an axis of time at round places, in units that people say: ms, s, min:s, h:min, days, dates.
-
-Counts = Literal["frames", "seconds", "dates"]
-"""What an axis counts; dates are seconds since 1970."""
-
-_MIN, _HOUR, _DAY = 60, 3600, 86_400
-_ROUND_S = (1, 2, 5, 10, 15, 20, 30, *(_MIN * n for n in (1, 2, 5, 10, 15, 20, 30)),
-            *(_HOUR * n for n in (1, 2, 3, 6, 12)), *(_DAY * n for n in (1, 2, 7, 14)))  # fmt: skip
-_ROUND_MONTHS = (1, 2, 3, 6, 12, 24, 60, 120, 240, 600, 1200)
-_MONTH_S = 30.44 * _DAY
+# ---------------------------------------------------------------- time
 
 
-class Ticks(NamedTuple):
-    """Places on the axis, the words at them, and what the words count."""
-
-    at: list[float]
-    words: list[str]
-    unit: str
+def _dates() -> Any:
+    return import_module("matplotlib.dates")  # which has no types
 
 
-def ticks(first: float, last: float, counts: Counts, most: int = 8) -> Ticks:
-    """At most so many marks from `first` to `last`.
+class _TimeAxis(NamedTuple):
+    """Frames -> x. Where the clock jumps, x is the frame, so that hours without data take no room.
 
-    >>> ticks(0, 90, "seconds", 4)
-    Ticks(at=[0.0, 30.0, 60.0, 90.0], words=['0', '30', '60', '90'], unit='s')
-    >>> ticks(0, 4000, "seconds", 4).words, ticks(0, 4000, "seconds", 4).unit
-    (['0:00', '20:00', '40:00', '60:00'], 'min:s')
-    >>> ticks(1794774665, 1794861065, "dates", 4).words
-    ['00:00', '06:00', '12:00', '18:00']
-    >>> ticks(1794774665, 1794861065, "dates", 4).unit
-    '15 Nov 2026 to 16 Nov 2026'
-    >>> ticks(0, 70_000, "frames", 4).words
-    ['0', '20,000', '40,000', '60,000']
+    `unit` is "frame", "date", or the unit in which seconds are counted.
     """
-    span = max(last - first, 1e-9)
-    if counts == "dates" and span / most > 14 * _DAY:
-        return _months(first, last, most)
-    step = _decimal_step(span / most) if counts == "frames" else _round_step(span / most)
-    if counts == "frames":
-        step = max(1.0, step)
-    at = [step * n for n in range(math.ceil(first / step - 1e-9), math.floor(last / step + 1e-9) + 1)]
-    if counts == "frames":
-        return Ticks(at, [f"{place:,.0f}" for place in at], "frame")
-    if counts == "dates":
-        return Ticks(at, [_date_words(place, step) for place in at], _days(first, last))
-    return _in_seconds(at, step, max(abs(first), abs(last)))
 
-
-def _decimal_step(least: float) -> float:
-    """1, 2 or 5 times a power of ten."""
-    power = 10.0 ** math.floor(math.log10(least))
-    return next(power * n for n in (1, 2, 5, 10) if power * n >= least * (1 - 1e-9))
-
-
-def _round_step(least: float) -> float:
-    if least <= 1:
-        return _decimal_step(least)
-    whole = next((float(step) for step in _ROUND_S if step >= least), None)
-    return _DAY * _decimal_step(least / _DAY) if whole is None else whole
-
-
-def _in_seconds(at: list[float], step: float, longest: float) -> Ticks:
-    """Seconds up to three minutes, min:s up to three hours, h:min up to three days, then days."""
-    decimals = max(0, -math.floor(math.log10(step) + 1e-9))
-    if longest < 0.5:
-        return Ticks(at, [f"{1000 * s:.{max(0, decimals - 3)}f}" for s in at], "ms")
-    if longest < 3 * _MIN or min(at, default=0.0) < 0:
-        return Ticks(at, [f"{s:.{decimals}f}" for s in at], "s")
-    if longest < 3 * _HOUR:
-        wide = decimals + 3 if decimals else 2
-        return Ticks(at, [f"{s // _MIN:.0f}:{s % _MIN:0{wide}.{decimals}f}" for s in at], "min:s")
-    if longest < 3 * _DAY:
-        short = step >= _MIN
-        return Ticks(at, [_clock(s, short) for s in at], "h:min" if short else "h:min:s")
-    if step >= _DAY:
-        return Ticks(at, [f"{s / _DAY:,.0f}" for s in at], "days")
-    return Ticks(at, [f"{s // _DAY:.0f} d {_clock(s % _DAY, step >= _MIN)}" for s in at], "days and h:min")
-
-
-def _clock(seconds: float, short: bool) -> str:
-    minutes, rest = divmod(round(seconds), _MIN)
-    return f"{minutes // 60}:{minutes % 60:02d}" + ("" if short else f":{rest:02d}")
-
-
-def _when(seconds: float) -> datetime:
-    return datetime.fromtimestamp(seconds, UTC)
-
-
-def _date_words(seconds: float, step: float) -> str:
-    when = _when(seconds)
-    if step >= _DAY:
-        return f"{when.day} {when:%b}"
-    if step >= _MIN:
-        return f"{when:%H:%M}"
-    return f"{when:%H:%M:%S}" if step >= 1 else f"{when:%H:%M:%S.%f}"[:-3]
-
-
-def _days(first: float, last: float) -> str:
-    days = [f"{when.day} {when:%b %Y}" for when in (_when(first), _when(last))]
-    return " to ".join(dict.fromkeys(days))
-
-
-def _months(first: float, last: float, most: int) -> Ticks:
-    """First days of months, or of years."""
-    least = (last - first) / most / _MONTH_S
-    step = next((n for n in _ROUND_MONTHS if n >= least), _ROUND_MONTHS[-1])
-    begins, ends = _when(first), _when(last)
-    months = range((begins.year * 12 + begins.month - 1) // step * step, ends.year * 12 + ends.month, step)
-    dates = [datetime(month // 12, month % 12 + 1, 1, tzinfo=UTC) for month in months]
-    dates = [date for date in dates if begins <= date <= ends]
-    words = [f"{date:%Y}" if step >= 12 else f"{date:%b %Y}" for date in dates]
-    return Ticks([date.timestamp() for date in dates], words, _days(first, last))
-
-
-# ----------------------------------------------------------------
-# The axis of time of a still picture: from frames to places on it, and round marks.
-#
-# Where the clock runs on, places are its readings: seconds, or seconds since 1970. Where it jumps, as between two
-# days, places are frames, so that hours without data take no room; marks are still readings, part by part.
-
-_JUMP_FRAMES = 5.0  # from which on the clock jumps, as on the page
-
-
-@dataclass(frozen=True)
-class TimeAxis:
-    """`counts` is what marks read; `jumps` are the frames at which the clock goes on after a gap."""
-
-    counts: Counts
+    unit: str
     clock: FrameClock | None
     jumps: NDArray[np.int64]
 
     @classmethod
-    def of(cls, result: Result, about: RecordingSummary) -> TimeAxis:
-        clock = clock_of(result, about.id)
+    def of(cls, result: Result, recording: RecordingSummary) -> _TimeAxis:
+        clock, none = clock_of(result, recording.id), np.zeros(0, np.int64)
         if clock is None:
-            return FRAMES
-        counts: Counts = "dates" if is_date(clock.start_s) else "seconds"
-        jumps = _jumps(about)
-        if jumps.size and about.clock is not None:  # the knots tell both sides of each gap
-            frames, seconds = (np.array(part, np.float64) for part in (about.clock.frames, about.clock.seconds))
+            return cls("frame", None, none)
+        unit = "date" if is_date(clock.start_s) else "s"
+        if recording.clock is None or recording.rate is None:
+            return cls(unit, clock, none)
+        frames, seconds = (np.array(knots, np.float64) for knots in (recording.clock.frames, recording.clock.seconds))
+        wide = (np.diff(frames) <= 2) & (np.diff(seconds) > _JUMP_FRAMES * np.diff(frames) / recording.rate)
+        if wide.any():  # the knots hold both sides of each gap
             clock = FrameClock(seconds, frames, clock.rate, float(seconds[0]))
-        return cls(counts, clock, jumps)
+        return cls(unit, clock, frames[1:][wide].astype(np.int64))
 
-    def at(self, frames: ArrayLike) -> NDArray[np.float64]:
-        """Where frames lie."""
+    def until(self, end: int) -> _TimeAxis:
+        """The same with the unit in which people say how late the last frame is."""
+        if self.clock is None or self.unit == "date" or self.jumps.size:
+            return self
+        last = float(self.clock.seconds_at([end])[0])
+        return self._replace(unit=next((unit for unit in ("d", "h", "min") if last > 3 * _UNIT_S[unit]), "s"))
+
+    def x(self, frames: ArrayLike) -> NDArray[np.float64]:
         if self.clock is None or self.jumps.size:
             return np.asarray(frames, np.float64)
-        return self.clock.seconds_at(frames)
+        seconds = self.clock.seconds_at(frames)
+        if self.unit != "date":
+            return np.asarray(seconds / _UNIT_S[self.unit])
+        return np.asarray(_dates().date2num((1e6 * seconds).round().astype("datetime64[us]")))
 
-    def frame_after(self, seconds: float) -> int:
-        """The frame at a time since the start of the recording."""
+    def draw(self, axis: Axes, n_ticks: int) -> None:
+        """Ticks by matplotlib; on frames of a clock that jumps, what it shows there."""
+        from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+        if self.unit == "date" and not self.jumps.size:
+            locator = _dates().AutoDateLocator(maxticks=max(3, n_ticks), tz="UTC")
+            axis.xaxis.set_major_locator(locator)
+            axis.xaxis.set_major_formatter(_dates().ConciseDateFormatter(locator, tz="UTC"))
+            return
+        axis.xaxis.set_major_locator(MaxNLocator(max(2, n_ticks), integer=self.unit == "frame"))
+        axis.set_xlabel(self.unit, loc="right", labelpad=1)
         if self.clock is None:
-            raise ValueError("a recording without a clock has no seconds")
-        return int(self.clock.frames_at(self.clock.start_s + seconds))
+            axis.xaxis.set_major_formatter("{x:,.0f}")
+        elif self.jumps.size:
+            axis.xaxis.set_major_formatter(FuncFormatter(self._reading))
+            if self.unit == "date":
+                days = dict.fromkeys(f"{self._date(x):%d %b %Y}" for x in axis.get_xlim())
+                axis.set_xlabel(" to ".join(days), loc="right", labelpad=1)
 
-    def marks(self, start: int, end: int, most: int) -> Ticks:
-        """Round readings between two frames, at their places."""
-        if self.clock is None or not self.jumps.size:
-            first, last = self.at(np.array([start, end])).tolist()
-            return ticks(first, last, self.counts, most)
-        edges = [start, *(int(frame) for frame in self.jumps if start < frame < end), end]
-        parts = [self._part(a, b, most * (b - a) / (end - start)) for a, b in pairwise(edges)]
-        at, words = [place for part in parts for place in part.at], [word for part in parts for word in part.words]
-        return Ticks(at, words, parts[0].unit if self.counts == "seconds" else self._days(start, end))
-
-    def _part(self, start: int, end: int, most: float) -> Ticks:
-        """Marks of a stretch without a jump, at frames; a short one has no room for any."""
+    def _date(self, frame: float) -> datetime:
         assert self.clock is not None
-        first = float(self.clock.seconds_at([start])[0])
-        last = first + (end - start) / self.clock.rate
-        found = ticks(first, last, self.counts, max(1, round(most)))
-        if most < 0.7:
-            return Ticks([], [], found.unit)
-        places = [start + (end - start) * (second - first) / (last - first) for second in found.at]
-        return Ticks(places, found.words, found.unit)
+        return datetime.fromtimestamp(float(self.clock.seconds_at([frame])[0]), UTC)
 
-    def _days(self, start: int, end: int) -> str:
+    def _reading(self, frame: float, _: int) -> str:
         assert self.clock is not None
-        first, last = self.clock.seconds_at([start, end - 1]).tolist()
-        return ticks(first, last, self.counts).unit
+        return f"{self._date(frame):%H:%M:%S}" if self.unit == "date" else f"{self.clock.seconds_at([frame])[0]:.6g}"
 
 
-FRAMES = TimeAxis("frames", None, np.zeros(0, np.int64))
-"""Of recordings without a clock."""
-
-
-def _jumps(about: RecordingSummary) -> NDArray[np.int64]:
-    if about.clock is None or about.rate is None:
-        return np.zeros(0, np.int64)
-    frames, seconds = np.array(about.clock.frames), np.array(about.clock.seconds)
-    wide = (np.diff(frames) <= 2) & (np.diff(seconds) > _JUMP_FRAMES * np.diff(frames) / about.rate)
-    return frames[1:][wide].astype(np.int64)
-
-
-# ----------------------------------------------------------------
-# What a still picture of one recording shows: signals, motif blocks, a row for each unit, truth; drawn elsewhere.
-#
-# `rondo.plot.recording` draws it with matplotlib. Frames are those of the recording; blocks are cut to what is shown.
-
-MOST_CHANNELS = 12
-_MOST_MATCHED = 20  # recordings over which true classes get their colours: more would change none
-_MOMENT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|min|h|d)\s*", re.ASCII)
-_UNIT_S = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
-
-
-class DrawnBlocks(NamedTuple):
-    """Segments [starts[i], ends[i]) with what each is called and its colour."""
-
-    starts: Ints
-    ends: Ints
-    names: list[str]
-    colours: list[str]
-
-    def within(self, start: int, end: int) -> DrawnBlocks:
-        """What of them lies in [start, end)."""
-        seen = np.flatnonzero((self.ends > start) & (self.starts < end)).tolist()
-        names, colours = [self.names[i] for i in seen], [self.colours[i] for i in seen]
-        return DrawnBlocks(np.maximum(self.starts[seen], start), np.minimum(self.ends[seen], end), names, colours)
-
-
-class Row(NamedTuple):
-    """A lane with its name at the left."""
-
-    name: str
-    blocks: DrawnBlocks
-
-
-@dataclass(frozen=True)
-class Scene:
-    """The picture of the frames [start, end) of one recording.
-
-    `motifs` is None where no motif is longer than a unit, or none is wanted; `units` has a row for each unit in the
-    order of first occurrence, and one for all beyond `most_rows`.
-    """
-
-    recording_id: str
-    finding: str
-    start: int
-    end: int
-    time: TimeAxis
-    signal: Overview
-    left_out: str  # channels that are not drawn, in words
-    motifs: DrawnBlocks | None
-    units: tuple[Row, ...]
-    truths: tuple[Row, ...]
+# ---------------------------------------------------------------- what is drawn
 
 
 class Cutout(NamedTuple):
-    """What of a recording to show."""
+    """The part of a recording to draw."""
 
     start: int | str | None = None
     end: int | str | None = None
@@ -382,79 +183,121 @@ class Cutout(NamedTuple):
     truth: TruthFile | None = None
 
 
-def scene_of(result: Result, recording_id: str, view: Cutout, most_rows: int, most_channels: int) -> Scene:
-    """The picture of one recording of a result."""
-    about = result.summary.recording(recording_id)
-    if about is None:
-        raise SettingError(f"there is no recording '{recording_id}' in this result")
+class _Blocks(NamedTuple):
+    """Segments [starts[i], ends[i]) with their names and colours; OTHER is left out."""
+
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    names: list[str]
+    colours: list[str]
+
+    @classmethod
+    def of(cls, lane: Mapping[str, Any], start: int, end: int) -> _Blocks:
+        """The part of a lane that lies in [start, end)."""
+        columns = zip(lane["start_frames"], lane["end_frames"], lane["names"], lane["colours"], strict=True)
+        return cls._of_rows([(max(a, start), min(b, end), *look) for a, b, *look in columns
+                             if look[0] != "OTHER" and a < end and b > start])  # fmt: skip
+
+    @classmethod
+    def _of_rows(cls, rows: Sequence[tuple[Any, ...]]) -> _Blocks:
+        starts, ends, names, colours = zip(*rows, strict=True) if rows else ((), (), (), ())
+        return cls(np.array(starts, np.int64), np.array(ends, np.int64), [*names], [*colours])
+
+    def named(self, names: set[str]) -> _Blocks:
+        return self._of_rows([row for row in zip(*self, strict=True) if row[2] in names])
+
+
+class _Scene(NamedTuple):
+    """Everything on a figure of the frames [start, end)."""
+
+    title: str
+    note: str
+    start: int
+    end: int
+    time: _TimeAxis
+    signal: Overview
+    motifs: _Blocks | None
+    units: dict[str, _Blocks]  # rows by name
+    truths: dict[str, _Blocks]  # lanes by title
+
+
+def figure_of(
+    result: Result, recording_id: str, view: Cutout, figsize: tuple[float, float] | None, dark: bool
+) -> Figure:
+    """The figure of one recording; of many channels, the first are drawn."""
+    recording = result.summary.recording(recording_id)
+    assert recording is not None  # the caller has looked it up
     if view.level not in (*LEVELS, "both"):
         raise SettingError(f"level is {one_of([*LEVELS, 'both'])}, got '{view.level}'")
-    time = TimeAxis.of(result, about)
-    start, end = _span(view, about.n_frames, time)
+    time = _TimeAxis.of(result, recording)
+    start, end = _span(view, recording.n_frames, time)
     overview = result.overviews[recording_id]
-    shown, left_out = _channels(overview.channels, view.channels, most_channels)
-    table = segments_of(result, [recording_id])
-    found = {level: _blocks(table, level) for level in LEVELS}
+    channels = [*range(min(_MOST_CHANNELS, len(overview.channels)))]
+    if view.channels is not None:
+        channels = [_channel(overview.channels, channel) for channel in view.channels]
+    n_more = len(overview.channels) - _MOST_CHANNELS if view.channels is None else 0
+    lanes = {lane["kind"]: lane for lane in _lanes(result, recording, view.truth)}
     flat = result.summary.motifs_are_units
-    return Scene(
-        recording_id,
-        finding_in(result, recording_id, found),
+    levels = ("unit",) if flat else LEVELS if view.level == "both" else (view.level,)
+    shown = {kind: _Blocks.of(lane, start, end) for kind, lane in lanes.items()}
+    truths = {f"true {level}": f"true {level}s" for level in reversed(levels)} | {"annotation": "annotation"}
+    scene = _Scene(
+        f"{cut(recording_id, 60)}: {_finding_in(result, recording, lanes)}",
+        f"{n_more} more {noun(n_more, 'channel')}" if n_more > 0 else "",
         start,
         end,
-        time,
-        overview.only(shown),
-        left_out,
-        None if flat or view.level == "unit" else found["motif"].within(start, end),
-        () if view.level == "motif" and not flat else _unit_rows(found["unit"], start, end, most_rows),
-        tuple(Row(row.name, row.blocks.within(start, end)) for row in _truths(result, recording_id, view)),
+        time.until(end),
+        overview.only(channels),
+        shown["motif"] if "motif" in levels else None,
+        _unit_rows(shown["unit"]) if "unit" in levels else {},
+        {title: shown[kind] for kind, title in truths.items() if kind in shown},
     )
+    paper = DARK if dark else LIGHT
+    with paper.style("Result.plot"):
+        return _draw(scene, figsize, paper)
 
 
-def finding_in(result: Result, recording_id: str, found: Mapping[Level, DrawnBlocks]) -> str:
-    """What a result found in one recording, in a sentence: '8 units and 6 motifs in 20 min of 6 channels; 2 % OTHER'.
+def figures_of(result: Result, view: Cutout, figsize: tuple[float, float] | None, dark: bool) -> list[Figure]:
+    """A figure for each recording; of very many, the first."""
+    if len(result) > MOST_FIGURES:
+        first = f"drew the first {MOST_FIGURES} of {len(result):,} recordings; draw others by id, as in"
+        warnings.warn(f"{first} result.plot({result.recordings[MOST_FIGURES].id!r})", RondoWarning, stacklevel=3)
+    return [figure_of(result, recording.id, view, figsize, dark) for recording in result.recordings[:MOST_FIGURES]]
 
-    Whether it recurs was tested in all fitted recordings together, so it is only said where there is one.
-    """
-    about = result.summary.recording(recording_id)
-    assert about is not None
+
+def _finding_in(result: Result, recording: RecordingSummary, lanes: Mapping[str, Mapping[str, Any]]) -> str:
+    """What was found in one recording. Recurrence was tested in all fitted recordings together."""
     if len(result) == 1 and result.kind == "discover":
         return finding(result.summary)
-    fits = "" if about.fit is None else f"; the model {about.fit.verdict}"
-    length = f"{about.n_frames:,} frames" if about.duration_s is None else duration_in_words(about.duration_s)
-    where = f" in {length} of {counted(len(about.channels), 'channel')}"
-    n_units, n_motifs = (len(set(found[level].names)) for level in LEVELS)
-    told = found_in_words(n_units, n_motifs, motifs_are_units=result.summary.motifs_are_units, where=where)
-    return f"{told}; {percent(round(about.share_other, 3))} OTHER{fits}"
+    fit = "" if recording.fit is None else f"; the model {recording.fit.verdict}"
+    seconds = recording.duration_s
+    length = f"{recording.n_frames:,} frames" if seconds is None else duration_in_words(seconds)
+    where = f" in {length} of {counted(len(recording.channels), 'channel')}"
+    n_units, n_motifs = (len(set(lanes[level]["names"]) - {"OTHER"}) for level in LEVELS)
+    found = found_in_words(n_units, n_motifs, motifs_are_units=result.summary.motifs_are_units, where=where)
+    return f"{found}; {percent(round(recording.share_other, 3))} OTHER{fit}"
 
 
-def _frame_at(moment: int | str, time: TimeAxis, setting: str) -> int:
-    """A frame, or the frame at a time since the start of the recording: '12s', '1.5min'."""
-    if not isinstance(moment, str):
-        return int(moment)
-    told = _MOMENT.fullmatch(moment)
-    if told is None:
-        raise SettingError(f"{setting} is a frame (256) or a time ('12s', '500ms', '1.5min', '2h'), got '{moment}'")
-    if time.clock is None:
-        raise SettingError(f"{setting} = '{moment}' is a time, but the recording has no clock; give a frame")
-    return time.frame_after(float(told[1]) * _UNIT_S[told[2]])
-
-
-def _span(view: Cutout, n_frames: int, time: TimeAxis) -> tuple[int, int]:
-    start = 0 if view.start is None else _frame_at(view.start, time, "start")
-    end = n_frames if view.end is None else _frame_at(view.end, time, "end")
+def _span(view: Cutout, n_frames: int, time: _TimeAxis) -> tuple[int, int]:
     if (view.start, view.end) == (None, None):
         return 0, max(1, n_frames)
+    start = 0 if view.start is None else _frame_at(view.start, time, "start")
+    end = n_frames if view.end is None else _frame_at(view.end, time, "end")
     if not 0 <= start < end or start >= n_frames:
         raise SettingError(f"expected 0 <= start < end within {n_frames:,} frames, got frames {start:,} to {end:,}")
     return start, min(end, n_frames)
 
 
-def _channels(known: Sequence[str], wanted: Sequence[int | str] | None, most: int) -> tuple[list[int], str]:
-    """Places of the channels to draw, and what to say of the others."""
-    if wanted is not None:
-        return [_channel(known, one) for one in wanted], ""
-    left = len(known) - most
-    return [*range(min(most, len(known)))], f"{left} more {noun(left, 'channel')}" if left > 0 else ""
+def _frame_at(moment: int | str, time: _TimeAxis, setting: str) -> int:
+    """A frame, or the frame at a time since the start of the recording: '12s', '1.5min'."""
+    if not isinstance(moment, str):
+        return int(moment)
+    match = _MOMENT.fullmatch(moment)
+    if match is None:
+        raise SettingError(f"{setting} is a frame (256) or a time ('12s', '500ms', '1.5min', '2h'), got '{moment}'")
+    if time.clock is None:
+        raise SettingError(f"{setting} = '{moment}' is a time, but the recording has no clock; give a frame")
+    return int(time.clock.frames_at(time.clock.start_s + float(match[1]) * _UNIT_S[match[2]]))
 
 
 def _channel(known: Sequence[str], wanted: int | str) -> int:
@@ -466,365 +309,166 @@ def _channel(known: Sequence[str], wanted: int | str) -> int:
     raise SettingError(f"the recording has no channel '{wanted}'; {hint}")
 
 
-def _blocks(table: pl.DataFrame, level: Level) -> DrawnBlocks:
-    own = table.filter((table["level"] == level) & (table["id"] != OTHER)).sort("start_frame")
-    ids = own["id"].to_list()
-    starts, ends = (own[name].to_numpy().astype(np.int64) for name in ("start_frame", "end_frame"))
-    names = [entry_name(level, id, name) for id, name in zip(ids, own["name"].to_list(), strict=True)]
-    return DrawnBlocks(starts, ends, names, [colour_of(level, id) for id in ids])
-
-
-def _unit_rows(found: DrawnBlocks, start: int, end: int, most: int) -> tuple[Row, ...]:
-    """The first rows belong to the units with most time; all of them in the order of first occurrence."""
-    seen = found.within(start, end)
-    lasting: dict[str, int] = {}
-    for name, length in zip(seen.names, (seen.ends - seen.starts).tolist(), strict=True):
-        lasting[name] = lasting.get(name, 0) + length
-    kept = set(lasting)
-    if len(lasting) > most:
-        kept = set(sorted(lasting, key=lambda name: -lasting[name])[: most - 1])
-    rows = [Row(name, _called(seen, {name})) for name in lasting if name in kept]
-    rest = set(lasting) - kept
-    return (*rows, Row(f"{len(rest)} more", _called(seen, rest))) if rest else tuple(rows)
-
-
-def _called(blocks: DrawnBlocks, names: set[str]) -> DrawnBlocks:
-    own = [place for place, name in enumerate(blocks.names) if name in names]
-    colours = [blocks.colours[place] for place in own]
-    return DrawnBlocks(blocks.starts[own], blocks.ends[own], [blocks.names[place] for place in own], colours)
-
-
-# ---------------------------------------------------------------- truth
-
-
-def _truths(result: Result, recording_id: str, view: Cutout) -> list[Row]:
-    """Lanes of what is known to be true, in the colours that the page gives them."""
-    flat = result.summary.motifs_are_units
-    wanted = [level for level in reversed(LEVELS) if view.level in (level, "both") and not (flat and level == "motif")]
-    lanes = {lane["kind"]: lane for lane in _matched_lanes(result, recording_id, view.truth)}
-    titles = {f"true {level}": f"true {level}s" for level in wanted} | {"annotation": "annotation"}
-    return [Row(title, _lane_blocks(lanes[kind])) for kind, title in titles.items() if kind in lanes]
-
-
-def _matched_lanes(result: Result, recording_id: str, file: TruthFile | None) -> list[dict[str, Any]]:
-    """The lanes of one recording; looks are matched over several, so that a class looks the same in all of them."""
+def _lanes(result: Result, recording: RecordingSummary, file: TruthFile | None) -> list[dict[str, Any]]:
+    """The lanes of one recording; colours of true classes are matched over several recordings."""
     truth = result.tables.get("truth")
-    if truth is None and file is None:
-        return []
-    annotated = {} if file is None else _annotated(result, file)
+    annotated = {} if file is None else annotation_lanes(result, file)
     known = set(annotated) if truth is None else {*annotated, *truth["recording"].unique().to_list()}
-    ids = [one.id for one in result.recordings if one.id in known][:_MOST_MATCHED]
-    ids = list(dict.fromkeys([*ids, recording_id]))
-    recordings: list[dict[str, Any]] = []
-    for id in ids:
-        about, own = result.summary.recording(id), annotated.get(id)
-        lanes = [*lanes_of(id, segments_of(result, [id]), truth), *([] if own is None else [own])]
-        recordings.append({"n_frames": 0 if about is None else about.n_frames, "lanes": lanes})
+    others = [it for it in result.recordings if it.id in known]
+    recordings: list[dict[str, Any]] = [
+        {"n_frames": it.n_frames, "lanes": [*lanes_of(it.id, segments_of(result, [it.id]), truth),
+                                            *([annotated[it.id]] if it.id in annotated else [])]}
+        for it in (recording, *(it for it in others[:_MOST_MATCHED] if it.id != recording.id))
+    ]  # fmt: skip
     match_looks(recordings)
-    own_lanes: list[dict[str, Any]] = recordings[ids.index(recording_id)]["lanes"]
-    return own_lanes
+    lanes: list[dict[str, Any]] = recordings[0]["lanes"]
+    return lanes
 
 
-def _annotated(result: Result, file: TruthFile) -> dict[str, Any]:
-    from rondo.report.lanes import annotation_lanes  # brings all readers of annotations
-
-    return annotation_lanes(result, file)
-
-
-def _lane_blocks(lane: Mapping[str, Any]) -> DrawnBlocks:
-    starts, ends = (np.array(lane[name], np.int64) for name in ("start_frames", "end_frames"))
-    return DrawnBlocks(starts, ends, lane["names"], lane["colours"])
-
-
-# ---------------------------------------------------------------- signals
+def _unit_rows(units: _Blocks) -> dict[str, _Blocks]:
+    """A row for each unit in the order of first occurrence; beyond so many, the shortest share one row."""
+    lengths: dict[str, int] = {}
+    for name, length in zip(units.names, (units.ends - units.starts).tolist(), strict=True):
+        lengths[name] = lengths.get(name, 0) + length
+    longest = sorted(lengths, key=lambda name: -lengths[name])
+    rest = set(longest[_MOST_UNITS - 1 :]) if len(lengths) > _MOST_UNITS else set()
+    rows = {name: units.named({name}) for name in lengths if name not in rest}
+    return rows | ({f"{len(rest)} more": units.named(rest)} if rest else {})
 
 
-def seen_signal(
-    scene: Scene, channel: int, most: int
-) -> tuple[NDArray[np.float64], NDArray[np.float32], NDArray[np.float32]]:
-    """Frames, and the lowest and highest value at each, of at most so many buckets; NaN where the clock jumps."""
-    signal = scene.signal.only([channel])
-    bucket, factor = signal.bucket_frames, 1
-    first, last = scene.start // bucket, -(-scene.end // bucket)
-    while (last - first) // factor > most:
-        factor *= 2
-    seen = signal._replace(codes=signal.codes[first:last]).coarsened(factor * bucket)
-    values = seen.values()[:, 0]
-    frames = first * bucket + np.arange(len(values)) * float(factor * bucket)
-    low, high = values[:, 0], values[:, -1]
-    jumps = np.unique(np.searchsorted(frames, scene.time.jumps))
-    jumps = jumps[(jumps > 0) & (jumps < frames.size)]
-    return np.insert(frames, jumps, frames[jumps]), np.insert(low, jumps, np.nan), np.insert(high, jumps, np.nan)
+# ---------------------------------------------------------------- drawing
 
 
-MOST_FIGURES = 12
-"""Of a result with hundreds of recordings, the first are drawn."""
+def _draw(scene: _Scene, figsize: tuple[float, float] | None, paper: Paper) -> Figure:
+    """One axis below the other, all with the same time."""
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Patch
 
-_MOST_ROWS = 24
-_MOST_BUCKETS = 2400  # about two for each dot of a wide figure
-_MOST_EDGES = 160  # of blocks through the rows of units: more would be a grey veil
-_WIDTH, _TOP, _BOTTOM, _KEY, _RIGHT = 10.0, 0.5, 0.34, 0.18, 0.2
-_BLOCK, _ROW, _TRUE = 0.27, 0.165, 0.2
-_LEAST_FOR_EXTENTS = 0.24  # two lines of small letters
-_NARROWEST = 0.009
-_INCHES_PER_TICK = 1.0
-
-
-def figure_of(
-    result: Result, recording_id: str, view: Cutout, figsize: tuple[float, float] | None, dark: bool
-) -> Figure:
-    """The figure of one recording; of many channels the first are drawn."""
-    scene = scene_of(result, recording_id, view, _MOST_ROWS, MOST_CHANNELS)
-    return draw_scene(scene, figsize, DARK if dark else LIGHT)
-
-
-def figures_of(result: Result, view: Cutout, figsize: tuple[float, float] | None, dark: bool) -> list[Figure]:
-    """A figure for each recording; of very many, the first."""
-    if len(result) > MOST_FIGURES:
-        told = f"drew the first {MOST_FIGURES} of {len(result):,} recordings; draw others by id, as in"
-        other = result.recordings[MOST_FIGURES].id
-        warnings.warn(f"{told} result.plot({other!r})", RondoWarning, stacklevel=3)
-    return [figure_of(result, one.id, view, figsize, dark) for one in result.recordings[:MOST_FIGURES]]
-
-
-class _Panel(NamedTuple):
-    """A part of the figure: how high it is and the space below it in inches, and what draws it."""
-
-    height: float
-    gap: float
-    draw: Callable[[Axes], None]
-
-
-@dataclass(frozen=True)
-class _Canvas:
-    """What all panels share: `left` and `width` in inches, of names and of the axes beside them."""
-
-    scene: Scene
-    paper: Paper
-    left: float
-    width: float
-
-    def at(self, frames: Any) -> NDArray[np.float64]:
-        """Where frames lie on the axis of time."""
-        places = self.scene.time.at(frames)
-        if not self.is_dates:
-            return places
-        return np.asarray(_dates().date2num((1e6 * places).round().astype("datetime64[us]")))
-
-    @property
-    def is_dates(self) -> bool:
-        """Whether matplotlib's own marks of dates will do; it knows no jumps."""
-        return self.scene.time.counts == "dates" and not self.scene.time.jumps.size
-
-    @property
-    def ends(self) -> tuple[float, float]:
-        first, last = self.at(np.array([self.scene.start, self.scene.end])).tolist()
-        return first, max(last, first + 1e-9)
-
-    def spans(self, blocks: DrawnBlocks) -> list[tuple[float, float]]:
-        """Left edge and width of each block; none is too narrow to be seen."""
-        first, last = self.ends
-        starts, least = self.at(blocks.starts), _NARROWEST * (last - first) / self.width
-        return [*zip(starts.tolist(), np.maximum(self.at(blocks.ends) - starts, least).tolist(), strict=True)]
-
-    def inches(self, blocks: DrawnBlocks) -> NDArray[np.float64]:
-        """How wide each block is."""
-        first, last = self.ends
-        return np.asarray(self.width * (self.at(blocks.ends) - self.at(blocks.starts)) / (last - first))
-
-
-def _dates() -> Any:
-    return import_module("matplotlib.dates")  # which has no types
-
-
-def draw_scene(scene: Scene, figsize: tuple[float, float] | None, paper: Paper) -> Figure:
-    """One axis below the other, all with the same time; heights are in inches, so that letters fit."""
-    left = _left_inches(scene)
-    canvas = _Canvas(scene, paper, left, (figsize or (_WIDTH,))[0] - left - _RIGHT)
-    panels = _panels(canvas)
-    key = _key(canvas)
-    room, around = sum(panel.height + panel.gap for panel in panels), _TOP + _BOTTOM + (_KEY if key else 0.0)
-    size = figsize or (_WIDTH, around + room)
-    figure = new_figure("Result.plot", size, paper)
-    scale = max(0.1, (size[1] - around) / room)
-    top, first = size[1] - _TOP, None
-    for panel in panels:
-        height = scale * panel.height
-        axis = add_axes(figure, (left, top - height, canvas.width, height), paper, first)
-        panel.draw(axis)
-        _draw_jumps(canvas, axis)
-        first = first or axis
-        top -= scale * (panel.height + panel.gap)
-    _draw_time(canvas, figure.axes[-1])
-    _draw_key(canvas, key, figure.axes[-1])
-    _draw_title(canvas, figure.axes[0], scale * panels[0].height)
+    time, n_channels = scene.time, len(scene.signal.channels) if scene.signal.codes.size else 0
+    names = [*scene.units, *scene.truths, "motifs", *(f"{cut(name)} -0.000" for name in scene.signal.channels)]
+    left, right = 0.2 + max(text_inches(cut(name, 32), NORMAL) for name in names), 0.35
+    width = (figsize or (10.0,))[0] - left - right
+    x = partial(_draw_blocks, scene=scene, paper=paper, width=width)
+    high = 0.6 if n_channels <= 3 else 0.46 if n_channels <= 6 else 0.34
+    panels: list[tuple[float, Callable[[Axes], None]]] = [
+        (high, partial(_draw_signal, scene=scene, channel=channel, paper=paper)) for channel in range(n_channels)
+    ]
+    panels += [] if scene.motifs is None else [(0.27, partial(x, title="motifs", blocks=scene.motifs))]
+    panels += [(0.165 * len(scene.units), partial(_draw_rows, scene=scene, paper=paper))] if scene.units else []
+    panels += [(0.2, partial(x, title=title, blocks=blocks)) for title, blocks in scene.truths.items()]
+    heights = [height for height, _ in panels] or [0.165]
+    key = _key(scene, width)
+    top, bottom, gap = 0.45, 0.62 if key else 0.42, 0.06
+    size = figsize or (10.0, top + bottom + sum(heights) + gap * (len(heights) - 1))
+    figure = Figure(figsize=size)
+    edges = {"left": left / size[0], "right": 1 - right / size[0], "bottom": bottom / size[1], "top": 1 - top / size[1]}
+    grid = figure.add_gridspec(len(heights), 1, height_ratios=heights, hspace=gap / float(np.mean(heights)), **edges)
+    for place in range(len(heights)):
+        axis = figure.add_subplot(grid[place], sharex=figure.axes[0] if place else None)
+        axis.tick_params(bottom=False, labelbottom=False, left=False, colors=paper.faint, labelcolor=paper.ink)
+        if panels:
+            panels[place][1](axis)
+        if time.jumps.size <= _MOST_EDGES:
+            for jump in time.jumps[(time.jumps > scene.start) & (time.jumps < scene.end)].tolist():
+                axis.axvline(jump, color=paper.ink, linewidth=0.7, linestyle=(0, (3, 2)))
+    first, last = time.x([scene.start, scene.end]).tolist()
+    axis.set_xlim(first, max(last, first + 1e-9))
+    axis.tick_params(bottom=True, labelbottom=True, pad=2)
+    axis.spines["bottom"].set(visible=True, color=paper.line)
+    time.draw(axis, int(width))
+    if key:
+        patches = [Patch(color=colour, label=cut(name)) for name, colour in key.items()]
+        figure.legend(handles=patches, loc="lower left", ncols=len(patches), frameon=False, fontsize=SMALL)
+    bold = {"fontsize": title_size(scene.title, size[0] - 0.2), "weight": "bold"}
+    figure.suptitle(scene.title, x=0.1 / size[0], y=1 - 0.08 / size[1], ha="left", va="top", **bold)
+    figure.axes[0].set_title(scene.note, loc="right", fontsize=SMALL, color=paper.faint, pad=3)
     return figure
 
 
-def _panels(canvas: _Canvas) -> list[_Panel]:
-    scene = canvas.scene
-    n_channels = len(scene.signal.channels) if scene.signal.codes.size else 0
-    high = 0.6 if n_channels <= 3 else 0.46 if n_channels <= 6 else 0.34
-    panels = [_Panel(high, 0.06, partial(_draw_signal, canvas, place)) for place in range(n_channels)]
-    if scene.motifs is not None:
-        panels.append(_Panel(_BLOCK, 0.02, partial(_draw_blocks, canvas, "motifs", scene.motifs)))
-    if scene.units:
-        panels.append(_Panel(_ROW * len(scene.units), 0.08, partial(_draw_rows, canvas)))
-    panels += [_Panel(_TRUE, 0.04, partial(_draw_blocks, canvas, row.name, row.blocks)) for row in scene.truths]
-    return panels or [_Panel(_ROW, 0.0, lambda axis: None)]
-
-
-def _left_inches(scene: Scene) -> float:
-    """Room for the longest name, and for the extent of each channel beside its name."""
-    channels = [text_inches(cut(name), NORMAL) + 0.5 for name in scene.signal.channels]
-    lanes = ["motifs", *(row.name for row in (*scene.units, *scene.truths))]
-    return 0.2 + max([*channels, *(text_inches(cut(name), NORMAL) for name in lanes)])
-
-
-# ---------------------------------------------------------------- panels
-
-
-def _draw_signal(canvas: _Canvas, place: int, axis: Axes) -> None:
+def _draw_signal(axis: Axes, scene: _Scene, channel: int, paper: Paper) -> None:
     """A line where single frames can be seen, else the band from the lowest to the highest value."""
-    frames, low, high = seen_signal(canvas.scene, place, _MOST_BUCKETS)
-    at, paper = canvas.at(frames), canvas.paper
+    frames, low, high = _seen_signal(scene, channel)
     if np.array_equal(low, high, equal_nan=True):
-        axis.plot(at, low, linewidth=0.8, color=paper.signal, solid_joinstyle="round")
+        axis.plot(scene.time.x(frames), low, linewidth=0.8, color=paper.signal, solid_joinstyle="round")
     else:
-        axis.fill_between(at, low, high, linewidth=0.5, color=paper.signal)
+        axis.fill_between(scene.time.x(frames), low, high, linewidth=0.5, color=paper.signal)
     known = np.isfinite(low)
-    bottom, top = (float(low[known].min()), float(high[known].max())) if known.any() else (np.nan, np.nan)
+    bottom, top = (float(low[known].min()), float(high[known].max())) if known.any() else (0.0, 0.0)
     if top > bottom:
         axis.set_ylim(bottom - 0.04 * (top - bottom), top + 0.04 * (top - bottom))
-    height = inches_high(axis)
-    write(axis, (-0.52, height / 2), cut(canvas.scene.signal.channels[place]), ha="right", va="center", color=paper.ink)
-    lowest, highest = _written(bottom, top) if height > _LEAST_FOR_EXTENTS else ("", "")
-    write(axis, (-0.06, height), highest, ha="right", va="top", color=paper.faint, fontsize=SMALL - 1)
-    write(axis, (-0.06, 0), lowest, ha="right", va="bottom", color=paper.faint, fontsize=SMALL - 1)
+        axis.set_yticks([bottom, top], [f"{bottom:.4g}", f"{top:.4g}"], fontsize=SMALL - 1, color=paper.faint)
+        axis.get_yticklabels()[0].set_verticalalignment("bottom")
+        axis.get_yticklabels()[1].set_verticalalignment("top")
+    else:
+        axis.set_yticks([bottom], [f"{bottom:.4g}" if known.any() else "no values"], fontsize=SMALL - 1)
+    axis.set_ylabel(cut(scene.signal.channels[channel]), rotation=0, ha="right", va="center", labelpad=2)
 
 
-def _written(bottom: float, top: float) -> tuple[str, str]:
-    """Both ends of a range with as many decimals as it takes to tell them apart.
+def _seen_signal(scene: _Scene, channel: int) -> tuple[NDArray[np.float64], NDArray[np.float32], NDArray[np.float32]]:
+    """Frames, and the lowest and highest value at each; NaN where the clock jumps."""
+    signal = scene.signal.only([channel])
+    bucket, factor = signal.bucket_frames, 1
+    first, last = scene.start // bucket, -(-scene.end // bucket)
+    while (last - first) // factor > _MOST_BUCKETS:
+        factor *= 2
+    values = signal._replace(codes=signal.codes[first:last]).coarsened(factor * bucket).values()[:, 0]
+    frames = first * bucket + np.arange(len(values)) * float(factor * bucket)
+    jumps = np.unique(np.searchsorted(frames, scene.time.jumps))
+    jumps = jumps[(jumps > 0) & (jumps < frames.size)]
+    low, high = (np.insert(ends, jumps, np.nan) for ends in (values[:, 0], values[:, -1]))
+    return np.insert(frames, jumps, frames[jumps]), low, high
 
-    >>> _written(998.612, 1001.34), _written(-0.4371, 2.38), _written(3.0, 3.0)
-    (('998.61', '1001.34'), ('-0.44', '2.38'), ('3', ''))
-    """
-    if not top > bottom:
-        return ("no values" if np.isnan(bottom) else f"{bottom:.4g}"), ""
-    decimals = max(0, 2 - math.floor(math.log10(top - bottom)))
-    form = f".{decimals}f" if decimals < 7 and max(abs(bottom), abs(top)) < 1e7 else ".3g"
-    return f"{bottom:{form}}", f"{top:{form}}"
+
+def _spans(scene: _Scene, blocks: _Blocks) -> list[tuple[float, float]]:
+    """Left end and width of each block on the axis."""
+    first, last = scene.time.x([scene.start, scene.end])
+    starts, ends = scene.time.x(blocks.starts), scene.time.x(blocks.ends)
+    return [*zip(starts.tolist(), np.maximum(ends - starts, _NARROWEST * (last - first)).tolist(), strict=True)]
 
 
-def _draw_blocks(canvas: _Canvas, title: str, blocks: DrawnBlocks, axis: Axes) -> None:
-    """Blocks side by side with their names inside, where there is room."""
-    starts, ends = canvas.at(blocks.starts), canvas.at(blocks.ends)
-    edge = 0.6 if len(blocks.names) < 200 else 0.0  # more would hide narrow blocks
-    look: dict[str, Any] = {
-        "facecolors": blocks.colours,
-        "edgecolor": canvas.paper.paper,
-        "linewidth": edge,
-        "snap": False,
-    }
-    axis.broken_barh(canvas.spans(blocks), (0, 1), **look)
+def _draw_blocks(axis: Axes, title: str, blocks: _Blocks, scene: _Scene, paper: Paper, width: float) -> None:
+    """Blocks side by side, with their names inside if there is room."""
+    spans = _spans(scene, blocks)
+    look: dict[str, Any] = {"facecolors": blocks.colours, "edgecolor": paper.paper, "snap": False}
+    axis.broken_barh(spans, (0, 1), linewidth=0.6 if len(spans) < 200 else 0.0, **look)  # edges would hide narrow ones
     axis.set_ylim(0, 1)
-    for place in np.flatnonzero(_has_room(canvas, blocks)).tolist():
-        middle, ink = (starts[place] + ends[place]) / 2, ink_on(blocks.colours[place])
-        axis.text(middle, 0.47, blocks.names[place], ha="center", va="center", fontsize=SMALL, color=ink, clip_on=True,
-                  parse_math=False)  # fmt: skip
-    height = inches_high(axis)
-    write(axis, (-0.06, height / 2), title, ha="right", va="center", color=canvas.paper.ink)
+    for index in np.flatnonzero(_fits(scene, blocks, width)).tolist():
+        (left, wide), ink = spans[index], ink_on(blocks.colours[index])
+        style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": SMALL, "color": ink}
+        axis.text(left + wide / 2, 0.47, blocks.names[index], clip_on=True, **style)
+    axis.set_yticks([0.5], [title])
 
 
-def _has_room(canvas: _Canvas, blocks: DrawnBlocks) -> NDArray[np.bool_]:
-    needed = {name: text_inches(name, SMALL) + 0.06 for name in set(blocks.names)}
-    return canvas.inches(blocks) > np.array([needed[name] for name in blocks.names])
+def _fits(scene: _Scene, blocks: _Blocks, width: float) -> NDArray[np.bool_]:
+    """Whether the name of each block fits inside, on an axis of a width in inches."""
+    first, last = scene.time.x([scene.start, scene.end])
+    inches = width * (scene.time.x(blocks.ends) - scene.time.x(blocks.starts)) / max(last - first, 1e-9)
+    return np.asarray(inches > [text_inches(name, SMALL) + 0.06 for name in blocks.names])
 
 
-def _draw_rows(canvas: _Canvas, axis: Axes) -> None:
-    """A row for each unit; faint lines where the blocks of motifs above begin and end."""
-    scene, paper = canvas.scene, canvas.paper
+def _key(scene: _Scene, width: float) -> dict[str, str]:
+    """The colours of motifs whose name fits in none of their blocks, as far as the figure is wide enough."""
+    if scene.motifs is None:
+        return {}
+    fitting = {scene.motifs.names[place] for place in np.flatnonzero(_fits(scene, scene.motifs, width))}
+    looks = dict(zip(scene.motifs.names, scene.motifs.colours, strict=True))
+    missing = [name for name in looks if name not in fitting]
+    room = np.cumsum([0.6 + text_inches(cut(name), SMALL) for name in missing]) < width
+    return {name: looks[name] for name, has_room in zip(missing, room, strict=True) if has_room}
+
+
+def _draw_rows(axis: Axes, scene: _Scene, paper: Paper) -> None:
+    """A row for each unit; faint lines where motifs begin and end."""
     n_rows = len(scene.units)
-    height = inches_high(axis)
-    for level, row in enumerate(reversed(scene.units)):
+    for level, blocks in enumerate(reversed(scene.units.values())):
         if (n_rows - level) % 2:
             axis.axhspan(level, level + 1, color=paper.line, alpha=0.22, linewidth=0)
-        look: dict[str, Any] = {"facecolors": row.blocks.colours, "linewidth": 0, "snap": False}
-        axis.broken_barh(canvas.spans(row.blocks), (level + 0.12, 0.76), **look)
-        place, size = (-0.06, height * (level + 0.5) / n_rows), min(NORMAL, 0.95 * height / n_rows / POINT)
-        write(axis, place, cut(row.name), ha="right", va="center_baseline", color=paper.ink, fontsize=size)
-    edges = _edges(scene)
-    axis.vlines(canvas.at(edges), 0, n_rows, color=paper.faint, linewidth=0.5, alpha=min(0.6, 30 / max(1, edges.size)))
+        look: dict[str, Any] = {"facecolors": blocks.colours, "linewidth": 0, "snap": False}
+        axis.broken_barh(_spans(scene, blocks), (level + 0.12, 0.76), **look)
+    ends = [] if scene.motifs is None else [*scene.motifs.starts, *scene.motifs.ends]
+    edges = np.unique(np.array(ends, np.int64))
+    if edges.size <= _MOST_EDGES:
+        faint = min(0.6, 30 / max(1, edges.size))
+        axis.vlines(scene.time.x(edges), 0, n_rows, color=paper.faint, linewidth=0.5, alpha=faint)
     axis.set_ylim(0, n_rows)
-
-
-def _edges(scene: Scene) -> NDArray[np.int64]:
-    if scene.motifs is None:
-        return np.zeros(0, np.int64)
-    edges = np.unique(np.concatenate([scene.motifs.starts, scene.motifs.ends]))
-    return edges if edges.size <= _MOST_EDGES else edges[:0]
-
-
-# ---------------------------------------------------------------- around them
-
-
-def _draw_jumps(canvas: _Canvas, axis: Axes) -> None:
-    """Dashed lines where the clock jumps over time without data."""
-    jumps = canvas.scene.time.jumps
-    if jumps.size <= _MOST_EDGES:
-        for jump in jumps[(jumps > canvas.scene.start) & (jumps < canvas.scene.end)].tolist():
-            axis.axvline(jump, color=canvas.paper.ink, linewidth=0.7, linestyle=(0, (3, 2)))
-
-
-def _draw_time(canvas: _Canvas, axis: Axes) -> None:
-    """Marks of time below the last panel."""
-    scene, paper = canvas.scene, canvas.paper
-    axis.set_xlim(*canvas.ends)
-    axis.tick_params(bottom=True, labelbottom=True, labelsize=NORMAL, length=3, pad=2, color=paper.faint)
-    axis.spines["bottom"].set(visible=True, color=paper.line)
-    if canvas.is_dates:
-        locator = _dates().AutoDateLocator(maxticks=max(3, int(canvas.width)), tz="UTC")
-        axis.xaxis.set_major_locator(locator)
-        axis.xaxis.set_major_formatter(_dates().ConciseDateFormatter(locator, tz="UTC"))
-        axis.xaxis.get_offset_text().set(color=paper.faint, fontsize=NORMAL)
-        return
-    marks = scene.time.marks(scene.start, scene.end, max(2, int(canvas.width / _INCHES_PER_TICK)))
-    axis.set_xticks(marks.at, marks.words)
-    if scene.time.counts == "dates":
-        write(axis, (canvas.width, -0.22), marks.unit, ha="right", va="top", color=paper.faint)
-    else:
-        write(axis, (-0.24, -0.065), marks.unit, ha="right", va="top", color=paper.faint)
-
-
-def _key(canvas: _Canvas) -> dict[str, str]:
-    """The colours of motifs that have no block wide enough for their name."""
-    blocks = canvas.scene.motifs
-    if blocks is None:
-        return {}
-    looks = dict(zip(blocks.names, blocks.colours, strict=True))
-    named = {blocks.names[place] for place in np.flatnonzero(_has_room(canvas, blocks))}
-    return {name: colour for name, colour in looks.items() if name not in named}
-
-
-def _draw_key(canvas: _Canvas, key: Mapping[str, str], axis: Axes) -> None:
-    """Below the axis of time, as many as there is room for."""
-    x, y = 0.0, -0.35
-    for name, colour in key.items():
-        wide = 0.34 + text_inches(cut(name), SMALL)
-        if x + wide > canvas.width:
-            write(axis, (x, y), "…", va="center", color=canvas.paper.faint)
-            return
-        write(axis, (x, y), "■", va="center", color=colour)
-        write(axis, (x + 0.14, y), cut(name), va="center_baseline", color=canvas.paper.ink, fontsize=SMALL)
-        x += wide
-
-
-def _draw_title(canvas: _Canvas, axis: Axes, height: float) -> None:
-    """The finding, and what the picture leaves out."""
-    scene, paper = canvas.scene, canvas.paper
-    title = f"{cut(scene.recording_id, 60)}: {scene.finding}"
-    size = title_size(title, canvas.left + canvas.width)
-    place = (0.1 - canvas.left, height + 0.22)
-    write(axis, place, title, fontsize=size, color=paper.ink, weight="bold", va="bottom", ha="left")
-    corner = (canvas.width, height + 0.05)
-    write(axis, corner, scene.left_out, va="bottom", ha="right", color=paper.faint, fontsize=SMALL)
+    axis.set_yticks(np.arange(n_rows) + 0.5, [cut(name, 32) for name in reversed(scene.units)])

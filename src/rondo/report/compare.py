@@ -18,8 +18,8 @@ from rondo.errors import OutputError
 from rondo.metrics.overlap import Overlap
 from rondo.metrics.recurrence import adjusted_mutual_information, adjusted_rand, one_to_one
 from rondo.report.contents import EVERYTHING, Wish
-from rondo.report.lanes import OTHER_LOOK, Look, look_of, partners
-from rondo.report.tables import entry_name
+from rondo.report.lanes import OTHER_LOOK, Look, entry_look, entry_name, lane_of, look_of, partners
+from rondo.report.summarize import summarize
 from rondo.run.overview import score_rows
 
 if TYPE_CHECKING:
@@ -55,8 +55,6 @@ class Tracks:
 
 def compare(result: Result, beside: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
     """`summarize(result)` with the lanes of another result beside its own, and how far both agree."""
-    from rondo.report.summarize import lane_of, summarize
-
     summary = summarize(result, wish)
     run, other = result.summary, beside.summary
     names = _names(result, beside)
@@ -67,21 +65,23 @@ def compare(result: Result, beside: Result, wish: Wish = EVERYTHING) -> dict[str
             f"{beside.folder or names[1]}: none of its recordings is in {result.folder or names[0]} with the same name "
             "and number of frames; compare runs over the same recordings"
         )
-    tables = [one.tables["segments"] for one in (result, beside)]
+    tables = [result.tables["segments"], beside.tables["segments"]]
     repeats = run.motifs_are_units and other.motifs_are_units
     levels = _LEVELS[:1] if repeats else _LEVELS
     tracks = {level: Tracks(*(_tracks(table, level, common) for table in tables)) for level in levels}
     looks = {level: _looks(level, tracks[level]) for level in levels}
     for recording in summary["recordings"]:
+        id, lanes = recording["id"], []
+        for lane in recording["lanes"]:
+            level = lane["kind"]
+            if level in levels:
+                lanes.append(lane | {"title": f"{level}s {names[0]}"})
+                if id in common:
+                    lanes.append(_other_lane(lane_of(id, level, level, tables[1]), names[1], looks[level]))
         annotated = [lane for lane in recording["lanes"] if lane["kind"] == "annotation"]
-        own = [lane for lane in recording["lanes"] if lane["kind"] in levels]
-        own = [lane | {"title": f"{lane['kind']}s {names[0]}"} for lane in own]
-        if recording["id"] in common:
-            others = [lane_of(recording["id"], level, level, tables[1]) for level in levels]
-            others = [_other_lane(lane, names[1], looks[lane["kind"]]) for lane in others]
-            own = [lane for pair in zip(own, others, strict=True) for lane in pair]
-        recording["lanes"] = [*own, *annotated]
-        recording["scores"] = _scores(recording, dict(zip(names, (result, beside), strict=True)), common)
+        recording["lanes"] = [*lanes, *annotated]
+        scores = {names[0]: result.frame_scores[id]} | ({names[1]: beside.frame_scores[id]} if id in common else {})
+        recording["scores"] = score_rows(scores, _SCORE_BYTES)
     agreement = {
         "names": names,
         "n_recordings": len(common),
@@ -91,26 +91,15 @@ def compare(result: Result, beside: Result, wish: Wish = EVERYTHING) -> dict[str
     return summary | {"title": f"Rondo report: {names[0]} and {names[1]}", "agreement": agreement, "scores": []}
 
 
-def _scores(recording: dict[str, Any], runs: Mapping[str, Result], common: Mapping[str, int]) -> dict[str, Any]:
-    """Rows of both runs, where both have the recording; their names are all that tells them apart."""
-    own = next(iter(runs))
-    read = {
-        name: run.frame_scores[recording["id"]]
-        for name, run in runs.items()
-        if name == own or recording["id"] in common
-    }
-    return score_rows(read, _SCORE_BYTES)
-
-
 def _names(result: Result, beside: Result) -> tuple[str, str]:
-    """What tells the two apart: their folders, or how they were found."""
+    """What distinguishes the two: their folders, or how they were found."""
     if result.folder is None or beside.folder is None:
-        first, second = (f"{one.method}, seed {one.summary.seed}" for one in (result, beside))
+        first, second = (f"{it.method}, seed {it.summary.seed}" for it in (result, beside))
         return (first, second) if first != second else (f"{first} (1)", f"{second} (2)")
-    one, other = result.folder.resolve(), beside.folder.resolve()
-    if one.name != other.name:
-        return one.name, other.name
-    return f"{one.parent.name}/{one.name}", f"{other.parent.name}/{other.name}"
+    first_folder, second_folder = result.folder.resolve(), beside.folder.resolve()
+    if first_folder.name != second_folder.name:
+        return first_folder.name, second_folder.name
+    return f"{first_folder.parent.name}/{first_folder.name}", f"{second_folder.parent.name}/{second_folder.name}"
 
 
 def _tracks(segments: pl.DataFrame, level: str, lengths: Mapping[str, int]) -> dict[str, Labels]:
@@ -118,28 +107,28 @@ def _tracks(segments: pl.DataFrame, level: str, lengths: Mapping[str, int]) -> d
 
     tracks = {}
     for id, n_frames in lengths.items():
-        own = segments.filter((pl.col("recording") == id) & (pl.col("level") == level))
-        tracks[id] = from_runs(own["start_frame"], own["end_frame"], own["id"], n_frames)
+        rows = segments.filter((pl.col("recording") == id) & (pl.col("level") == level))
+        tracks[id] = from_runs(rows["start_frame"], rows["end_frame"], rows["id"], n_frames)
     return tracks
 
 
 def _looks(level: str, tracks: Tracks) -> dict[int, Look]:
-    """Of the entries of the other run: that of their partner, else one of another level, which looks different."""
+    """Of the entries of the other run: the look of their partner, else one of another level."""
     rows, columns, frames = tracks.shared()
     partner = {columns[j]: rows[i] for i, j in _partners(rows, columns, frames).items()}
-    return {
-        id: OTHER_LOOK if id == OTHER
-        else look_of(level, partner[id]) if partner.get(id, OTHER) != OTHER
-        else look_of(f"true {level}", id)
-        for id in columns
-    }  # fmt: skip
+    looks = {}
+    for id in columns:
+        has_partner = partner.get(id, OTHER) != OTHER
+        look = look_of(level, partner[id]) if has_partner else look_of(f"true {level}", id)
+        looks[id] = OTHER_LOOK if id == OTHER else look
+    return looks
 
 
 def _partners(rows: Sequence[int], columns: Sequence[int], frames: NDArray[np.int64]) -> dict[int, int]:
     """Row -> column of the same entry in both runs; OTHER belongs to OTHER."""
     is_entry = np.outer(np.array(rows) != OTHER, np.array(columns) != OTHER)
-    found = dict(partners(frames * is_entry, frames.sum(axis=1), frames.sum(axis=0)))
-    return found | ({rows.index(OTHER): columns.index(OTHER)} if OTHER in rows and OTHER in columns else {})
+    pairs = dict(partners(frames * is_entry, frames.sum(axis=1), frames.sum(axis=0)))
+    return pairs | ({rows.index(OTHER): columns.index(OTHER)} if OTHER in rows and OTHER in columns else {})
 
 
 def _other_lane(lane: dict[str, Any], name: str, looks: Mapping[int, Look]) -> dict[str, Any]:
@@ -153,33 +142,29 @@ def _other_lane(lane: dict[str, Any], name: str, looks: Mapping[int, Look]) -> d
 
 
 def _table(level: str, tracks: Tracks, looks: Mapping[int, Look]) -> dict[str, Any]:
-    """Scores, and which share of the time of each entry goes to each entry of the other run."""
+    """Scores, and which share of the time of each entry goes to each entry of the other run.
+
+    The entries with most time, in the order of ids; columns in the order of their partners, so that agreement is a
+    diagonal.
+    """
     rows, columns, frames = tracks.shared()
-    kept_rows, kept_columns = _largest(frames.sum(axis=1)), _largest(frames.sum(axis=0))
+    kept, kept_columns = (
+        sorted(np.argsort(-sizes, kind="stable")[:MAX_ENTRIES_COMPARED].tolist())
+        for sizes in (frames.sum(axis=1), frames.sum(axis=0))
+    )
     partner = _partners(rows, columns, frames)
-    order = _by_partner(kept_rows, kept_columns, partner)
+    paired = [partner[i] for i in kept if partner.get(i) in kept_columns]
+    order = [*paired, *(j for j in kept_columns if j not in paired)]
     return {
         "scores": tracks.agreement(),
         "columns": [{"name": entry_name(level, columns[j]), **looks[columns[j]]._asdict()} for j in order],
         "rows": [
             {
-                "name": entry_name(level, rows[i]),
-                **look_of(level, rows[i])._asdict(),
+                **entry_look(level, rows[i]),
                 "share": float(frames[i].sum() / frames.sum()),
                 "cells": [float(frames[i, j] / frames[i].sum()) for j in order],
             }
-            for i in kept_rows
+            for i in kept
         ],
-        "n_left_out": len(rows) - len(kept_rows) + len(columns) - len(order),
+        "n_left_out": len(rows) - len(kept) + len(columns) - len(order),
     }
-
-
-def _largest(sizes: NDArray[np.int64]) -> list[int]:
-    """The places of the entries with most time, in the order of their ids."""
-    return sorted(np.argsort(-sizes, kind="stable")[:MAX_ENTRIES_COMPARED].tolist())
-
-
-def _by_partner(rows: Sequence[int], columns: Sequence[int], partner: Mapping[int, int]) -> list[int]:
-    """Columns in the order of the rows they belong to, so that agreement is a diagonal."""
-    paired = [partner[i] for i in rows if partner.get(i) in columns]
-    return [*paired, *(j for j in columns if j not in paired)]

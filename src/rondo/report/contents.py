@@ -1,20 +1,18 @@
-"""What one page holds: which recordings and channels, and how many bytes each gets, so that it opens at once.
+"""What a page holds: which recordings and channels, and how many bytes each gets, so that the page opens at once.
 
-What a report was asked to show is kept beside it: a page that is drawn again, with a new name, shows the same.
+The choice of recordings, channels and annotations is stored next to the report: a page drawn again shows the same.
 """
 
 from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rondo.editing.edits import changing
-from rondo.errors import InputError, RondoWarning, SettingError
-from rondo.run.overview import Overview, least_bytes
+from rondo.errors import RondoWarning, SettingError
+from rondo.run.overview import MOST_DRAWN, least_bytes
 from rondo.store.folder import write_json
 from rondo.store.reading import read_regular
 from rondo.wording import counted, did_you_mean
@@ -23,26 +21,23 @@ if TYPE_CHECKING:
     from rondo.run.summary import RecordingSummary, RunSummary
 
 PAGE_BYTES = 12_000_000
-_FOR_WORDS, _FOR_ENTRY, _MOST_FOR_WORDS = 500_000, 40_000, 2_600_000
-"""Of these: tables and scripts, what is shown of each entry, and the most that both take."""
+_TEXT_BYTES, _ENTRY_BYTES, _MOST_TEXT_BYTES = 500_000, 40_000, 2_600_000
+"""Of the page: tables and scripts, the panel of each entry, and the most that both take."""
 _SEGMENT_BYTES = 28  # of a lane, as text
-_TEXT = 4 / 3  # bytes as base64
-_SCORES_SHARE = 0.04  # of the bytes of a recording: a window speaks for many frames, so scores shrink well
+_BASE64 = 4 / 3
+_SCORES_SHARE = 0.04  # of the bytes of a recording: one score covers many frames
 
 DRAWN_AT_FIRST = 12
-"""Recordings, and channels of each, until someone chooses others."""
-
-MAX_CHANNELS_INSIDE, MAX_RECORDINGS_INSIDE = 64, 1000
-_CODES_KEPT = 1 << 26
-_NAME = ".report_wish.json"
-_MOST_BYTES = 1 << 24
+"""Recordings, and channels of each, drawn before anyone chooses others."""
+MAX_CHANNELS_INSIDE = 64
+_WISH_FILE = ".report_wish.json"
+_MOST_WISH_BYTES = 1 << 24
 
 
-@dataclass(frozen=True)
-class TruthFile:
+class TruthFile(NamedTuple):
     """A file or folder of classes per frame or of annotations, as `rondo evaluate` takes them.
 
-    `key` names its array, column or track; `rate` is for annotations in seconds where the run knows none.
+    `key` names its array, column or track; `rate` is for annotations in seconds if the run has no rate.
     """
 
     path: Path
@@ -50,23 +45,21 @@ class TruthFile:
     rate: float | None = None
 
 
-@dataclass(frozen=True)
-class Wish:
-    """What to draw: recordings and channels by name, all that fit where none is named; and annotations."""
+class Wish(NamedTuple):
+    """What to draw: recordings and channels by name (none: as many as fit), and annotations as a lane."""
 
     recordings: tuple[str, ...] = ()
     channels: tuple[str, ...] = ()
-    truth: TruthFile | None = None  # what people have annotated, for a lane of its own
+    truth: TruthFile | None = None
 
 
 EVERYTHING = Wish()
 
 
-@dataclass(frozen=True)
-class Contents:
-    """The recordings inside a page, the places of their channels, their bytes, and what to say about the others.
+class Contents(NamedTuple):
+    """The recordings of a page, the indices of their channels, their bytes, and notes on what is left out.
 
-    A recording without bytes has lanes and no signal.
+    A recording with 0 bytes has lanes and no signal.
     """
 
     recordings: tuple[RecordingSummary, ...]
@@ -82,30 +75,36 @@ class Contents:
 
 
 def contents_of(run: RunSummary, n_segments: Sequence[Mapping[str, int]], wish: Wish = EVERYTHING) -> Contents:
-    """Recordings in their order while their lanes fit, and signals while the least of them does; signals get the rest.
+    """Take recordings in order while their lanes fit, then signals at their smallest; signals share the rest.
 
-    `n_segments`: of each recording, for each table whose segments will be drawn as lanes.
+    `n_segments`: for each table that is drawn as lanes, the number of segments of each recording.
     """
     wanted = [it for it in run.recordings if not wish.recordings or it.id in wish.recordings]
     _check_known("--recordings", wish.recordings, [it.id for it in run.recordings])
     _check_known("--channels", wish.channels, [name for it in wanted for name in it.channels])
     channels = {it.id: _channels(it, wish) for it in wanted}
-    lanes = _lane_bytes(n_segments)
-    least = {it.id: int(_TEXT * least_bytes(len(channels[it.id]) + 2, it.n_frames)) for it in wanted}
+    counts = {it.id: [table[it.id] for table in n_segments if it.id in table] for it in wanted}
+    lanes = {id: 1000 + _SEGMENT_BYTES * sum(each) if each else 0 for id, each in counts.items()}
+    least = {it.id: int(_BASE64 * least_bytes(len(channels[it.id]) + 2, it.n_frames)) for it in wanted}
     n_entries = len(run.units) + len(run.shown_motifs)
-    room = PAGE_BYTES - min(_FOR_WORDS + _FOR_ENTRY * n_entries, _MOST_FOR_WORDS)
-    n_inside, room = _fitting([lanes.get(it.id, 0) for it in wanted[:MAX_RECORDINGS_INSIDE]], room)
+    room = PAGE_BYTES - min(_TEXT_BYTES + _ENTRY_BYTES * n_entries, _MOST_TEXT_BYTES)
+    n_inside, room = _fitting([lanes[it.id] for it in wanted[:MOST_DRAWN]], room)
     drawn = tuple(wanted[:n_inside])
     n_signals, room = _fitting([least[it.id] for it in drawn], room)
     weights = {it.id: max(1, it.n_frames * len(channels[it.id])) for it in drawn[:n_signals]}
-    whole = sum(weights.values())
-    bytes_of = {id: int((least[id] + room * weight / whole) / _TEXT) for id, weight in weights.items()}
-    told = [*_left_out(run, drawn, wanted, channels, wish), *_without_signal(drawn, n_signals)]
-    return Contents(drawn, channels, {it.id: bytes_of.get(it.id, 0) for it in drawn}, told)
+    total = sum(weights.values())
+    bytes_of = {id: int((least[id] + room * weight / total) / _BASE64) for id, weight in weights.items()}
+    notes = _left_out(run, drawn, len(wanted), wanted[n_inside : n_inside + 2], channels, wish)
+    if unsigned := [it.id for it in drawn[n_signals:]]:
+        notes.append(
+            f"The signals of {counted(len(unsigned), 'recording')} are not inside this page, for {_bound()}; with "
+            f"them: rondo report RUN --recordings {','.join(unsigned[:2])}."
+        )
+    return Contents(drawn, channels, {it.id: bytes_of.get(it.id, 0) for it in drawn}, notes)
 
 
 def _fitting(needs: Sequence[int], room: int) -> tuple[int, int]:
-    """How many, from the first on and that one in any case, fit; and the room that is left."""
+    """How many fit, in order and at least the first; and the room that is left."""
     n = 0
     for need in needs:
         if n and need > room:
@@ -114,142 +113,83 @@ def _fitting(needs: Sequence[int], room: int) -> tuple[int, int]:
     return n, room
 
 
-def _without_signal(drawn: Sequence[RecordingSummary], n_signals: int) -> list[str]:
-    rest = [it.id for it in drawn[n_signals:]]
-    if not rest:
-        return []
-    return [
-        f"The signals of {counted(len(rest), 'recording')} are not inside this page, for a page is kept under "
-        f"{PAGE_BYTES // 1_000_000} MB; with them: rondo report RUN --recordings {','.join(rest[:2])}."
-    ]
-
-
 def _channels(recording: RecordingSummary, wish: Wish) -> list[int]:
-    wanted = [place for place, name in enumerate(recording.channels) if not wish.channels or name in wish.channels]
+    wanted = [index for index, name in enumerate(recording.channels) if not wish.channels or name in wish.channels]
     return (wanted or [*range(len(recording.channels))])[:MAX_CHANNELS_INSIDE]
 
 
 def _check_known(option: str, wanted: Sequence[str], known: Sequence[str]) -> None:
-    lost = next((name for name in wanted if name not in known), None)
-    if lost is not None:
-        there = did_you_mean(lost, known, f"there are {', '.join([*dict.fromkeys(known)][:8])}")
-        raise SettingError(f"{option}: the run has no '{lost}'; {there}")
+    unknown = next((name for name in wanted if name not in known), None)
+    if unknown is not None:
+        hint = did_you_mean(unknown, known, f"there are {', '.join([*dict.fromkeys(known)][:8])}")
+        raise SettingError(f"{option}: the run has no '{unknown}'; {hint}")
 
 
-def _lane_bytes(tables: Sequence[Mapping[str, int]]) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for table in tables:
-        for id, n_segments in table.items():
-            found[id] = found.get(id, 1000) + _SEGMENT_BYTES * n_segments
-    return found
+_CHOSEN = "as was asked for; all that fit: rondo report RUN"
+
+
+def _bound() -> str:
+    return f"a page is kept under {PAGE_BYTES // 1_000_000} MB"
 
 
 def _left_out(
     run: RunSummary,
     drawn: Sequence[RecordingSummary],
-    wanted: Sequence[RecordingSummary],
+    n_wanted: int,
+    next_ones: Sequence[RecordingSummary],
     channels: Mapping[str, Sequence[int]],
     wish: Wish,
 ) -> list[str]:
-    """What the page does not hold, and how to get it."""
-    told = []
-    bound = f"a page is kept under {PAGE_BYTES // 1_000_000} MB"
-    if len(drawn) < len(wanted):
-        rest = ",".join(it.id for it in wanted[len(drawn) : len(drawn) + 2])
-        told.append(
-            f"{len(drawn)} of {len(run.recordings)} recordings are inside this page, for {bound}; the others by name: "
-            f"rondo report RUN --recordings {rest}. The tables count all of them."
-        )
-    elif len(drawn) < len(run.recordings):
-        told.append(
-            f"{len(drawn)} of {len(run.recordings)} recordings are inside this page, as was asked for; all that fit: "
-            "rondo report RUN. The tables count all of them."
+    """Sentences: what the page does not hold, and how to get it."""
+    notes = []
+    if len(drawn) < len(run.recordings):
+        names = ",".join(it.id for it in next_ones)
+        by_name = f"for {_bound()}; the others by name: rondo report RUN --recordings {names}"
+        why = by_name if len(drawn) < n_wanted else _CHOSEN
+        notes.append(
+            f"{len(drawn)} of {len(run.recordings)} recordings are inside this page, {why}. The tables count all of "
+            "them."
         )
     most = max(drawn, key=lambda it: len(it.channels) - len(channels[it.id]))
-    lost = [name for place, name in enumerate(most.channels) if place not in channels[most.id]]
-    if lost and not wish.channels:
-        told.append(
-            f"{len(channels[most.id])} of {len(most.channels)} channels are inside this page, for {bound}; others by "
-            f"name: rondo report RUN --channels {','.join(lost[:2])}."
-        )
-    elif lost:
-        told.append(
-            f"{len(channels[most.id])} of {len(most.channels)} channels are inside this page, as was asked for; all "
-            "that fit: rondo report RUN."
-        )
-    return told
-
-
-class Overviews(Mapping[str, Overview]):
-    """The overviews of recordings, made or read when they are asked for; few are held at a time."""
-
-    def __init__(self, recording_ids: Sequence[str], make: Callable[[str], Overview]) -> None:
-        self._ids, self._make = tuple(recording_ids), make
-        self._held: dict[str, Overview] = {}
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._ids)
-
-    def __len__(self) -> int:
-        return len(self._ids)
-
-    def __getitem__(self, recording_id: str) -> Overview:
-        if recording_id not in self._held:
-            self._held[recording_id] = self._make(recording_id)
-        while len(self._held) > 1 and sum(it.codes.size for it in self._held.values()) > _CODES_KEPT:
-            del self._held[next(id for id in self._held if id != recording_id)]
-        return self._held[recording_id]
-
-    def only(self, recording_ids: Sequence[str]) -> Overviews:
-        """Those of some recordings; what is held is held once."""
-        few = Overviews(recording_ids, self._make)
-        few._held = self._held
-        return few
-
-
-def draw_as_wished(run: Path, wish: Wish) -> Path:
-    """Write the report of a run, and keep what it was asked to show; nobody gives names meanwhile."""
-    from rondo.report.render import write_page
-    from rondo.result import Result
-
-    result = Result.load(run)
-    with changing(run):
-        path = write_page(result, run / "report.html", wish)
-        keep_wish(run, wish)
-    return path
+    missing = [name for index, name in enumerate(most.channels) if index not in channels[most.id]]
+    if missing:
+        by_name = f"for {_bound()}; others by name: rondo report RUN --channels {','.join(missing[:2])}"
+        why = _CHOSEN if wish.channels else by_name
+        notes.append(f"{len(channels[most.id])} of {len(most.channels)} channels are inside this page, {why}.")
+    return notes
 
 
 def keep_wish(run: Path, wish: Wish) -> None:
-    """Keep it for the next drawing; a wish for everything needs no keeping."""
-    path = run / _NAME
+    """Store the choice for the next drawing; no choice needs no file."""
+    path = run / _WISH_FILE
     if wish == EVERYTHING:
         path.unlink(missing_ok=True)
         return
-    kept = asdict(wish)
+    stored = wish._asdict()
     if wish.truth is not None:
-        where = wish.truth.path.absolute()  # the next command may be given elsewhere
-        kept["truth"] |= {"path": str(where), "inode": _inode(where)}
-    write_json(path, kept, "make room or give permission; the report itself is there")
+        where = wish.truth.path.absolute()  # the next command may run in another folder
+        stored["truth"] = wish.truth._asdict() | {"path": str(where), "inode": _inode(where)}
+    write_json(path, stored, "make room or give permission; the report itself is there")
 
 
 def kept_wish(run: Path) -> Wish:
-    """What the report of this run was last asked to show."""
+    """The choice with which the report of this run was last drawn."""
     try:
-        kept = json.loads(read_regular(run / _NAME, _MOST_BYTES))
-        return Wish(tuple(kept["recordings"]), tuple(kept["channels"]), _kept_truth(kept["truth"], run))
+        stored = json.loads(read_regular(run / _WISH_FILE, _MOST_WISH_BYTES))
+        return Wish(tuple(stored["recordings"]), tuple(stored["channels"]), _kept_truth(stored["truth"], run))
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return EVERYTHING
 
 
-def _kept_truth(kept: dict[str, Any] | None, run: Path) -> TruthFile | None:
-    """The annotations, if they are the file that was given here: a run from someone else could name any file of ours.
+def _kept_truth(stored: dict[str, Any] | None, run: Path) -> TruthFile | None:
+    """The annotations, if the file is the one given here: a run from someone else could name any file of ours.
 
-    Its number in this file system is what nobody elsewhere can know.
+    Its inode is what nobody elsewhere can know.
     """
-    if kept is None:
+    if stored is None:
         return None
-    path = Path(kept["path"])
-    if path.exists() and _inode(path) != kept.get("inode"):
+    path = Path(stored["path"])
+    if path.exists() and _inode(path) != stored.get("inode"):
         warnings.warn(
             f"the report was drawn without its annotations: {path} is not the file that it was drawn with; "
             f"`rondo report {run} --truth {path}` draws them",
@@ -257,7 +197,7 @@ def _kept_truth(kept: dict[str, Any] | None, run: Path) -> TruthFile | None:
             stacklevel=2,
         )
         return None
-    return TruthFile(path, kept["key"], kept["rate"])
+    return TruthFile(path, stored["key"], stored["rate"])
 
 
 def _inode(path: Path) -> int:
@@ -265,18 +205,3 @@ def _inode(path: Path) -> int:
         return path.stat().st_ino
     except OSError:
         return -1
-
-
-def draw_again(run: Path) -> None:
-    """The report as it was last asked for; without annotations that can no longer be read, and saying so."""
-    from rondo.report.render import write_page
-    from rondo.result import Result
-
-    wish, result, page = kept_wish(run), Result.load(run), run / "report.html"
-    try:
-        write_page(result, page, wish)
-    except InputError as error:
-        if wish.truth is None:
-            raise
-        write_page(result, page, replace(wish, truth=None))
-        warnings.warn(f"the report was drawn without its annotations: {error}", RondoWarning, stacklevel=2)

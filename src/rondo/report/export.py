@@ -1,14 +1,14 @@
-"""Segments of a run for other programs: what is written is chosen here, how stands in `rondo.annotations.formats`.
+"""Segments of a run for other programs: chosen here, written by `rondo.annotations.formats`.
 
-Other programs count from the beginning of a recording: seconds are those since its first frame. The tables keep the
-times of the run, which are readings of the recording's own clock.
+Other programs count from the start of a recording, so seconds are those since its first frame. The tables (csv,
+parquet) keep the readings of the recording's clock.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,10 +26,9 @@ from rondo.annotations.formats import (
 from rondo.data.grid import FrameClock
 from rondo.data.labels import OTHER
 from rondo.errors import OutputError, SettingError
-from rondo.report.lanes import colour_of
-from rondo.report.tables import entry_name
+from rondo.report.lanes import colour_of, entry_name
 from rondo.run.clock import run_clock
-from rondo.run.summary import SUMMARY, RecordingSummary, RunSummary
+from rondo.run.summary import SUMMARY, RecordingSummary
 from rondo.store.folder import whole_files
 from rondo.wording import did_you_mean
 
@@ -39,76 +38,48 @@ if TYPE_CHECKING:
     from rondo.result import Result
 
 
-# ----------------------------------------------------------------
-# What an export holds: the segments of the chosen recordings and levels, with their labels and their clocks.
-
 LEVELS = ("unit", "motif")
 
 
 def choose(result: Result, level: str = "both", recording: str | None = None) -> Export:
-    """Pick what is to be exported; `level` is unit, motif or both."""
+    """The segments of one or all recordings and levels, with their labels and clocks; `level`: unit, motif or both."""
     import polars as pl
 
     if level not in (*LEVELS, "both"):
         raise SettingError(f"--level is unit, motif or both, got '{level}'")
     levels = LEVELS if level == "both" else (level,)
-    summary, whole = result.summary, result.tables["segments"]
-    chosen = _chosen_recordings(summary, recording, result.folder)
-    wanted = pl.col("recording").is_in([one.id for one in chosen]) & pl.col("level").is_in(levels)
-    table = _labelled(whole.filter(wanted & (pl.col("id") != OTHER)))
-    recordings = tuple(_exported(one, _segments(table, one, run_clock(one, whole))) for one in chosen)
-    return Export(
-        recordings,
-        levels,
-        _labels(recordings),
-        table,
-        _made_at(result),
-        f"rondo {summary.rondo_version}",
-    )
-
-
-def _exported(recording: RecordingSummary, segments: tuple[ExportedSegment, ...]) -> ExportedRecording:
-    """The name of the file without its folders: those of this machine mean nothing elsewhere."""
-    source = Path(recording.source).name or recording.id
-    return ExportedRecording(recording.id, source, recording.rate, tuple(recording.channels), segments)
-
-
-def _labels(recordings: Sequence[ExportedRecording]) -> tuple[ExportedLabel, ...]:
-    """Every label of a level once, in the order of ids."""
-    found = {(s.level, s.label): s.id for recording in recordings for s in recording.segments}
-    ordered = sorted(found.items(), key=lambda entry: (LEVELS.index(entry[0][0]), entry[1], entry[0][1]))
-    return tuple(ExportedLabel(level, text, colour_of(level, id)) for (level, text), id in ordered)
-
-
-def _made_at(result: Result) -> datetime:
-    """When the run was written, for formats that say so: the same run gives the same file."""
-    written = None if result.folder is None else int((result.folder / SUMMARY).stat().st_mtime)
-    return datetime.now(UTC).replace(microsecond=0) if written is None else datetime.fromtimestamp(written, UTC)
-
-
-def _chosen_recordings(
-    summary: RunSummary, recording: str | None, run_dir: Path | None
-) -> tuple[RecordingSummary, ...]:
-    chosen = tuple(one for one in summary.recordings if recording in (None, one.id))
+    summary, segments = result.summary, result.tables["segments"]
+    chosen = [it for it in summary.recordings if recording in (None, it.id)]
     if not chosen:
-        known = ", ".join(f"'{one.id}'" for one in summary.recordings[:8])
-        where = "" if run_dir is None else f"{run_dir}: "
+        known = ", ".join(f"'{it.id}'" for it in summary.recordings[:8])
+        where = "" if result.folder is None else f"{result.folder}: "
         raise SettingError(f"{where}there is no recording '{recording}' in this run; it has {known}")
-    return chosen
+    wanted = pl.col("recording").is_in([it.id for it in chosen]) & pl.col("level").is_in(levels)
+    table = _labelled(segments.filter(wanted & (pl.col("id") != OTHER)))
+    recordings = tuple(
+        _exported(it, table.filter(pl.col("recording") == it.id), run_clock(it, segments)) for it in chosen
+    )
+    ids = {(it.level, it.label): it.id for exported in recordings for it in exported.segments}
+    ordered = sorted(ids.items(), key=lambda it: (LEVELS.index(it[0][0]), it[1], it[0][1]))
+    labels = tuple(ExportedLabel(level, text, colour_of(level, id)) for (level, text), id in ordered)
+    written_s = None if result.folder is None else int((result.folder / SUMMARY).stat().st_mtime)
+    # the same run gives the same file
+    made_at = datetime.now(UTC).replace(microsecond=0) if written_s is None else datetime.fromtimestamp(written_s, UTC)
+    return Export(recordings, levels, labels, table, made_at, f"rondo {summary.rondo_version}")
 
 
 def _labelled(table: pl.DataFrame) -> pl.DataFrame:
     """With a column `label`: the name that people gave, or u3, m1; no two entries have the same."""
     import polars as pl
 
-    given = table["name"].fill_null("").to_list() if "name" in table.columns else [""] * table.height
-    keys = list(table.select("level", "id").iter_rows())
-    label_of = {key: _plain(name) or entry_name(*key) for key, name in zip(keys, given, strict=True)}
-    uses = Counter(label_of.values())
-    for key, label in label_of.items():
-        own = entry_name(*key)
-        label_of[key] = f"{label} ({own})" if uses[label] > 1 and label != own else label
-    return table.with_columns(pl.Series("label", [label_of[key] for key in keys], dtype=pl.String))
+    names = table["name"].fill_null("").to_list() if "name" in table.columns else [""] * table.height
+    entries = list(table.select("level", "id").iter_rows())
+    labels = {entry: _plain(name) or entry_name(*entry) for entry, name in zip(entries, names, strict=True)}
+    uses = Counter(labels.values())
+    for entry, label in labels.items():
+        id = entry_name(*entry)
+        labels[entry] = f"{label} ({id})" if uses[label] > 1 and label != id else label
+    return table.with_columns(pl.Series("label", [labels[entry] for entry in entries], dtype=pl.String))
 
 
 def _plain(name: str) -> str:
@@ -116,27 +87,23 @@ def _plain(name: str) -> str:
     return re.sub(r"[\x00-\x1f\x7f\ufffe\uffff\ud800-\udfff]+", " ", name).strip()
 
 
-def _segments(
-    table: pl.DataFrame, recording: RecordingSummary, clock: FrameClock | None
-) -> tuple[ExportedSegment, ...]:
+def _exported(recording: RecordingSummary, rows: pl.DataFrame, clock: FrameClock | None) -> ExportedRecording:
+    """One recording; its source without folders, which mean nothing on another machine."""
     import polars as pl
 
-    own = table.filter(pl.col("recording") == recording.id)
-    scores = own["score"].to_list() if "score" in own.columns else [None] * own.height
-    starts, stops = own["start_frame"].to_list(), own["end_frame"].to_list()
-    if clock is None:
-        seconds: tuple[list[float | None], ...] = ([None] * own.height, [None] * own.height)
-    else:  # a run without times in its table still has a rate
-        seconds = tuple(
-            np.where(np.isnan(known), np.array(frames) / clock.rate, known - clock.start_s).tolist()
-            for known, frames in (
-                (own["start_s"].cast(pl.Float64).fill_null(float("nan")).to_numpy(), starts),
-                (own["end_s"].cast(pl.Float64).fill_null(float("nan")).to_numpy(), stops),
-            )
-        )
-    entries = (own["level"].to_list(), own["id"].to_list(), own["label"].to_list())
-    cells = (*entries, starts, stops, *seconds, scores)
-    return tuple(ExportedSegment(*row) for row in zip(*cells, strict=True))
+    scores = rows["score"].to_list() if "score" in rows.columns else [None] * rows.height
+    frames = [rows[name].to_list() for name in ("start_frame", "end_frame")]
+    seconds: list[list[float | None]] = [[None] * rows.height] * 2
+    if clock is not None:  # a run without times in its table still has a rate
+        times = [rows[name].cast(pl.Float64).fill_null(float("nan")).to_numpy() for name in ("start_s", "end_s")]
+        seconds = [
+            np.where(np.isnan(known), np.array(at) / clock.rate, known - clock.start_s).tolist()
+            for known, at in zip(times, frames, strict=True)
+        ]
+    columns = (*(rows[name].to_list() for name in ("level", "id", "label")), *frames, *seconds, scores)
+    segments = tuple(ExportedSegment(*row) for row in zip(*columns, strict=True))
+    source = Path(recording.source).name or recording.id
+    return ExportedRecording(recording.id, source, recording.rate, tuple(recording.channels), segments)
 
 
 def export_formats() -> Mapping[str, AnnotationFormat]:
@@ -157,20 +124,15 @@ def export_result(
         hint = did_you_mean(format, formats, "choose one of these")
         raise SettingError(f"--format is one of {', '.join(formats)}; got '{format}'; {hint}")
     export = choose(result, level, recording)
-    if formats[format].needs_seconds:
-        _refuse_without_seconds(export, formats[format])
+    timeless = next((it.id for it in export.recordings if it.rate is None), None)
+    if formats[format].needs_seconds and timeless is not None:
+        others = [name for name, each in formats.items() if not each.needs_seconds]
+        raise OutputError(
+            f"recording '{timeless}' has no rate and no clock, and {formats[format].program} counts in seconds; "
+            f"run `rondo discover` with --rate HZ, or export {', '.join(others[:-1])} or {others[-1]}, "
+            "which hold frames"
+        )
     return whole_files(_files(export, formats[format], out))
-
-
-def _refuse_without_seconds(export: Export, format: AnnotationFormat) -> None:
-    for recording in export.recordings:
-        if recording.rate is None:
-            others = [name for name, each in export_formats().items() if not each.needs_seconds]
-            raise OutputError(
-                f"recording '{recording.id}' has no rate and no clock, and {format.program} counts in seconds; "
-                f"run `rondo discover` with --rate HZ, or export {', '.join(others[:-1])} or {others[-1]}, "
-                "which hold frames"
-            )
 
 
 def _files(export: Export, format: AnnotationFormat, out: Path) -> dict[Path, bytes]:

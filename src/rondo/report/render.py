@@ -20,13 +20,8 @@ from rondo.store.folder import write_text
 from rondo.wording import NO_LONGER_MOTIF
 
 if TYPE_CHECKING:
-    from jinja2 import Template
-
     from rondo.result import Result
 
-
-# ----------------------------------------------------------------
-# The files of the page: templates, look and scripts in `assets/`, which all end up inside it.
 
 _STYLES = ("report", "panel", "edit")
 _SCRIPTS = (
@@ -34,36 +29,14 @@ _SCRIPTS = (
     "overview_strip", "listening", "elements", "curves", "occurrences", "panel", "compose", "choosing", "sheet",
     "edit_store", "edit_panel", "edit", "page",
 )  # fmt: skip
-
-
-def style(*, served: bool = False) -> str:
-    """The style sheets."""
-    return "\n".join(asset(f"{name}.css") for name in (*_STYLES, *(["served"] if served else [])))
-
-
-def script() -> str:
-    """Everything that draws, as one script."""
-    return "\n".join(asset(f"{name}.js") for name in _SCRIPTS)
-
-
-def served_scripts(*, live: bool, media: bool) -> list[str]:
-    """What only a page has that can ask a server."""
-    return [asset(f"{name}.js") for name, is_there in (("live", live), ("media", media)) if is_there]
+_CLAIM_COLUMNS = {"ari": "ARI", "ami": "AMI", "one_to_one": "One-to-one"}
+"""A claim that something was discovered rests on these, so they come first."""
+_PAPER_COLUMNS = {"mof": "MoF", "recall": "Recall", "f1_50": "F1@50", "edit": "Edit", "seg_ratio": "SegRatio"}
 
 
 def asset(name: str) -> str:
-    """A file of `assets/`."""
+    """A file of `assets/`: a template, a style sheet or a script."""
     return (files("rondo.report") / "assets" / name).read_text(encoding="utf-8")
-
-
-def page_template() -> Template:
-    """The page, with its parts by their file names; what is filled in stays text."""
-    from jinja2 import Environment, FunctionLoader, StrictUndefined
-
-    loader = FunctionLoader(asset)
-    return Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, loader=loader).get_template(
-        "page.html"
-    )
 
 
 # ----------------------------------------------------------------
@@ -109,58 +82,67 @@ def _sha256(script: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
 
 
-_CLAIM_COLUMNS = {"ari": "ARI", "ami": "AMI", "one_to_one": "One-to-one"}
-"""A claim that something was discovered rests on these, so they come first."""
-
-_PAPER_COLUMNS = {"mof": "MoF", "recall": "Recall", "f1_50": "F1@50", "edit": "Edit", "seg_ratio": "SegRatio"}
-
-
 def render(summary: dict[str, Any], *, live: str = "", server: Mapping[str, Any] | None = None) -> str:
     """The page that shows what `summarize` gathered; it opens from a disk without a network.
 
     A `live` page holds the state of the run that it was made from, and asks the server that it came from whether that
     is still the state; no other page ever asks anyone. `server` is what such a page needs to know of it.
     """
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
     from markupsafe import Markup
 
-    scripts = [script(), *served_scripts(live=bool(live), media=bool((server or {}).get("media")))]
-    motif_lane = not _motif_lane_repeats(summary)
+    has_media = bool((server or {}).get("media"))
+    scripts = ["\n".join(asset(f"{name}.js") for name in _SCRIPTS)]
+    scripts += [asset(f"{name}.js") for name, is_needed in (("live", live), ("media", has_media)) if is_needed]
+    styles = [*_STYLES, *(["served"] if live else [])]
+    agreement = summary.get("agreement")  # of two runs
+    kinds = {lane["kind"] for recording in summary["recordings"] for lane in recording["lanes"]}
+    # a lane of motifs that are units would repeat the lane of units, with nothing to compare it with
+    repeats = (agreement or summary)["motifs_are_units"] and kinds <= {"unit", "motif", "annotation"}
     recordings = [
-        {**recording, "figure": Markup(_json(timeline(recording, motif_lane=motif_lane)))}
+        {**recording, "figure": Markup(_json(timeline(recording, motif_lane=not repeats)))}
         for recording in summary["recordings"]
     ]
-    agreement = summary.get("agreement")
-    return page_template().render(
+    channels: dict[str, bool] = {}  # every name once, and whether it is drawn before anyone chooses
+    for recording in recordings:
+        for index, name in enumerate(recording["signal"]["channels"]):
+            channels[name] = channels.get(name, False) or index < recording["signal"]["at_first"]
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, loader=FunctionLoader(asset)
+    )
+    return environment.get_template("page.html").render(
         {
+            "left_out": [],
+            "events": [],
+            "n_events": 0,
+            "n_refined": 0,
+            "unshown": [],
             **summary,
             "heading": agreement_finding(agreement) if agreement else summary["finding"],
             "is_sheet": len(recordings) > DRAWN_AT_FIRST,
-            "policy": content_policy(scripts, live=bool(live), media=bool((server or {}).get("media"))),
+            "policy": content_policy(scripts, live=bool(live), media=has_media),
             "server": Markup(_json(server or {})),
             "scripts": [Markup(text) for text in scripts],
             "has_finest": any(it["finest_frames"] > 1 for it in recordings),
-            "has_jumps": any(has_jumps(recording.get("clock"), recording["rate"]) for recording in recordings),
+            "has_jumps": any(has_jumps(it.get("clock"), it["rate"]) for it in recordings),
             "recordings": recordings,
             "scores": [_written(row) for row in summary["scores"]],
             "claims": _CLAIM_COLUMNS,
             "paper": _PAPER_COLUMNS,
-            "has_truth": any(lane["kind"].startswith("true") for it in recordings for lane in it["lanes"]),
-            "has_annotation": any(lane["kind"] == "annotation" for it in recordings for lane in it["lanes"]),
+            "has_truth": any(kind.startswith("true") for kind in kinds),
+            "has_annotation": "annotation" in kinds,
             "has_frame_scores": any(it["scores"]["channels"] for it in recordings),
             "has_motif_scores": any("motif" in it["scores"]["kinds"] for it in recordings),
-            "left_out": summary.get("left_out", []),
             "recording_choices": [
-                {"value": place, "name": it["id"], "at_first": it["at_first"]} for place, it in enumerate(recordings)
+                {"value": index, "name": it["id"], "at_first": it["at_first"]} for index, it in enumerate(recordings)
             ],
-            "channel_choices": _channel_choices(recordings),
-            "has_signal": any(it["signal"]["channels"] for it in recordings),
-            "events": summary.get("events", []),
-            "n_events": summary.get("n_events", 0),
-            "n_refined": summary.get("n_refined", 0),
-            "unshown": summary.get("unshown", []),
+            "channel_choices": [
+                {"value": name, "name": name, "at_first": at_first} for name, at_first in channels.items()
+            ],
+            "has_signal": bool(channels),
             "agreement": agreement,
             "groups": None if agreement else summary.get("groups"),
-            "motif_lane": motif_lane,
+            "motif_lane": not repeats,
             "composition_key": composition_key(
                 entry["composition"] for entry in (*summary["entries"]["motif"], *summary.get("unshown", []))
             ),
@@ -170,7 +152,7 @@ def render(summary: dict[str, Any], *, live: str = "", server: Mapping[str, Any]
             "unfit": [row["recording"] for row in summary["fit"] if row["verdict"] == "does not fit"],
             "details": Markup(_json(summary["details"])),
             "edit": Markup(_json(None if agreement else summary.get("edit"))),
-            "style": Markup(style(served=bool(live))),
+            "style": Markup("\n".join(asset(f"{name}.css") for name in styles)),
             "live": live,
         }
     )
@@ -181,27 +163,14 @@ def write_page(result: Result, path: Path, wish: Wish = EVERYTHING, beside: Resu
 
     With another result over the same recordings the page shows both. A `wish` names what to draw.
     """
-    from rondo.report.compare import compare
+    if beside is None:
+        summary = summarize(result, wish)
+    else:
+        from rondo.report.compare import compare
 
-    page = render(summarize(result, wish) if beside is None else compare(result, beside, wish))
-    write_text(path, page, "make room, or give permission to write into the folder")
+        summary = compare(result, beside, wish)
+    write_text(path, render(summary), "make room, or give permission to write into the folder")
     return path
-
-
-def _channel_choices(recordings: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Every channel name once, in the order of its first appearance, and whether it is drawn before anyone chooses."""
-    found: dict[str, bool] = {}
-    for recording in recordings:
-        for place, name in enumerate(recording["signal"]["channels"]):
-            found[name] = found.get(name, False) or place < recording["signal"]["at_first"]
-    return [{"value": name, "name": name, "at_first": at_first} for name, at_first in found.items()]
-
-
-def _motif_lane_repeats(summary: dict[str, Any]) -> bool:
-    """Whether a lane of motifs would be the lane of units in other colours, with nothing to hold it against."""
-    lanes = {lane["kind"] for recording in summary["recordings"] for lane in recording["lanes"]}
-    shown = summary.get("agreement") or summary  # two runs, or one
-    return bool(shown["motifs_are_units"]) and lanes <= {"unit", "motif", "annotation"}
 
 
 def _json(value: Any) -> str:
@@ -210,8 +179,6 @@ def _json(value: Any) -> str:
 
 
 def _written(row: dict[str, Any]) -> dict[str, Any]:
-    return {key: _figure(value) if key in _CLAIM_COLUMNS | _PAPER_COLUMNS else value for key, value in row.items()}
-
-
-def _figure(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}"
+    """A row of scores with its numbers in words."""
+    columns = _CLAIM_COLUMNS | _PAPER_COLUMNS
+    return {key: ("–" if it is None else f"{it:.2f}") if key in columns else it for key, it in row.items()}

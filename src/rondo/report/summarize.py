@@ -5,22 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rondo.data.labels import OTHER
 from rondo.lazy import Lazy
 from rondo.report.contents import (
     DRAWN_AT_FIRST,
     EVERYTHING,
     Contents,
-    Overviews,
-    TruthFile,
     Wish,
     contents_of,
 )
 from rondo.report.graph import composition
-from rondo.report.lanes import look_of, match_looks
+from rondo.report.lanes import annotation_lanes, lanes_of, match_looks
 from rondo.report.panel import panel_entries
 from rondo.report.tables import (
-    entry_name,
     entry_table,
     fit_rows,
     group_table,
@@ -31,7 +27,7 @@ from rondo.report.tables import (
     unit_names_of,
 )
 from rondo.run.clock import page_clock
-from rondo.run.overview import Overview, packed, score_rows
+from rondo.run.overview import Overview, Overviews, packed, score_rows
 from rondo.run.segments import counts_in, segment_counts, segments_of
 from rondo.wording import counted, day_and_time, duration_in_words, found_in_words, is_date, noun
 
@@ -39,11 +35,10 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rondo.result import Result
-    from rondo.run.summary import EntrySummary, RecordingSummary, RunSummary, Scores
+    from rondo.run.summary import EntrySummary, RecordingSummary, RunSummary
 
 
-# ----------------------------------------------------------------
-# The finding of a run in one sentence: the heading of its page.
+# ---------------------------------------------------------------- the finding in one sentence: the heading of the page
 
 
 def finding(run: RunSummary) -> str:
@@ -52,53 +47,52 @@ def finding(run: RunSummary) -> str:
     Of recordings that a model was applied to, how much occurs: recurrence was tested where it was fitted.
     """
     levels = {"unit": run.units} if run.motifs_are_units else {"unit": run.units, "motif": run.shown_motifs}
-    entries = [entry for own in levels.values() for entry in own]
-    n_frames = sum(recording.n_frames for recording in run.recordings)
-    share = sum(recording.share_other * recording.n_frames for recording in run.recordings) / max(1, n_frames)
-    where = f"{_extent_of(run.recordings)}; {percent(share)} OTHER"
-    is_tested = run.kind == "discover" and bool(entries) and all(_is_tested(entry) for entry in entries)
-    if is_tested and any(_recurs(entry) for entry in entries):
-        found = " and ".join(_recurring(own, name) for name, own in levels.items() if own)
+    entries = [entry for group in levels.values() for entry in group]
+    length, channels = _extent_of(run.recordings)
+    extent = f"{length} of {channels}"
+    if len(run.recordings) > 1:
+        extent = f"{counted(len(run.recordings), 'recording')} ({extent})"
+    where = f"{extent}; {percent(_share_other(run.recordings))} OTHER"
+    verdicts = {id(entry): None if entry.evidence is None else entry.evidence.verdict for entry in entries}
+    is_tested = run.kind == "discover" and bool(entries) and not {None, "not tested"} & {*verdicts.values()}
+    if is_tested and "recurs" in verdicts.values():
+        n_recurring = {name: sum(verdicts[id(it)] == "recurs" for it in group) for name, group in levels.items()}
+        found = " and ".join(
+            counted(n, name) if n == len(levels[name]) else f"{n:,} of {counted(len(levels[name]), name)}"
+            for name, n in n_recurring.items()
+            if levels[name]
+        )
         return f"{found} {'recurs' if len(entries) == 1 else 'recur'} in {where}"
-    found = " and ".join(counted(len(own), name) for name, own in levels.items())
+    found = " and ".join(counted(len(group), name) for name, group in levels.items())
     if run.kind != "discover":
         return f"{found} {'occurs' if len(entries) == 1 else 'occur'} in {where}"
-    unshown = ", not shown to recur," if is_tested else ""
-    return f"{found} found{unshown} in {where}"
+    return f"{found} found{', not shown to recur,' if is_tested else ''} in {where}"
 
 
 def agreement_finding(agreement: Mapping[str, Any]) -> str:
     """The same of two runs side by side."""
-    scores = ", ".join(f"{one['level']}s {one['scores']['ari']:.0f}" for one in agreement["levels"])
+    scores = ", ".join(f"{level['level']}s {level['scores']['ari']:.0f}" for level in agreement["levels"])
     names = " and ".join(agreement["names"])
     return f"{names} agree in {counted(agreement['n_recordings'], 'recording')}: ARI of {scores} (100 is the same)"
 
 
-def _is_tested(entry: EntrySummary) -> bool:
-    return entry.evidence is not None and entry.evidence.verdict != "not tested"
-
-
-def _recurs(entry: EntrySummary) -> bool:
-    return entry.evidence is not None and entry.evidence.verdict == "recurs"
-
-
-def _recurring(entries: Sequence[EntrySummary], name: str) -> str:
-    n = sum(_recurs(entry) for entry in entries)
-    return counted(n, name) if n == len(entries) else f"{n:,} of {counted(len(entries), name)}"
-
-
-def _extent_of(recordings: Sequence[RecordingSummary]) -> str:
-    seconds = [one.duration_s for one in recordings if one.duration_s is not None]
-    n_frames = sum(one.n_frames for one in recordings)
+def _extent_of(recordings: Sequence[RecordingSummary]) -> tuple[str, str]:
+    """How long recordings are together, and how many channels they have, in words."""
+    seconds = [recording.duration_s for recording in recordings if recording.duration_s is not None]
+    n_frames = sum(recording.n_frames for recording in recordings)
     length = duration_in_words(sum(seconds)) if len(seconds) == len(recordings) else f"{n_frames:,} frames"
-    channels = _range_of(len(one.channels) for one in recordings)
-    extent = f"{length} of {channels} {noun(1 if channels == '1' else 2, 'channel')}"
-    return extent if len(recordings) == 1 else f"{counted(len(recordings), 'recording')} ({extent})"
+    n_channels = _range_of((len(recording.channels) for recording in recordings), "d")
+    return length, f"{n_channels} {noun(1 if n_channels == '1' else 2, 'channel')}"
 
 
-def _range_of(values: Iterable[int]) -> str:
-    lowest, *between = sorted(set(values))
-    return f"{lowest}" if not between else f"{lowest} to {between[-1]}"
+def _range_of(values: Iterable[float], form: str) -> str:
+    lowest, *rest = sorted(set(values))
+    return f"{lowest:{form}}" if not rest else f"{lowest:{form}} to {rest[-1]:{form}}"
+
+
+def _share_other(recordings: Sequence[RecordingSummary]) -> float:
+    n_frames = sum(recording.n_frames for recording in recordings)
+    return sum(recording.share_other * recording.n_frames for recording in recordings) / max(1, n_frames)
 
 
 # ----------------------------------------------------------------
@@ -141,14 +135,14 @@ def summarize(result: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
         return by_recording.get((recording_id,), segments.clear())
 
     levels, unit_names = {"unit": run.units, "motif": run.shown_motifs}, unit_names_of(run.units)
-    annotated = {} if wish.truth is None else _annotated(result, wish.truth)
+    annotated = {} if wish.truth is None else annotation_lanes(result, wish.truth)
     recordings = [
         _recording(recording, _signal(result.overviews[recording.id], contents, recording.id))
         | {
             "scores": _scores(result, contents, recording.id),
             "lanes": [
                 *lanes_of(recording.id, rows_of(recording.id), truth),
-                *_listed(annotated.get(recording.id)),
+                *([annotated[recording.id]] if recording.id in annotated else []),
             ],
             "at_first": place < DRAWN_AT_FIRST,
             "journal": marks(result.events, recording.rate),
@@ -198,34 +192,23 @@ def _details(
 
 def _provenance(result: Result) -> str:
     run = result.summary
-    said = f"Method {run.method}, seed {run.seed}, {_windows_of(run)}; Rondo {run.rondo_version}."
+    windows = f"windows of {run.window_length_frames} frames every {run.step_frames}"
+    windows = windows if run.window_length_frames > 1 else "no windows"
+    text = f"Method {run.method}, seed {run.seed}, {windows}; Rondo {run.rondo_version}."
     if run.stream is None:
-        return said
-    decisions, events = counted(run.stream.n_windows, "decision"), counted(len(result.events), "event")
-    return f"{said} {decisions} and {events} so far."
-
-
-def _windows_of(run: RunSummary) -> str:
-    if run.window_length_frames <= 1:
-        return "no windows"
-    return f"windows of {run.window_length_frames} frames every {run.step_frames}"
+        return text
+    return f"{text} {counted(run.stream.n_windows, 'decision')} and {counted(len(result.events), 'event')} so far."
 
 
 def _overview_sentence(run: RunSummary) -> str:
     finder = "Rondo" if run.method == "rondo" else f"The method '{run.method}'"
-    n_frames = sum(r.n_frames for r in run.recordings)
-    seconds = [r.duration_s for r in run.recordings if r.duration_s is not None]
-    length = duration_in_words(sum(seconds)) if len(seconds) == len(run.recordings) else f"{n_frames:,} frames"
-    n_channels = _extent((len(r.channels) for r in run.recordings), "d")
-    rates = {r.rate for r in run.recordings}
-    known_rates = [rate for rate in rates if rate is not None]
-    clock = f" at {_extent(known_rates, '.4g')} Hz" if len(known_rates) == len(rates) else ""
-    share_other = sum(r.share_other * r.n_frames for r in run.recordings) / n_frames
-    channels = f"{n_channels} {noun(1 if n_channels == '1' else 2, 'channel')}"
+    length, channels = _extent_of(run.recordings)
+    rates = [recording.rate for recording in run.recordings if recording.rate is not None]
+    clock = f" at {_range_of(rates, '.4g')} Hz" if len(rates) == len(run.recordings) else ""
     where = f" in {counted(len(run.recordings), 'recording')} ({length}, {channels}{clock})"
     n_motifs = len(run.shown_motifs)
     found = found_in_words(len(run.units), n_motifs, motifs_are_units=run.motifs_are_units, where=where)
-    return f"{finder} found {found}. {percent(share_other)} of the time is OTHER."
+    return f"{finder} found {found}. {percent(_share_other(run.recordings))} of the time is OTHER."
 
 
 def _stream_sentence(result: Result) -> str:
@@ -240,15 +223,12 @@ def _stream_sentence(result: Result) -> str:
 def _score_rows(run: RunSummary) -> list[dict[str, Any]]:
     if run.scores is None:
         return []
+    columns = {"ari", "ami", "one_to_one", "mof", "recall", "f1_50", "edit", "seg_ratio"}
     rows = []
     for level, scores in (("Units", run.scores.units), ("Motifs", run.scores.motifs)):
-        rows.append({"level": level, "control": False, "method": run.method, **_score_values(scores)})
-        rows.append({"level": level, "control": True, "method": "clock", **_score_values(scores.clock)})
+        rows.append({"level": level, "control": False, "method": run.method, **scores.model_dump(include=columns)})
+        rows.append({"level": level, "control": True, "method": "clock", **scores.clock.model_dump(include=columns)})
     return rows
-
-
-def _score_values(scores: Scores) -> dict[str, float | None]:
-    return scores.model_dump(include={"ari", "ami", "one_to_one", "mof", "recall", "f1_50", "edit", "seg_ratio"})
 
 
 def _notes(recordings: Sequence[RecordingSummary]) -> list[dict[str, Any]]:
@@ -313,55 +293,3 @@ def _recording(recording: RecordingSummary, signal: dict[str, Any]) -> dict[str,
         "finest_frames": (signal["fine"] or signal["coarse"] or {"bucket_frames": 1})["bucket_frames"],
         "signal": signal,
     }
-
-
-def _annotated(result: Result, truth: TruthFile) -> dict[str, Any]:
-    from rondo.report.lanes import annotation_lanes  # brings all readers of annotations
-
-    return annotation_lanes(result, truth)
-
-
-def _listed(lane: dict[str, Any] | None) -> list[dict[str, Any]]:
-    return [] if lane is None else [lane]
-
-
-def lanes_of(recording_id: str, segments: pl.DataFrame, truth: pl.DataFrame | None) -> list[dict[str, Any]]:
-    """Each level of a recording with its truth, if there is one, right beneath it."""
-    lanes = []
-    for level in ("unit", "motif"):
-        lanes.append(lane_of(recording_id, level, level, segments))
-        if truth is not None:
-            lanes.append(lane_of(recording_id, level, f"true {level}", truth))
-    return lanes
-
-
-def lane_of(recording_id: str, level: str, kind: str, table: pl.DataFrame) -> dict[str, Any]:
-    """The segments of one level of a recording, in columns."""
-    import polars as pl
-
-    own = table.filter((pl.col("recording") == recording_id) & (pl.col("level") == level))
-    ids = own["id"].to_list()
-    named = set(zip(ids, own["name"].to_list(), strict=True))
-    names = {entry_id: _name_in(kind, level, entry_id, name) for entry_id, name in named}
-    looks = {entry_id: look_of(kind, entry_id) for entry_id in set(ids)}
-    return {
-        "kind": kind,
-        "names": [names[entry_id] for entry_id in ids],
-        "colours": [looks[entry_id].colour for entry_id in ids],
-        "patterns": [looks[entry_id].pattern for entry_id in ids],
-        "start_frames": own["start_frame"].to_list(),
-        "end_frames": own["end_frame"].to_list(),
-        "scores": own["score"].fill_nan(None).to_list(),
-        "units": own["units"].fill_null("").to_list(),
-    }
-
-
-def _name_in(kind: str, level: str, entry_id: int, name: str | None) -> str:
-    """A true class has its name or its number: u3 is a found unit, whatever class 3 is."""
-    is_class = kind != level and entry_id != OTHER
-    return (name or str(entry_id)) if is_class else entry_name(level, entry_id, name)
-
-
-def _extent(values: Iterable[float], form: str) -> str:
-    lowest, *between = sorted(set(values))
-    return f"{lowest:{form}}" if not between else f"{lowest:{form}} to {between[-1]:{form}}"

@@ -11,17 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from rondo.analysis.usage import (
     MOST_COMPARED,
-    Difference,
     GroupUsage,
     differences,
     group_usage,
     groups_of_run,
     unit_of_comparison,
+    usage_of,
 )
-from rondo.analysis.usage import usage_of as rows_of
 from rondo.continual.journal import Event
-from rondo.data.labels import OTHER
-from rondo.report.lanes import look_of
+from rondo.report.lanes import entry_look, entry_name, look_of
 from rondo.wording import counted, duration_in_words, moment_in_words, spread_in_words
 
 if TYPE_CHECKING:
@@ -46,15 +44,6 @@ _PAST = {
 }
 
 
-def entry_name(level: str, entry_id: int, name: str | None = "") -> str:
-    """How an id is written: u3, m1, OTHER; with the name that people have given it, if any.
-
-    >>> entry_name("unit", 3), entry_name("motif", 1, "pick up"), entry_name("unit", -1)
-    ('u3', 'm1 pick up', 'OTHER')
-    """
-    return "OTHER" if entry_id == OTHER else f"{level[0]}{entry_id} {name or ''}".rstrip()
-
-
 def entry_table(
     level: str,
     entries: Sequence[EntrySummary],
@@ -68,8 +57,7 @@ def entry_table(
     return [
         {
             "key": entry_key(level, entry),
-            "name": entry_name(level, entry.id, entry.name),
-            **look_of(level, entry.id)._asdict(),
+            **entry_look(level, entry.id, entry.name),
             "n_occurrences": entry.n_occurrences,
             "share": percent(entry.share),
             "part": entry.share,
@@ -135,16 +123,23 @@ def is_unproven(entry: EntrySummary) -> bool:
 
 
 def fit_rows(run: RunSummary) -> list[dict[str, Any]]:
-    """How near the windows of each recording lie to the model's units, below those it was fitted on; or nothing."""
+    """How near the windows of each recording lie to the units, below those the model was fitted on; or nothing."""
     if run.fitted is None:
         return []
-    rows = [{"recording": "where it was fitted", "verdict": "", "units": "", **_profile(run.fitted)}]
+    rows: list[tuple[str, str, str, Profile]] = [("where it was fitted", "", "", run.fitted)]
     for recording in run.recordings:
-        if recording.fit is not None:
-            units = f"{recording.fit.n_units} of {recording.fit.n_units_of_model}"
-            own = _profile(recording.fit)
-            rows.append({"recording": recording.id, "verdict": recording.fit.verdict, "units": units, **own})
-    return rows
+        if (fit := recording.fit) is not None:
+            rows.append((recording.id, fit.verdict, f"{fit.n_units} of {fit.n_units_of_model}", fit))
+    return [
+        {
+            "recording": name,
+            "verdict": verdict,
+            "units": units,
+            "share_accepted": percent(profile.share_accepted),
+            "distances": ["–" if r is None else f"{r:.2f}" for r in profile.distance_quantiles.values()] or ["–"] * 5,
+        }
+        for name, verdict, units, profile in rows
+    ]
 
 
 def percent(share: float) -> str:
@@ -158,11 +153,6 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %" if share >= 0.0995 or share == 0 else f"{100 * share:.1f} %"
 
 
-def _profile(profile: Profile) -> dict[str, Any]:
-    distances = ["–" if r is None else f"{r:.2f}" for r in profile.distance_quantiles.values()]
-    return {"share_accepted": percent(profile.share_accepted), "distances": distances or ["–"] * 5}
-
-
 def _durations(entry: EntrySummary) -> dict[str, str]:
     if entry.mean_duration_s is None or entry.median_duration_s is None:
         middle = f"{entry.median_duration_frames:.0f} ({entry.p10_duration_frames:.0f}–{entry.p90_duration_frames:.0f})"
@@ -172,16 +162,14 @@ def _durations(entry: EntrySummary) -> dict[str, str]:
 
 
 def evidence_words(evidence: EntryEvidenceSummary | None) -> str:
-    """The verdict on an entry with its reason and p; nothing where no model was fitted."""
+    """The verdict on an entry with its reason and p; empty if no model was fitted."""
     if evidence is None:
         return ""
     verdict = "yes" if evidence.verdict == "recurs" else evidence.verdict
-    reason = f": {evidence.reason}" if evidence.reason else ""
-    return verdict + reason if evidence.p is None else f"{verdict}{reason} ({_p_in_words(evidence.p)})"
-
-
-def _p_in_words(p: float) -> str:
-    return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
+    words = f"{verdict}: {evidence.reason}" if evidence.reason else verdict
+    if evidence.p is None:
+        return words
+    return f"{words} (p < 0.001)" if evidence.p < 0.001 else f"{words} (p = {evidence.p:.2g})"
 
 
 def _exemplar(exemplar: Exemplar, places: dict[str, tuple[int, RecordingSummary]], named: bool) -> dict[str, Any]:
@@ -204,21 +192,25 @@ def _exemplar(exemplar: Exemplar, places: dict[str, tuple[int, RecordingSummary]
 
 def journal(events: Sequence[Event], rate: float | None) -> dict[str, Any]:
     """What the page lists: the last events, and how many there are; refinements are only counted."""
-    told = told_events(events)
+    listed = [event for event in events if event.kind != "refine"]
     return {
-        "events": [_row(event, rate) for event in told[-MAX_EVENTS_LISTED:]],
-        "n_events": len(told),
-        "n_refined": len(events) - len(told),
+        "events": [_row(event, rate) for event in listed[-MAX_EVENTS_LISTED:]],
+        "n_events": len(listed),
+        "n_refined": len(events) - len(listed),
     }
 
 
 def marks(events: Sequence[Event], rate: float | None) -> list[dict[str, Any]]:
     """What stands above the lanes, at the frame at which it happened."""
-    return [{"kind": e.kind, "frame": e.frame, "words": _words(e, rate)} for e in told_events(events)]
-
-
-def told_events(events: Sequence[Event]) -> list[Event]:
-    return [event for event in events if event.kind != "refine"]
+    rows = [(event, _row(event, rate)) for event in events if event.kind != "refine"]
+    return [
+        {
+            "kind": event.kind,
+            "frame": event.frame,
+            "words": [f"{row['time']}: {row['what']}", row["level"], row["evidence"]],
+        }
+        for event, row in rows
+    ]
 
 
 def growth_in_words(events: Sequence[Event]) -> str:
@@ -235,35 +227,23 @@ def growth_in_words(events: Sequence[Event]) -> str:
 
 
 def _row(event: Event, rate: float | None) -> dict[str, str]:
-    names = "" if event.level == "input" else _names(event)
-    return {"time": _time(event, rate), "kind": event.kind, "what": f"{_PAST[event.kind]} {names}".strip(),
-            "level": event.level, "evidence": _evidence(event)}  # fmt: skip
-
-
-def _words(event: Event, rate: float | None) -> list[str]:
-    row = _row(event, rate)
-    return [f"{row['time']}: {row['what']}", row["level"], row["evidence"]]
-
-
-def _names(event: Event) -> str:
-    """Entries by their names; what expires is a micro-cluster, which has a number of its own."""
-    if event.kind == "expire":
-        return ", ".join(f"micro-cluster {id}" for id in event.ids)
-    return ", ".join(entry_name(event.level, id) for id in event.ids)
-
-
-def _time(event: Event, rate: float | None) -> str:
-    """By the clock of the data, as on the axis; else counted from the beginning of the stream."""
-    if rate is None:
-        return f"frame {event.frame}"
-    return moment_in_words(event.frame / rate if event.time_s is None else event.time_s)
-
-
-def _evidence(event: Event) -> str:
-    return ", ".join(
-        f"{name.replace('_', ' ')} {value:.3g}" if isinstance(value, float) else f"{name.replace('_', ' ')} {value}"
-        for name, value in event.evidence.items()
-    )
+    """The time is that of the clock of the data, as on the axis; else counted from the start of the stream."""
+    names = [entry_name(event.level, id) for id in event.ids]
+    if event.kind == "expire":  # what expires is a micro-cluster
+        names = [f"micro-cluster {id}" for id in event.ids]
+    time = f"frame {event.frame}"
+    if rate is not None:
+        time = moment_in_words(event.frame / rate if event.time_s is None else event.time_s)
+    numbers = {name.replace("_", " "): value for name, value in event.evidence.items()}
+    return {
+        "time": time,
+        "kind": event.kind,
+        "what": f"{_PAST[event.kind]} {', '.join(names) if event.level != 'input' else ''}".strip(),
+        "level": event.level,
+        "evidence": ", ".join(
+            f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}" for name, value in numbers.items()
+        ),
+    }
 
 
 # ----------------------------------------------------------------
@@ -273,28 +253,30 @@ _STANDS_OUT = 0.05
 
 
 def group_table(result: Result) -> dict[str, Any] | None:
-    """Groups, a row of cells for each entry, and notes; None where the run has fewer than two groups.
+    """Groups, a row of cells for each entry, and notes; None if the run has fewer than two groups.
 
     Of many groups those with the most recordings are shown, as many as are compared.
     """
     groups = groups_of_run(result)
     if groups is None or len(set(groups.values())) < 2:
         return None
-    sizes = Counter(groups.values())
+    run, sizes = result.summary, Counter(groups.values())
     shown = sorted(sorted(sizes, key=lambda name: (-sizes[name], name))[:MOST_COMPARED])
-    usage = rows_of(result, groups)
-    cells = {(one.level, one.id, one.group): one for one in group_usage(usage)}
-    run, found = result.summary, differences(usage)
-    levels = {"unit": run.units} if run.motifs_are_units else {"unit": run.units, "motif": run.shown_motifs}
+    usage = usage_of(result, groups)
+    cells = {(cell.level, cell.id, cell.group): cell for cell in group_usage(usage)}
     clear: dict[tuple[str, int], list[str]] = {}
-    for one in found:
-        if one.p <= _STANDS_OUT:
-            clear.setdefault((one.level, one.id), []).append(_difference(one))
-    top = max((one.share_high or one.mean_share for one in cells.values() if one.group in shown), default=0.0) or 1.0
+    for difference in differences(usage):
+        if difference.p <= _STANDS_OUT:
+            more, less = difference.groups if difference.difference > 0 else difference.groups[::-1]
+            words = f"more in {more} than in {less} (p = {difference.p:.2g})"
+            clear.setdefault((difference.level, difference.id), []).append(words)
+    top = (
+        max((cell.share_high or cell.mean_share for cell in cells.values() if cell.group in shown), default=0.0) or 1.0
+    )
+    levels = {"unit": run.units} if run.motifs_are_units else {"unit": run.units, "motif": run.shown_motifs}
     rows = [
         {
-            "name": entry_name(level, entry.id, entry.name),
-            **look_of(level, entry.id)._asdict(),
+            **entry_look(level, entry.id, entry.name),
             "cells": [_cell(cells[level, entry.id, name], top) for name in shown],
             "differences": clear.get((level, entry.id), []),
         }
@@ -302,35 +284,25 @@ def group_table(result: Result) -> dict[str, Any] | None:
         for entry in entries_shown(entries)
         if (level, entry.id, shown[0]) in cells
     ]
+    outcome = "No difference between groups stands out from chance (p > 0.05); few recordings can show none."
+    if len(sizes) > MOST_COMPARED:
+        outcome = f"Differences are tested for up to {MOST_COMPARED} groups; here are {len(sizes)}."
+    elif clear:
+        outcome = "p is from dealing the recordings to the groups at random, corrected for all entries and pairs."
     return {
         "names": [{"name": name, "n_recordings": sizes[name]} for name in shown],
         "n_left_out": len(sizes) - len(shown),
         "rows": rows,
         "top": percent(top),
-        "notes": [*unit_of_comparison(result, groups), _outcome(bool(clear), len(sizes))],
+        "notes": [*unit_of_comparison(result, groups), outcome],
     }
 
 
-def _cell(one: GroupUsage, top: float) -> dict[str, Any]:
-    """The share in words, and what its bar needs, in percent of the longest one."""
-    width, low, high = (
-        None if end is None else round(100 * end / top, 1) for end in (one.mean_share, one.share_low, one.share_high)
-    )
-    bar = {"width": width, "low": low, "high": high}
-    if one.share_low is None or one.share_high is None:
-        return {"share": percent(one.mean_share), "interval": "", **bar}
-    ends = [percent(end).removesuffix(" %") for end in (one.share_low, one.share_high)]
-    return {"share": percent(one.mean_share), "interval": "–".join(ends), **bar}
-
-
-def _difference(one: Difference) -> str:
-    more, less = one.groups if one.difference > 0 else one.groups[::-1]
-    return f"more in {more} than in {less} (p = {one.p:.2g})"
-
-
-def _outcome(is_any_clear: bool, n_groups: int) -> str:
-    if n_groups > MOST_COMPARED:
-        return f"Differences are tested for up to {MOST_COMPARED} groups; here are {n_groups}."
-    if is_any_clear:
-        return "p is from dealing the recordings to the groups at random, corrected for all entries and pairs."
-    return "No difference between groups stands out from chance (p > 0.05); few recordings can show none."
+def _cell(cell: GroupUsage, top: float) -> dict[str, Any]:
+    """The share in words, and its bar in percent of the longest one."""
+    ends = {"width": cell.mean_share, "low": cell.share_low, "high": cell.share_high}
+    bar = {name: None if end is None else round(100 * end / top, 1) for name, end in ends.items()}
+    interval = ""
+    if cell.share_low is not None and cell.share_high is not None:
+        interval = "–".join(percent(end).removesuffix(" %") for end in (cell.share_low, cell.share_high))
+    return {"share": percent(cell.mean_share), "interval": interval, **bar}

@@ -10,7 +10,7 @@ everywhere, yet never close to a centre.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rondo.motifs.base import MotifTimeline
-
-    # same file now
     from rondo.run.tally import Words
 
 
@@ -377,12 +375,6 @@ def repeat_starts(motifs: Labels, window_of: Frames, timeline: MotifTimeline, un
 
 # ----------------------------------------------------------------
 # Tables of a Result beside that of its segments: frames, curves of training, and rows of a dataclass.
-
-
-def tables_of(labellings: Mapping[str, Labelling]) -> tuple[dict[str, pl.DataFrame], dict[str, pl.DataFrame]]:
-    """The segments of each recording, and those of motifs that labels do not show."""
-    each = [(id, labelling.table, labelling.unshown_table) for id, labelling in labellings.items()]
-    return {id: table for id, table, _ in each}, {id: table for id, _, table in each}
 
 
 def curve_table(words: Words) -> pl.DataFrame | None:

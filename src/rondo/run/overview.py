@@ -22,7 +22,7 @@ from __future__ import annotations
 import base64
 import io
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -31,7 +31,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from rondo.data.recording import Values
 from rondo.errors import OutputError
-from rondo.store.folder import make_folder, whole_file
 from rondo.store.reading import UNREADABLE, read_archive
 
 if TYPE_CHECKING:
@@ -48,6 +47,9 @@ TOP_CODE = 65279
 Codes = NDArray[np.uint16]
 _MOST_NUMBERS = 1 << 18  # of lowest values, and as many of highest: 2 MB
 _FEWEST_BUCKETS = 1024
+_MOST_CODES_HELD = 1 << 26  # of several recordings: 128 MB
+MOST_DRAWN = 1000
+"""Recordings of a run that its page can draw."""
 COARSE_BUCKETS = 4096
 """Two to four per pixel of a wide page."""
 LEAST_BUCKETS = 256
@@ -164,21 +166,6 @@ def overview_path(run_dir: Path, recording_id: str) -> Path:
     return run_dir / "overview" / f"{recording_id}.npz"
 
 
-def write_overview(path: Path, values: ArrayLike, channels: Sequence[str]) -> None:
-    """Write the overview of `values` (n_frames, n_channels) to an .npz file."""
-    store_overview(path, signal_overview(values, channels))
-
-
-def store_overview(path: Path, overview: Overview) -> None:
-    """Write an overview to an .npz file."""
-    try:
-        make_folder(path.parent)
-    except OSError as error:
-        raise OutputError(f"{path}: the overview cannot be written ({error.strerror}); check the folder") from error
-    with whole_file(path, "check the folder") as file:
-        file.write(stored_overview(overview))
-
-
 def stored_overview(overview: Overview) -> bytes:
     """The content of an .npz file that holds the overview."""
     named = overview._asdict() | {"channels": np.array(overview.channels, dtype=np.str_)}
@@ -188,7 +175,7 @@ def stored_overview(overview: Overview) -> bytes:
 
 
 def read_overview(path: Path) -> Overview:
-    """Read what `write_overview` wrote; nothing in the file is ever executed (no pickles)."""
+    """Read what `stored_overview` made; nothing in the file is ever executed (no pickles)."""
     try:
         stored = read_archive(path, Overview._fields)
         overview = Overview(
@@ -287,6 +274,33 @@ def cut_to(overview: Overview, n_frames: int) -> Overview:
     codes = overview.codes[:n_buckets]
     missing = np.full((n_buckets - len(codes), *codes.shape[1:]), MISSING, codes.dtype)
     return overview._replace(codes=np.concatenate([codes, missing]), n_frames=n_frames)
+
+
+class Overviews(Mapping[str, Overview]):
+    """The overviews of recordings, made or read on first use; few are held at a time."""
+
+    def __init__(self, recording_ids: Sequence[str], make: Callable[[str], Overview]) -> None:
+        self._ids, self._make = tuple(recording_ids), make
+        self._held: dict[str, Overview] = {}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._ids)
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def __getitem__(self, recording_id: str) -> Overview:
+        if recording_id not in self._held:
+            self._held[recording_id] = self._make(recording_id)
+        while len(self._held) > 1 and sum(it.codes.size for it in self._held.values()) > _MOST_CODES_HELD:
+            del self._held[next(id for id in self._held if id != recording_id)]
+        return self._held[recording_id]
+
+    def only(self, recording_ids: Sequence[str]) -> Overviews:
+        """The overviews of some recordings, from the same store."""
+        few = Overviews(recording_ids, self._make)
+        few._held = self._held
+        return few
 
 
 def least_bytes(n_channels: int, n_frames: int) -> int:
@@ -388,17 +402,15 @@ def scores_path(run_dir: Path, recording_id: str) -> Path:
     return run_dir / "scores" / f"{recording_id}.npz"
 
 
-def write_scores(path: Path, scores: FrameScores) -> None:
-    """Write `unit` and `motif`, float32, to an .npz file; nothing where they tell nothing."""
-    if not scores.tell_something:
-        return
-    make_folder(path.parent)
-    with whole_file(path) as file:
-        np.savez_compressed(file, unit=scores.units.astype(np.float32), motif=scores.motifs.astype(np.float32))
+def stored_scores(scores: FrameScores) -> bytes:
+    """The content of an .npz file that holds the scores as float32: `unit` and `motif`."""
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, unit=scores.units.astype(np.float32), motif=scores.motifs.astype(np.float32))
+    return buffer.getvalue()
 
 
 def read_scores(path: Path, n_frames: int) -> FrameScores | None:
-    """Read what `write_scores` wrote; None where there is no such file, as in older runs."""
+    """Read what `stored_scores` made; None where there is no such file, as in older runs."""
     if not path.exists():
         return None
     try:

@@ -16,6 +16,8 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.arrays import npy_header
+
 _FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
 _BLOCK_BYTES = 1 << 16
 MOST_BYTES = 1 << 28
@@ -80,7 +82,6 @@ def checked_id(id: str) -> str:
 # ----------------------------------------------------------------
 # Arrays that Rondo wrote into folders that may be someone else's: no pickles, no more memory than was expected.
 
-_HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 _HEADER_BYTES = 20_000
 
 UNREADABLE = (
@@ -110,9 +111,7 @@ def read_archive(path: Path, names: Sequence[str], most_bytes: int = MOST_BYTES)
 
 
 def _array(stream: IO[bytes], n_bytes: int) -> NDArray[Any]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of odd headers, which are read or refused
-        shape, column_major, dtype = _HEADERS[np.lib.format.read_magic(stream)](stream)
+    shape, column_major, dtype = npy_header(stream)
     if dtype.hasobject or min(shape, default=0) < 0:
         raise ValueError(f"an array of {dtype} {shape}")
     wanted = math.prod(shape) * dtype.itemsize

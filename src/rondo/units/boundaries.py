@@ -29,15 +29,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.arrays import Floats, leading_axes, owned, owned_by
+from rondo.arrays import Floats, check_shapes, leading_axes, owned, owned_by
 from rondo.data.labels import Labels, Runs, runs_of
 from rondo.data.recording import Values
 from rondo.data.windows import Span, Windows
 from rondo.errors import ModelError
 from rondo.units.mixture import FittedMixture
 
-_BLOCKS_PER_WINDOW = 16
-_MOST_DIMS = 30
+_BLOCKS_PER_WINDOW = 16  # chosen by hand, not measured
+_MOST_DIMS = 30  # principal axes; chosen by hand, not measured
 _CLIP = 5.0  # deviations
 _LEAST_SPREAD = 1e-6  # of a statistic, relative to its size; float32 cannot tell less from a constant
 _PRIOR_BLOCKS = 10.0  # per dimension: how many blocks the covariance common to all units is worth
@@ -112,9 +112,12 @@ class Boundaries:
             stored = owned_by("gaussians", tensors)
             weights, means, roots, constants = (np.asarray(stored[name], np.float64) for name in _GAUSSIANS)
             block_frames = int(tensors["block_frames"][0])
-        except KeyError as error:
-            raise ModelError(f"the boundaries' tensor {error} is missing; fit and save the model again") from None
-        if block_frames < 1 or len(means) != len(ids):
+            shapes = {"unit_ids": "units", "centre": "s", "scale": "s", "axes": "s d"}
+            gaussians = ("units", "units d", "units d d", "units")
+            check_shapes(tensors, shapes | {f"gaussians.{n}": s for n, s in zip(_GAUSSIANS, gaussians, strict=True)})
+        except (KeyError, IndexError, ValueError) as error:
+            raise ModelError(f"the boundaries are not complete ({error}); fit and save the model again") from None
+        if block_frames < 1:
             raise ModelError(f"{len(means)} descriptions of {len(ids)} units, in blocks of {block_frames} frames")
         return cls(ids, block_frames, space, FittedMixture(weights, means, roots, constants))
 

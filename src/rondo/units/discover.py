@@ -139,9 +139,9 @@ def _by_first_appearance(path: NDArray[np.int64]) -> list[int]:
 
 _DIMENSIONS = 10  # chosen on development sets, as are the others (docs/many.md); 8 to 12 are alike
 _REACH = 3.0  # times the typical distance between neighbouring units of one group, up to which units are matched
-_ROUNDS = 3
-_MATCHINGS = 10
-_ROUNDING = 1e-12
+_ROUNDS = 3  # of projecting and matching; chosen on development sets (docs/many.md)
+_MATCHINGS = 10  # at most, of units in one round; chosen on development sets (docs/many.md)
+_ROUNDING = 1e-12  # relative; far above what float64 loses, far below what matters
 
 
 class GroupWindows(NamedTuple):

@@ -27,6 +27,7 @@ from scipy.special import digamma, gammaln
 from rondo.arrays import Floats as Floats
 from rondo.config.settings import AcceptanceConfig, MixtureConfig
 from rondo.errors import RecordingError, RondoWarning, SettingError
+from rondo.registry import MIXTURES
 from rondo.units.kmeans import weighted_kmeans
 
 # ----------------------------------------------------------------
@@ -376,7 +377,7 @@ def _kept(state: _State, points: _Points, min_weight: float, bound: float, n_ite
 
 
 # ----------------------------------------------------------------
-# The mixture that a configuration names, fitted. DeepDPM brings torch, so it is imported when it is asked for.
+# The mixture that a configuration names, fitted.
 #
 # The *acceptance* of an entry: how far from it, and how sure, its own members are; for units, motifs and updates
 # alike.
@@ -401,12 +402,20 @@ def fit_components(
     A window counts as `window_weight` observations: windows that overlap are not independent of each other. `start`
     is a component for each window, from 0, to begin with; DeepDPM, which splits and merges, has no use for it.
     """
-    if config.kind == "deep_dpm":
-        from rondo.paper.deep_dpm import fit_deep_dpm
+    return MIXTURES[config.kind].fit(latents, config, rng, window_weight, device, start)
 
-        return fit_deep_dpm(latents, config, rng, device, window_weight=window_weight)
-    given = None if start is None else np.eye(int(start.max()) + 1)[start]
-    return fit_mixture(latents, config, rng, np.full(len(latents), window_weight), given)
+
+def fit_dp_gaussian(
+    latents: NDArray[np.floating],
+    config: MixtureConfig,
+    rng: np.random.Generator,
+    window_weight: float,
+    device: str,
+    start: NDArray[np.int64] | None,
+) -> FittedMixture:
+    """The variational mixture, on the processor."""
+    responsibilities = None if start is None else np.eye(int(start.max()) + 1)[start]
+    return fit_mixture(latents, config, rng, np.full(len(latents), window_weight), responsibilities)
 
 
 class Acceptance(NamedTuple):

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.arrays import Ints, owned, owned_by
-from rondo.config.settings import EncoderConfig, SlowUnitsConfig, UnitAlignConfig, UnitsConfig
+from rondo.config.settings import EncoderConfig, UnitsConfig
 from rondo.data.labels import Labels
-from rondo.data.windows import Span, Windows
+from rondo.data.windows import Span, WindowGrid, Windows
 from rondo.encoders.base import Curves, FittedEncoder, Representations, build_encoder
 from rondo.errors import ModelError, RecordingError
+from rondo.registry import UNITS
 from rondo.units.boundaries import Boundaries, fit_boundaries
 from rondo.units.places import FEWEST_LENGTHS, Place, Places
-from rondo.units.slow import SlowProjection
 from rondo.units.viterbi import Timeline, centre_distances, decode
 from rondo.units.vocabulary import MergeTree, Vocabulary
 
@@ -25,7 +25,7 @@ from rondo.units.vocabulary import MergeTree, Vocabulary
 # Exemplars: a few windows of every unit as they are, before any projection, with which a stream is compared.
 #
 # The slow projection keeps what tells the known units apart. What is new may differ from them in everything else, and
-# then lies inside a known unit's radius: of planted new windows half do (benchmarks/novelty_gates.py). In the
+# then lies inside a known unit's radius: of planted new windows half do (benchmarks/studies.py). In the
 # encoder's own space it lies further from every known window than known windows lie from each other. The yardstick for
 # that is
 #
@@ -33,7 +33,7 @@ from rondo.units.vocabulary import MergeTree, Vocabulary
 #
 # (the paper's micro-cluster radius, "bootstrap NN-distance P95").
 
-_PER_UNIT = 64
+_PER_UNIT = 64  # exemplars of a unit; chosen by hand, not measured
 _MOST_COMPARED = 2000  # windows, in one stretch per span, from which the reach is taken: their distances are a table
 _ROWS = 2048  # windows compared with exemplars at a time
 _RADIUS_QUANTILE = 0.95  # paper: Table Continual update
@@ -134,10 +134,6 @@ class UnitProjection(Protocol):
     @property
     def curves(self) -> Curves:
         """The training log, to be plotted; empty where nothing is trained."""
-
-    @property
-    def autoencoder_epochs(self) -> int:
-        """For how many epochs an autoencoder was trained; 0 where there is none, or in a model that was loaded."""
 
     def embed(self, representations: NDArray[np.floating]) -> NDArray[np.float64]:
         """Embeddings (n_windows, n_embedding_dims), of which prototypes are means."""
@@ -252,7 +248,7 @@ class UnitModel:
         """The model that wrote these tensors."""
         fitted = build_encoder(encoder).restore(owned_by("encoder", tensors))
         vocabulary = Vocabulary.restore("unit", owned_by("vocabulary", tensors))
-        projection = _restored_projection(owned_by("projection", tensors), config)
+        projection = UNITS[config.method].restore(owned_by("projection", tensors), config)
         tree = MergeTree.restore(owned_by("merges", tensors))
         if tree.ids != vocabulary.ids:
             raise ModelError(f"the merge tree is about units {tree.ids}, there are {vocabulary.ids}")
@@ -269,17 +265,25 @@ class UnitModel:
             raise ModelError(f"the boundaries are about units {boundaries.unit_ids}, there are {restored.ids}")
         return restored
 
+    def refuse_misfit(self, n_channels: int, length_frames: int) -> None:
+        """Refuse parts that do not fit windows of this shape, or each other.
 
-def _restored_projection(tensors: Mapping[str, NDArray[np.generic]], config: UnitsConfig) -> UnitProjection:
-    if isinstance(config, SlowUnitsConfig):
-        return SlowProjection.restore(tensors)
-    if isinstance(config, UnitAlignConfig):
-        from rondo.paper.unit_align import UnitAlignment
-
-        return UnitAlignment.restore(tensors, config)
-    from rondo.paper.ablations import DirectProjection
-
-    return DirectProjection.restore(tensors, config)
+        One window of zeros is encoded: only the encoder knows how wide its representations are.
+        """
+        window = np.zeros((length_frames, n_channels), np.float32)
+        windows = Windows(window, WindowGrid(length_frames, length_frames, length_frames, ((0, length_frames),)))
+        representations = self.encoder.encode(windows)
+        widths = {"exemplars": self.exemplars.points.shape[1]}
+        if self.places is not None:
+            widths["places of groups"] = self.places.representations.mean.size
+        for part, width in widths.items():
+            if representations.shape != (1, width):
+                raise ValueError(f"representations {representations.shape}, the {part} have {width} dimensions")
+        latents, centres = self.projection.apply(representations), self.vocabulary.centres
+        embeddings, prototypes = self.projection.embed(representations), self.vocabulary.prototypes
+        if latents.shape[1:] != centres.shape[1:] or embeddings.shape[1:] != prototypes.shape[1:]:
+            raise ValueError(f"latents {latents.shape}, units with centres {centres.shape}")
+        self.boundaries.points(window)
 
 
 def joined_spans(spans_of_each: Sequence[Sequence[Span]]) -> tuple[Span, ...]:

@@ -34,7 +34,7 @@ from rondo.units.viterbi import decode
 from rondo.units.vocabulary import Vocabulary
 
 FEWEST_LENGTHS = 20.0  # window lengths of a group that takes part in a fit; shorter ones are only read
-_CENTRE_COUNTS = 3.0  # window lengths; 1 to 10 make little difference (docs/results/adaptation.md)
+_CENTRE_COUNTS = 3.0  # window lengths; 1 to 10 make little difference (docs/results/transfer.md)
 _HOME_COUNTS = 5.0  # window lengths
 _FARTHER = 1.5  # times the distance of the farthest known group, that a new one lies from the common place at most
 _LEAST_SPREAD = 1e-12  # of what does not vary, whose logarithm is asked for

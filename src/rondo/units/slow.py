@@ -28,11 +28,10 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.ndimage import uniform_filter1d
 
-from rondo.arrays import leading_axes
-from rondo.config.settings import SlowUnitsConfig
+from rondo.arrays import check_shapes, leading_axes
+from rondo.config.settings import SlowUnitsConfig, UnitsConfig
 from rondo.data.windows import Span
 from rondo.encoders.base import Curves
-from rondo.errors import ModelError
 
 _FEWEST, _MOST = 3, 8  # dimensions that are chosen among; more fragment (docs/results/units.md)
 _FEWEST_OF_FEW_CHANNELS = 5  # what tells them apart spreads over many directions, none of which stands out
@@ -50,10 +49,6 @@ class SlowProjection:
     @property
     def curves(self) -> Curves:
         return {}  # nothing is trained
-
-    @property
-    def autoencoder_epochs(self) -> int:
-        return 0
 
     def embed(self, representations: NDArray[np.floating]) -> NDArray[np.float64]:
         """The latents themselves: nothing lies between."""
@@ -74,10 +69,13 @@ class SlowProjection:
     @classmethod
     def restore(cls, tensors: Mapping[str, NDArray[np.generic]]) -> SlowProjection:
         """The projection that wrote these tensors."""
-        mean, matrix, slowness = (np.asarray(tensors[name], np.float64) for name in ("mean", "matrix", "slowness"))
-        if matrix.shape != (mean.size, slowness.size):
-            raise ModelError(f"a slow projection of {mean.size} dimensions with a matrix of {matrix.shape}")
-        return cls(mean, matrix, slowness)
+        check_shapes(tensors, {"mean": "d", "matrix": "d k", "slowness": "k"})
+        return cls(*(np.asarray(tensors[name], np.float64) for name in ("mean", "matrix", "slowness")))
+
+
+def restored_projection(tensors: Mapping[str, NDArray[np.generic]], config: UnitsConfig) -> SlowProjection:
+    """The projection of a model folder; the settings do not change it."""
+    return SlowProjection.restore(tensors)
 
 
 def fit_slow(

@@ -30,7 +30,7 @@ from rondo.data.labels import OTHER, Labels
 from rondo.data.windows import Span
 from rondo.units.vocabulary import Vocabulary
 
-FARTHEST, STRANGEST = 3.0, 3.5
+FARTHEST, STRANGEST = 3.0, 3.5  # the measurement follows
 """A window is OTHER farther than 3 radii from the centre of its unit, or 3.5 exemplar radii from every exemplar.
 
 The slow projection keeps what tells units apart; a burst may differ from them in everything else, and then only its

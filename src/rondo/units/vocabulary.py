@@ -148,11 +148,11 @@ class Vocabulary:
 # Neighbours are looked up in blocks, among at most 8,192 windows spread evenly over all: beyond those neither time nor
 # memory grows.
 
-_NEIGHBOURS = 5
-_MOST_WINDOWS = 8192
+_NEIGHBOURS = 5  # of each window; chosen by hand, not measured
+_MOST_WINDOWS = 8192  # bounds time and memory, see above
 _BLOCK_NUMBERS = 1 << 20  # distances held at once, 8 MB
 _ROUNDING = 1e-12  # a criterion that falls by less has not fallen
-_NOBODY = -1
+_NOBODY = -1  # a mark, not a number
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,11 @@ from threading import Lock
 from typing import Any
 
 from rondo.errors import RondoError, SettingError
-from rondo.live.supervising.health import DEAD, HEALTHY, IN_ALARM, judged, read_health
 from rondo.report.contents import EVERYTHING, Wish
 from rondo.report.render import NOT_FRAMED, NOTHING, render
 from rondo.report.summarize import summarize
 from rondo.result import Result
+from rondo.run.health import DEAD, HEALTHY, IN_ALARM, judged, read_health
 from rondo.view.loopback import Answer, LoopbackServer, Question, answered
 from rondo.view.media import Beside, MediaFile
 from rondo.wording import did_you_mean

@@ -2,15 +2,7 @@
 
 Y. Matsubara, Y. Sakurai, C. Faloutsos, "AutoPlait: Automatic Mining of Co-evolving Time Sequences", SIGMOD 2014.
 Own code after the paper and the released C code (18 June 2014, as in github.com/Lab-ANT/Time2State at fccb11c),
-whose constants stand in the settings below and at the top of the files:
-
-    autoplait         what is done with the whole recording: regimes are split until no split pays
-    autoplait_split   one regime becomes two: seeds, models and cut points in turn
-    autoplait_pairs   the search of seeds: all pairs of one-state regimes at once
-    autoplait_noise   pieces that are too cheap to be segments
-    autoplait_cost    bits
-    autoplait_hmm     models and their fit
-    autoplait_paths   the best path through states
+whose constants stand in the settings below and at the top of the files.
 
 Given the same random draws, it gives the segments of that code: on eight of the nine MoCap recordings to the frame, on
 the ninth with one cut point one frame off. What differs from that code, and why:
@@ -24,15 +16,35 @@ the ninth with one cut point one frame off. What differs from that code, and why
 - Frames outside `spans` are OTHER; all others have a regime.
 
 It cannot read another recording: regimes are found in the one whose description they shorten.
+
+One regime becomes two: seeds, then models and cut points in turn until neither makes the two cheaper. Frames of the
+regime that is split stand one after the other (`Joined`), so that all searches run on one array. A piece may go to the
+other regime, and then joins its neighbours there, where that costs less than a share of all that the recording costs.
+How large a share is found by doubling it, while the two pieces that are least certain of their regime become better
+seeds for a search.
+
+Seeds are chosen among pairs of regimes of one state each, all pairs side by side. The best score P_i of a path that
+ends in regime i is then known from their difference d = P_1 - P_0:
+
+    d_t = clip(d_t-1, low, high) + ln b_1(x_t) - ln b_0(x_t) + ln(1 - delta_1) - ln(1 - delta_0)
+    low = ln delta_0 - ln(1 - delta_1),   high = ln(1 - delta_0) - ln delta_1
+
+Where d lies above `high` the best path is in regime 1 whatever follows, below `low` in regime 0, and between them it is
+where it goes next. So one loop over frames does all pairs, and the paths are filled in backwards without one.
 """
 
 from __future__ import annotations
 
+import heapq
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from rondo.data.labels import OTHER, Labels
@@ -40,11 +52,21 @@ from rondo.data.signal import Signal
 from rondo.data.windows import Span
 from rondo.errors import RecordingError
 from rondo.wording import Progress, silent
-from rondo_bench.baselines.autoplait_cost import Regime, cheapest, total_cost
-from rondo_bench.baselines.autoplait_paths import Floats
-from rondo_bench.baselines.autoplait_split import Economy, split
-from rondo_bench.baselines.base import BaselineSettings
-from rondo_bench.baselines.method import BaselineMethod
+from rondo_bench.baselines.autoplait_hmm import (
+    FLOOR,
+    Fitted,
+    Floats,
+    Hmm,
+    Regime,
+    best_path,
+    cheapest,
+    densities,
+    logs,
+    regime_cost,
+    segment_cost,
+    total_cost,
+)
+from rondo_bench.baselines.baseline import BaselineMethod, BaselineSettings
 
 _SHORTEST_SEED = 2  # frames: one alone has no variance
 
@@ -79,7 +101,7 @@ class AutoPlait:
 def estimated_seconds(n_frames: int, n_channels: int, config: AutoPlaitConfig) -> float:
     """Seconds on one core where there are about eight regimes to find; a recording that has one takes a tenth.
 
-    Fitted to what was measured: 10,617 frames of MoCap with 4 channels take 6 s, and in `benchmarks/bench_autoplait.py`
+    Fitted to what was measured: 10,617 frames of MoCap with 4 channels take 6 s, and planted streams of
     10,000 frames with 9 channels 10 s, 100,000 with 4 channels 71 s, with 9 more than 150 s. Of more than ten channels
     densities are at their floor, and there is little to split.
     """
@@ -133,6 +155,409 @@ def _refuse_short(signal: Signal, seed_share: float) -> None:
             f"recording '{signal.id}': autoplait begins with seeds of {seed_share:g} of all frames, and a seed takes "
             f"{_SHORTEST_SEED} frames or more, but {n_usable} frames can be used; choose a larger seed_share"
         )
+
+
+# ---------------------------------------------------------------- one regime becomes two
+
+
+_FEWEST_ROUNDS, _MOST_ROUNDS = 3, 10  # released code
+
+
+@dataclass(frozen=True)
+class Economy:
+    """What regimes are judged by; the settings of AutoPlait of the same names."""
+
+    seed_share: float
+    n_seeds: int
+    noise_share: float
+    max_states: int
+    float_bits: int
+
+
+@dataclass(frozen=True, eq=False)
+class Joined:
+    """Frames of the segments of one regime, one after the other; `stretches` says where each segment lies here."""
+
+    values: Floats
+    stretches: tuple[Span, ...]
+    segments: tuple[Span, ...]
+
+    @classmethod
+    def of(cls, values: Floats, segments: Sequence[Span]) -> Joined:
+        ends = np.cumsum([stop - start for start, stop in segments]).tolist()
+        stretches = tuple(zip([0, *ends[:-1]], ends, strict=True))
+        return cls(np.concatenate([values[start:stop] for start, stop in segments]), stretches, tuple(segments))
+
+    def in_recording(self, pieces: Sequence[Piece], side: int) -> tuple[Span, ...]:
+        """The pieces of one side as frames of the recording."""
+        shifts = [segment[0] - stretch[0] for segment, stretch in zip(self.segments, self.stretches, strict=True)]
+        return tuple((p.start + shifts[p.stretch], p.stop + shifts[p.stretch]) for p in pieces if p.side == side)
+
+
+def split(
+    values: Floats,
+    spans: Sequence[Span],
+    regime: Regime,
+    total: float,
+    economy: Economy,
+    rng: np.random.Generator,
+    tick: Callable[[], None],
+) -> tuple[Regime, Regime] | None:
+    """The two regimes that describe the segments of one best; None where all frames end up in one of them.
+
+    `total` is what the recording costs now, of which noise may cost a share; seeds are cut from `spans`.
+    """
+    joined = Joined.of(values, regime.segments)
+    largest = best_seeds(values, spans, joined, total, economy, tick)
+    best: tuple[float, Pieces] = (math.inf, [])
+    for turn in range(_MOST_ROUNDS):
+        tick()
+        sides = [cheapest(seed, [(0, len(seed))], economy.max_states, economy.float_bits, rng) for seed in largest]
+        pieces = pruned(joined, sides[0], sides[1], total, economy)
+        found = [spans_of(pieces, side) for side in (0, 1)]
+        if not all(found):
+            break
+        cost = sum(
+            regime_cost(side, joined.values, segments, economy.float_bits)
+            for side, segments in zip(sides, found, strict=True)
+        )
+        if cost < best[0]:
+            best = cost, pieces
+        elif turn >= _FEWEST_ROUNDS:
+            break
+        largest = [joined.values[slice(*max(segments, key=lambda span: span[1] - span[0]))] for segments in found]
+    if not best[1]:
+        return None
+    tick()
+    first, second = (
+        cheapest(values, joined.in_recording(best[1], side), economy.max_states, economy.float_bits, rng)
+        for side in (0, 1)
+    )
+    return first, second
+
+
+# ---------------------------------------------------------------- cut points
+
+
+def cut_points(joined: Joined, first: Fitted, second: Fitted) -> Pieces:
+    """The best path through the states of both models, in each stretch again (CutPointSearch).
+
+    Staying in regime i costs ln(1 - delta_i) and a transition, leaving it for j ln delta_i and the first state of j.
+    A path that begins in regime i pays for leaving the other.
+    """
+    models, k = (first.model, second.model), first.model.n_states
+    begin = [math.log(second.delta) + logs(models[0].start), math.log(first.delta) + logs(models[1].start)]
+    stay = [math.log1p(-side.delta) + logs(side.model.transition) for side in (first, second)]
+    transition = np.empty((k + models[1].n_states,) * 2)
+    transition[:k, :k], transition[k:, k:] = stay
+    transition[k:, :k], transition[:k, k:] = begin
+    log_density = np.log(np.hstack([densities(model, joined.values) for model in models]))
+    paths = [best_path(np.concatenate(begin), transition, log_density[start:stop]) for start, stop in joined.stretches]
+    return pieces_of(np.concatenate(paths) >= k, joined.stretches)
+
+
+def pruned(joined: Joined, first: Fitted, second: Fitted, total: float, economy: Economy) -> Pieces:
+    """Cut points without noise."""
+
+    @cache
+    def costs(start: int, stop: int) -> tuple[float, float]:
+        return segment_cost(first, joined.values[start:stop]), segment_cost(second, joined.values[start:stop])
+
+    only = pruning(cut_points(joined, first, second), costs, total, economy.noise_share)
+    return all_pruned([only], joined)[0]
+
+
+def all_pruned(prunings: Sequence[Pruning], joined: Joined) -> list[Pieces]:
+    """What each pruning leaves; the searches that they ask for run side by side."""
+    left: dict[int, Pieces] = {}
+    asked: dict[int, tuple[Span, Span]] = {}
+    answers: dict[int, float | None] = dict.fromkeys(range(len(prunings)))
+    while answers:
+        asked.clear()
+        for i, answer in answers.items():
+            try:
+                asked[i] = prunings[i].send(answer)  # type: ignore[arg-type]  # None starts a generator
+            except StopIteration as done:
+                left[i] = done.value
+        answers = dict(zip(asked, _search_bits(joined, list(asked.values())), strict=True)) if asked else {}
+    return [left[i] for i in range(len(prunings))]
+
+
+def _search_bits(joined: Joined, seeds: Sequence[tuple[Span, Span]]) -> list[float]:
+    segments = [joined.values[start:stop] for pair in seeds for start, stop in pair]
+    pairs = np.arange(len(segments)).reshape(-1, 2)
+    found = search_pairs(joined.values, joined.stretches, Singles.of(segments), pairs, with_sums=False)
+    bits: list[float] = found.bits.tolist()
+    return bits
+
+
+# ---------------------------------------------------------------- seeds
+
+
+def best_seeds(
+    values: Floats, spans: Sequence[Span], joined: Joined, total: float, economy: Economy, tick: Callable[[], None]
+) -> list[Floats]:
+    """The two seeds, a model of one state each, from which a search makes the cheapest regimes."""
+    n_usable = sum(stop - start for start, stop in spans)
+    length = math.ceil(n_usable * economy.seed_share)
+    seeds = seed_spans(joined.segments, spans, length, economy.n_seeds)
+    apart = [(i, j) for i, j in combinations(range(len(seeds)), 2) if abs(seeds[i][0] - seeds[j][0]) >= length]
+    tick()
+    chosen = _cheapest_pair([values[start:stop] for start, stop in seeds], apart, joined, total, economy)
+    pair = [seeds[i] for i in chosen] if chosen else fixed_seeds(joined.segments, spans, length)
+    return [values[start:stop] for start, stop in pair]
+
+
+def _cheapest_pair(
+    seeds: Sequence[Floats], pairs: Sequence[tuple[int, int]], joined: Joined, total: float, economy: Economy
+) -> tuple[int, int] | None:
+    if not pairs:
+        return None
+    found = search_pairs(joined.values, joined.stretches, Singles.of(seeds), np.array(pairs))
+    costs = [found.costs(i) for i in range(len(pairs))]
+    prunings = [pruning(found.pieces(i), costs[i], total, economy.noise_share) for i in range(len(pairs))]
+    bits = [_single_bits(pieces, cost) for pieces, cost in zip(all_pruned(prunings, joined), costs, strict=True)]
+    best = int(np.argmin(bits))
+    return pairs[best] if math.isfinite(bits[best]) else None
+
+
+def _single_bits(pieces: Sequence[Piece], costs: PieceCosts) -> float:
+    """The cost of two regimes of one state, but for their models, which cost the same for all pairs."""
+    if len({piece.side for piece in pieces}) < 2:
+        return math.inf
+    return sum(costs(p.start, p.stop)[p.side] + math.log2(p.stop - p.start) for p in pieces)
+
+
+def seed_spans(segments: Sequence[Span], spans: Sequence[Span], length: int, n_seeds: int) -> list[Span]:
+    """Seeds that are spread evenly over the segments, about `n_seeds` in all.
+
+    As in the released code, the last seed of a segment ends where the segment does, even if it begins before it: only
+    the limits of the recording, here the span, cut it off.
+    """
+    n_frames = sum(stop - start for start, stop in segments)
+    stride = int((n_frames - length) / n_seeds)
+    seeds: list[Span] = []
+    for start, stop in segments:
+        if len(seeds) >= n_seeds:
+            break
+        for i in range(n_seeds):
+            first = start + i * stride
+            if first + length > stop:
+                seeds.append(_within(spans, stop, stop - length, length))
+                break
+            seeds.append((first, first + length))
+    return seeds
+
+
+def fixed_seeds(segments: Sequence[Span], spans: Sequence[Span], length: int) -> list[Span]:
+    """The start of the first segment and the middle of the second, where no two seeds are apart."""
+    (start, stop), (second, end) = segments[0], segments[1 % len(segments)]
+    return [_within(spans, stop, start, length), _within(spans, end, second + (end - second) // 2, length)]
+
+
+def _within(spans: Sequence[Span], stop: int, first: int, length: int) -> Span:
+    """`length` frames from `first` on, or what the span that holds frame `stop - 1` has of them."""
+    low, high = next((start, end) for start, end in spans if start < stop <= end)
+    first = max(first, low)
+    return first, min(first + length, high)
+
+
+# ---------------------------------------------------------------- pieces that are too cheap to be segments
+
+
+class Piece(NamedTuple):
+    """Frames [start, stop) of one stretch, which belong to regime 0 or 1."""
+
+    start: int
+    stop: int
+    side: int
+    stretch: int
+
+
+Pieces = list[Piece]
+Pruning = Generator[tuple[Span, Span], float, Pieces]
+PieceCosts = Callable[[int, int], tuple[float, float]]
+"""The bits of frames [start, stop) as one segment of regime 0, and of regime 1."""
+
+
+def pieces_of(sides: NDArray[np.generic], stretches: Sequence[Span]) -> list[Piece]:
+    """Runs of frames of one side, which end where a stretch does.
+
+    >>> [tuple(piece) for piece in pieces_of(np.array([0, 0, 1, 1, 1]), [(0, 3), (3, 5)])]
+    [(0, 2, 0, 0), (2, 3, 1, 0), (3, 5, 1, 1)]
+    """
+    starts = {start for start, _ in stretches} | set((np.flatnonzero(np.diff(sides)) + 1).tolist())
+    edges = [*sorted(starts), len(sides)]
+    stretch_of = np.searchsorted([start for start, _ in stretches], edges[:-1], side="right") - 1
+    track = sides[edges[:-1]].tolist()
+    return [Piece(*piece) for piece in zip(edges[:-1], edges[1:], track, stretch_of.tolist(), strict=True)]
+
+
+def spans_of(pieces: Sequence[Piece], side: int) -> tuple[Span, ...]:
+    return tuple((piece.start, piece.stop) for piece in pieces if piece.side == side)
+
+
+def without_noise(pieces: Sequence[Piece], threshold: float, costs: PieceCosts) -> list[Piece]:
+    """Move the piece that loses least by it to the other regime, while it loses less than the threshold.
+
+    A move that joins no pieces is the last, as in the released code. Frames of a piece that was moved go on being
+    compared as part of the piece that it joined.
+    """
+    heap = [(_loss(piece, costs), i) for i, piece in enumerate(pieces)]
+    heapq.heapify(heap)
+    alive: dict[int, Piece] = dict(enumerate(pieces))
+    left, right = list(range(-1, len(pieces) - 1)), [*range(1, len(pieces)), -1]  # neighbours, -1 for none
+    while heap:
+        loss, i = heapq.heappop(heap)
+        if i not in alive:
+            continue
+        if loss >= threshold:
+            break
+        moved = alive.pop(i)
+        start, stop, joined = moved.start, moved.stop, False
+        before, after = left[i], right[i]
+        if before in alive and alive[before].stretch == moved.stretch:
+            start, before, joined = alive.pop(before).start, left[before], True
+        if after in alive and alive[after].stretch == moved.stretch:
+            stop, after, joined = alive.pop(after).stop, right[after], True
+        new = len(left)
+        alive[new] = Piece(start, stop, 1 - moved.side, moved.stretch)
+        left.append(before)
+        right.append(after)
+        if before >= 0:
+            right[before] = new
+        if after >= 0:
+            left[after] = new
+        heapq.heappush(heap, (_loss(alive[new], costs), new))
+        if not joined:
+            break
+    return sorted(alive.values())
+
+
+def _loss(piece: Piece, costs: PieceCosts) -> float:
+    both = costs(piece.start, piece.stop)
+    return both[1 - piece.side] - both[piece.side]
+
+
+def pruning(
+    pieces: Sequence[Piece], costs: PieceCosts, total: float, noise_share: float
+) -> Generator[tuple[Span, Span], float, list[Piece]]:
+    """What is left once noise is removed; yields the two least certain pieces and wants the cost of a search from them.
+
+    The share begins at `noise_share`, is doubled at least once where both regimes have two pieces or more, and then for
+    as long as that cost falls, up to ten times. A generator, so that many prunings can share one search.
+    """
+    n_pieces = [len(spans_of(pieces, side)) for side in (0, 1)]
+    if max(n_pieces) <= 1:
+        return list(pieces)
+    best = pieces = without_noise(pieces, noise_share * total, costs)
+    cheapest, share = math.inf, noise_share
+    while share <= 10 * noise_share and all(spans_of(best, side) for side in (0, 1)):
+        share *= 2
+        pieces = without_noise(pieces, share * total, costs)
+        if min(len(spans_of(pieces, side)) for side in (0, 1)) <= 1:
+            break
+        cost = yield _least_certain(pieces, costs, 0), _least_certain(pieces, costs, 1)
+        if cost >= cheapest:
+            break
+        best, cheapest = pieces, cost
+    return best
+
+
+def _least_certain(pieces: Sequence[Piece], costs: PieceCosts, side: int) -> Span:
+    piece = min((piece for piece in pieces if piece.side == side), key=lambda piece: _loss(piece, costs))
+    return piece.start, piece.stop
+
+
+# ---------------------------------------------------------------- seeds: all pairs of one-state regimes at once
+
+
+_CERTAIN = math.log1p(FLOOR)  # a single state is certain, but logarithms of probabilities have the floor added
+
+
+@dataclass(frozen=True, eq=False)
+class Singles:
+    """Models of one state, each of one segment, kept as the states of one model, and when segments of them begin."""
+
+    states: Hmm
+    delta: Floats
+
+    @classmethod
+    def of(cls, segments: Sequence[Floats]) -> Singles:
+        mean = np.stack([segment.mean(axis=0) for segment in segments])
+        variance = np.maximum(np.stack([segment.var(axis=0) for segment in segments]), FLOOR)
+        even = np.full(len(segments), 1 / len(segments))
+        delta = np.minimum([1 / len(segment) for segment in segments], 0.5)
+        return cls(Hmm(even, np.tile(even, (len(segments), 1)), mean, variance), delta)
+
+
+@dataclass(frozen=True, eq=False)
+class PairSearch:
+    """What a search found for each pair (n_pairs, 2) of models."""
+
+    sides: NDArray[np.bool_]  # (n_frames, n_pairs)
+    bits: Floats  # (n_pairs,) of the best path
+    sums: Floats  # (n_frames + 1, n_models) log densities before a frame
+    singles: Singles
+    pairs: NDArray[np.intp]
+    stretches: Sequence[Span]
+
+    def pieces(self, pair: int) -> list[Piece]:
+        return pieces_of(self.sides[:, pair], self.stretches)
+
+    def costs(self, pair: int) -> PieceCosts:
+        """The cost of a segment under both models of a pair."""
+        first, second = (self._cost_with(model) for model in self.pairs[pair].tolist())
+        return lambda start, stop: (first(start, stop), second(start, stop))
+
+    def _cost_with(self, model: int) -> Callable[[int, int], float]:
+        sums, delta = self.sums[:, model], float(self.singles.delta[model])
+        begin, stay = math.log(delta) + _CERTAIN, math.log1p(-delta) + _CERTAIN
+        return lambda start, stop: -float(sums[stop] - sums[start] + begin + (stop - start - 1) * stay) / math.log(2)
+
+
+def search_pairs(
+    values: Floats, stretches: Sequence[Span], singles: Singles, pairs: NDArray[np.intp], with_sums: bool = True
+) -> PairSearch:
+    """The best path between the two regimes of each pair, in each stretch again."""
+    log_density = np.log(densities(singles.states, values))
+    begin, stay = (np.log(p)[pairs] for p in (singles.delta, 1 - singles.delta))  # (n_pairs, 2)
+    low, high = begin[:, 0] - stay[:, 1], stay[:, 0] - begin[:, 1]
+    gain = log_density[:, pairs[:, 1]] - log_density[:, pairs[:, 0]] + (stay[:, 1] - stay[:, 0])
+    for start, _ in stretches:
+        gain[start] += begin[:, 0] - begin[:, 1] - (stay[:, 1] - stay[:, 0])
+    nats = log_density.sum(axis=0)[pairs[:, 0]] + len(values) * (stay[:, 0] + _CERTAIN)
+    for start, stop in stretches:
+        _differences(gain[start:stop], low, high)
+        nats += begin[:, 1] - stay[:, 0]
+        nats += np.maximum(gain[start : stop - 1] - high, 0).sum(axis=0) + np.maximum(gain[stop - 1], 0)
+    sides = _paths(gain, low, high, stretches)
+    sums = np.vstack([np.zeros(log_density.shape[1]), np.cumsum(log_density, axis=0)]) if with_sums else log_density[:0]
+    return PairSearch(sides, -nats / math.log(2), sums, singles, pairs, stretches)
+
+
+def _differences(gain: Floats, low: Floats, high: Floats) -> None:
+    """Turn gains into differences in place: d_t = clip(d_t-1, low, high) + gain_t."""
+    clipped = np.empty_like(low)
+    before = gain[0]
+    for now in gain[1:]:
+        np.maximum(before, low, out=clipped)
+        np.minimum(clipped, high, out=clipped)
+        now += clipped
+        before = now
+
+
+def _paths(difference: Floats, low: Floats, high: Floats, stretches: Sequence[Span]) -> NDArray[np.bool_]:
+    """The side of each frame: that of the first from it on whose difference leaves no doubt."""
+    sides = np.empty(difference.shape, dtype=np.bool_)
+    last = [stop - 1 for _, stop in stretches]
+    for pair in range(difference.shape[1]):  # one at a time: numbers of frames for all would take most of the memory
+        ones, sure = difference[:, pair] > high[pair], difference[:, pair] < low[pair]
+        sure |= ones
+        ones[last], sure[last] = difference[last, pair] >= 0, True
+        frames = np.where(sure, np.arange(len(ones)), len(ones))
+        sides[:, pair] = ones[np.minimum.accumulate(frames[::-1])[::-1]]
+    return sides
 
 
 METHOD = BaselineMethod("autoplait", AutoPlait, "AutoPlait: regimes by minimum description length, no settings needed")

@@ -1,6 +1,10 @@
-"""Hidden Markov models with diagonal Gaussian states, fitted in about sqrt(n_frames) steps of Python an iteration.
+"""The models of AutoPlait: hidden Markov models with diagonal Gaussian states, their paths, their fit, and their bits.
 
-Passes forward and backward are products of one small matrix per frame, taken in chunks as `autoplait_paths` explains.
+A recursion over frames is a product of one small matrix per frame, and products can be bracketed. Frames are cut into
+about sqrt(n_frames) chunks of as many frames. One loop over the frames of a chunk multiplies the matrices of all chunks
+side by side, one loop over chunks carries the state of the recursion from chunk to chunk, and a second loop over the
+frames of a chunk fills in what lies between. In the best path a product is a maximum of sums, in the passes forward and
+backward a sum of products. It costs n_states times the arithmetic, so that many states take the plain loop.
 
 The released AutoPlait bounds every density, and so does this:
 
@@ -9,6 +13,16 @@ The released AutoPlait bounds every density, and so does this:
 No frame can cost more than 20 bits, whatever its number of channels, and none can earn from a variance below 1 / 2 pi.
 With ten independent channels or more, most frames of the right state are at the floor too, and regimes can no longer be
 told apart: this is why AutoPlait returns one regime for wide recordings.
+
+Bits are those of the released code (18 June 2014), which differ from the paper's in that they count the best path
+instead of all paths, and the moves between regimes with the frames:
+
+    model     F (k + k^2 + 2 k n_channels) + log*(k)                   F bits for a number, log*(x) = 2 log2(x) + 1
+    segments  sum log2(length)
+    frames    - sum [best path + ln delta + (length - 1) ln(1 - delta)] / ln 2  + n_frames log2(k)
+
+where delta = n_segments / n_frames of the segments that the model was fitted to. All regimes together cost
+log*(r) + log*(m) + m log2(r) + F r^2 more, for r regimes with m segments.
 """
 
 from __future__ import annotations
@@ -20,7 +34,90 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo_bench.baselines.autoplait_paths import Floats
+from rondo.data.windows import Span
+
+Floats = NDArray[np.float64]
+
+_CHUNKED_STATES = 12  # above, one step of a plain loop costs less than n_states ** 3 sums (measured)
+
+
+def best_score(log_start: Floats, log_transition: Floats, log_density: Floats) -> float:
+    """max over paths q of log_start[q_0] + sum_t log_density[t, q_t] + sum_t log_transition[q_t-1, q_t]."""
+    n_frames, k = log_density.shape
+    score = log_start + log_density[0]
+    if k == 1:
+        return float(score[0] + (n_frames - 1) * log_transition[0, 0] + log_density[1:].sum())
+    steps = log_density[1:]
+    length = _chunk_length(len(steps), k)
+    n_chunks = len(steps) // length
+    if length > 1:
+        for product in _path_products(log_transition, steps[: n_chunks * length].reshape(n_chunks, length, k)):
+            score = (score[:, None] + product).max(axis=0)
+        steps = steps[n_chunks * length :]
+    for density in steps:
+        score = (score[:, None] + log_transition).max(axis=0) + density
+    return float(score.max())
+
+
+def best_path(log_start: Floats, log_transition: Floats, log_density: Floats) -> NDArray[np.uint8]:
+    """The path of the best score, a state for each frame; of several equal predecessors the lowest."""
+    n_frames, k = log_density.shape
+    length = _chunk_length(n_frames - 1, k)
+    n_chunks = (n_frames - 1) // length if length > 1 else 1
+    length = length if length > 1 else n_frames - 1
+    steps = log_density[1 : 1 + n_chunks * length].reshape(n_chunks, length, k)
+    scores = np.empty((n_chunks, k))
+    score = log_start + log_density[0]
+    scores[0] = score
+    if n_chunks > 1:
+        for chunk, product in enumerate(_path_products(log_transition, steps[:-1]), start=1):
+            scores[chunk] = score = (score[:, None] + product).max(axis=0)
+    before = np.empty((n_frames, k), dtype=np.uint8)
+    inside = before[1 : 1 + n_chunks * length].reshape(n_chunks, length, k)
+    into = np.ascontiguousarray(log_transition.T)
+    for step in range(length):
+        reached = scores[:, None, :] + into  # (n_chunks, to, from)
+        origin = reached.argmax(axis=2)
+        inside[:, step] = origin
+        scores = np.take_along_axis(reached, origin[:, :, None], axis=2)[:, :, 0] + steps[:, step]
+    score = scores[-1]
+    for frame in range(1 + n_chunks * length, n_frames):
+        reached = score + into
+        before[frame] = reached.argmax(axis=1)
+        score = reached.max(axis=1) + log_density[frame]
+    return _traced(before, int(score.argmax()))
+
+
+def _chunk_length(n_steps: int, k: int) -> int:
+    """Frames per chunk; 1 where the plain loop is quicker."""
+    return math.isqrt(n_steps) if k <= _CHUNKED_STATES and n_steps >= 16 else 1
+
+
+def _path_products(log_transition: Floats, log_density: Floats) -> Floats:
+    """(n_chunks, k, k): the best score from each state before a chunk to each state at its end.
+
+    `log_density` is (n_chunks, length, k). Chunks lie on the last axis in the loop, where numpy runs along them.
+    """
+    densities_last = np.ascontiguousarray(log_density.transpose(1, 2, 0))  # (length, k, n_chunks)
+    best = log_transition[:, :, None] + densities_last[0]  # (from, to, n_chunks)
+    for density in densities_last[1:]:
+        best = (best[:, :, None, :] + log_transition[None, :, :, None]).max(axis=1) + density
+    return np.ascontiguousarray(best.transpose(2, 0, 1))
+
+
+def _traced(before: NDArray[np.uint8], last: int) -> NDArray[np.uint8]:
+    """The path that ends in `last`, where `before[t, i]` is the state at t - 1 of the best path to i at t."""
+    n_frames, k = before.shape
+    flat, path, state = before.tobytes(), bytearray(n_frames), last
+    for frame in range(n_frames - 1, 0, -1):
+        path[frame] = state
+        state = flat[frame * k + state]
+    path[0] = state
+    return np.frombuffer(path, dtype=np.uint8)
+
+
+# ---------------------------------------------------------------- models
+
 
 FLOOR = 1e-6  # released code: ZERO
 _KMEANS_ITERATIONS = 100  # released code
@@ -245,3 +342,91 @@ def k_means(values: Floats, mean: Floats, rng: np.random.Generator) -> NDArray[n
         mean[taken] = sums[taken] / counts[taken, None]
         mean[~taken] = rng.random((k, values.shape[1]))[~taken] if not taken.all() else 0
     return nearest
+
+
+# ---------------------------------------------------------------- bits
+
+
+_TRAINING_SEGMENTS = 3  # released code: the first ones, however many there are
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A model, and how probable it is that a frame begins a segment of it."""
+
+    model: Hmm
+    delta: float
+
+
+@dataclass(frozen=True, eq=False)
+class Regime(Fitted):
+    """Segments that one model describes, and what they cost with it."""
+
+    segments: tuple[Span, ...]
+    cost: float
+
+
+def log_star(x: int) -> float:
+    """Bits for a whole number of unknown size, as in the released code.
+
+    >>> log_star(4)
+    5.0
+    """
+    return 2 * math.log2(x) + 1
+
+
+def model_cost(k: int, n_channels: int, float_bits: int) -> float:
+    """Bits for the numbers of a model."""
+    return float_bits * (k + k * k + 2 * k * n_channels) + log_star(k)
+
+
+def regime_cost(fitted: Fitted, values: Floats, segments: Sequence[Span], float_bits: int) -> float:
+    """Bits for a model and these segments of the values."""
+    k, n_channels = fitted.model.mean.shape
+    bits = model_cost(k, n_channels, float_bits)
+    for start, stop in segments:
+        bits += segment_cost(fitted, values[start:stop]) + math.log2(stop - start) + (stop - start) * math.log2(k)
+    return bits
+
+
+def segment_cost(fitted: Fitted, values: Floats) -> float:
+    """Bits for the frames of one segment, coming to the regime and staying in it included."""
+    model = fitted.model
+    path = best_score(logs(model.start), logs(model.transition), np.log(densities(model, values)))
+    return -(path + dwelling(fitted.delta, len(values))) / math.log(2)
+
+
+def dwelling(delta: float, length: int) -> float:
+    """ln of the probability to begin a segment and to stay in it."""
+    return math.log(delta) + (length - 1) * math.log1p(-delta)
+
+
+def total_cost(regimes: Sequence[Regime], float_bits: int) -> float:
+    """Bits for everything."""
+    r, m = len(regimes), sum(len(regime.segments) for regime in regimes)
+    return sum(regime.cost for regime in regimes) + log_star(r) + log_star(m) + m * math.log2(r) + float_bits * r * r
+
+
+def fitted_to(values: Floats, segments: Sequence[Span], k: int, rng: np.random.Generator) -> Fitted:
+    """A model with k states of the first few segments.
+
+    A probability of one half is the most: the released code stops with an error where all segments are single frames.
+    """
+    model = fit([values[start:stop] for start, stop in segments[:_TRAINING_SEGMENTS]], k, rng)
+    n_frames = sum(stop - start for start, stop in segments)
+    return Fitted(model, min(len(segments) / n_frames, 0.5))
+
+
+def cheapest(
+    values: Floats, segments: Sequence[Span], max_states: int, float_bits: int, rng: np.random.Generator
+) -> Regime:
+    """The regime of these segments, with states added while each makes it cheaper."""
+    best: Regime | None = None
+    for k in range(1, max_states + 1):
+        fitted = fitted_to(values, segments, k, rng)
+        cost = regime_cost(fitted, values, segments, float_bits)
+        if best is not None and cost > best.cost:
+            break
+        best = Regime(fitted.model, fitted.delta, tuple(segments), cost)
+    assert best is not None  # max_states is at least one
+    return best

@@ -8,7 +8,7 @@ beside numpy 2.3 or Python 3.13.
 
 What differs from claspy, and why:
 
-- The kernels of ROCKET (`rocket`) are other draws from the same distributions. On MoCap all change points are equal to
+- The kernels of ROCKET are other draws from the same distributions. On MoCap all change points are equal to
   those of claspy, and so are all states but one each in two of nine recordings. MoF there is 76.4, with claspy itself
   77.3, and 75.0 to 78.8 over five other states of the generator; the RONDO paper has 74.6.
 - Features are computed once, not once per fold: the kernels do not depend on the fold. With that and matrix products,
@@ -18,12 +18,23 @@ What differs from claspy, and why:
 - `downsample`: time grows with the square of the frames (see `estimated_seconds`), so that a long recording is only
   practical with means of a few frames each in place of frames.
 
-It is not random beyond the fixed state of the released code, and cannot read another recording.
+It is not random beyond the fixed state of the released code.
+
+ROCKET: what random convolutions make of windows, as features for a linear classifier.
+
+A. Dempster, F. Petitjean, G. I. Webb, "ROCKET: exceptionally fast and accurate time series classification using random
+convolutional kernels", DMKD 2020. Constants and the draw for several channels are those of the library aeon, which CLaP
+uses. Kernels of one length, dilation and padding are applied together, as one matrix product.
+
+A kernel has 7, 9 or 11 taps per channel, drawn from N(0, 1) and centred; 2^U(0, log2(C + 1)) of the C channels (no more
+than it has taps); a bias from U(-1, 1); a dilation of 2^U(0, log2((L - 1) / (taps - 1))) frames; and padding with zeros
+that keeps the length, or none. Its features are the largest output and the share of outputs above 0.
 """
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
@@ -36,10 +47,8 @@ from rondo.data.labels import OTHER, Labels
 from rondo.data.signal import Signal
 from rondo.errors import RecordingError, RondoWarning
 from rondo.wording import Progress, estimate_in_words, silent
-from rondo_bench.baselines.base import BaselineSettings
+from rondo_bench.baselines.baseline import BaselineMethod, BaselineSettings
 from rondo_bench.baselines.clasp import SHORTEST_WINDOW, Series, change_points, suss
-from rondo_bench.baselines.method import BaselineMethod
-from rondo_bench.baselines.rocket import Windows, draw_kernels, features
 
 _LONG_S = 600.0
 _N_FOLDS = 5  # released code
@@ -146,7 +155,7 @@ def states_of_segments(
 def samples(n_frames: int, changes: list[int], length: int, config: CLaPConfig) -> tuple[Ids, Ids]:
     """Starts of the windows to classify, in random order, and the segment that each starts in.
 
-    Windows half a length apart; those of which more than half lies in the next segment are left out.
+    RocketWindows half a length apart; those of which more than half lies in the next segment are left out.
     """
     starts = np.arange(0, n_frames - length + 1, max(1, length // 2))
     segments = np.searchsorted(changes, starts, side="right")
@@ -163,7 +172,7 @@ def samples(n_frames: int, changes: list[int], length: int, config: CLaPConfig) 
     return starts[order], segments[order]
 
 
-def out_of_fold(windows: Windows, segments: Ids, config: CLaPConfig, progress: Progress = silent) -> Ids:
+def out_of_fold(windows: RocketWindows, segments: Ids, config: CLaPConfig, progress: Progress = silent) -> Ids:
     """The segment that each window seems to be of, by ROCKET and a ridge classifier that have not seen it."""
     from sklearn.linear_model import RidgeClassifierCV  # slow to import
     from sklearn.model_selection import KFold
@@ -273,6 +282,102 @@ def _refuse_short(signal: Signal, n_seen: int, config: CLaPConfig) -> None:
             f"recording '{signal.id}': clap needs at least {needed} frames, one of its shortest windows"
             f"{' after downsampling' if config.downsample > 1 else ''}, but there are {n_seen}"
         )
+
+
+# ---------------------------------------------------------------- ROCKET
+
+
+TAPS = (7, 9, 11)
+_STILL = 1e-8  # a channel of a window with a smaller deviation is constant
+_BLOCK = 1 << 22  # numbers in memory at a time, of patches and of outputs
+
+RocketWindows = NDArray[np.float32]  # (n_windows, n_channels, length)
+
+
+@dataclass(frozen=True, eq=False)
+class Kernels:
+    """Kernels that differ in weights and bias only."""
+
+    weights: NDArray[np.float32]  # (n_kernels, n_channels, n_taps), 0 in the channels that a kernel does not read
+    biases: NDArray[np.float32]  # (n_kernels,)
+    dilation: int
+    padding: int
+
+    @property
+    def reach(self) -> int:
+        """From the first tap to the last, in frames."""
+        return int(self.weights.shape[2] - 1) * self.dilation
+
+
+def draw_kernels(n_kernels: int, n_channels: int, length: int, rng: np.random.RandomState) -> list[Kernels]:
+    """Random kernels for windows of this length, by kind."""
+    n_taps = np.minimum(rng.choice(TAPS, n_kernels), length)
+    dilations = np.array([_dilation(length, taps, rng) for taps in n_taps.tolist()])
+    paddings = np.where(rng.randint(2, size=n_kernels) == 1, (n_taps - 1) * dilations // 2, 0)
+    kinds, kind_of = np.unique(np.stack([n_taps, dilations, paddings]), axis=1, return_inverse=True)
+    kernels = []
+    for kind, (taps, dilation, padding) in enumerate(kinds.T.tolist()):
+        count = int((kind_of.ravel() == kind).sum())
+        weights = rng.standard_normal((count, n_channels, taps))
+        weights -= weights.mean(axis=2, keepdims=True)
+        weights *= _channels_read(count, n_channels, taps, rng)[:, :, None]
+        biases = rng.uniform(-1, 1, count)
+        kernels.append(Kernels(weights.astype(np.float32), biases.astype(np.float32), dilation, padding))
+    return kernels
+
+
+def _dilation(length: int, n_taps: int, rng: np.random.RandomState) -> int:
+    if length <= n_taps or n_taps < 2:
+        return 1
+    return int(2 ** rng.uniform(0, np.log2((length - 1) / (n_taps - 1))))
+
+
+def _channels_read(n_kernels: int, n_channels: int, n_taps: int, rng: np.random.RandomState) -> NDArray[np.bool_]:
+    n_read = (2 ** rng.uniform(0, np.log2(min(n_channels, n_taps) + 1), n_kernels)).astype(np.int64)
+    rank = rng.uniform(size=(n_kernels, n_channels)).argsort(axis=1).argsort(axis=1)
+    return np.asarray(rank < n_read[:, None])
+
+
+def features(
+    windows: RocketWindows, kernels: list[Kernels], told: Callable[[int], None] = lambda done: None
+) -> NDArray[np.float32]:
+    """Two numbers for each window and kernel, (n_windows, 2 n_kernels); every window is standardised first."""
+    values = standardised(windows)
+    found = np.empty((len(values), 2 * sum(len(kind.biases) for kind in kernels)), dtype=np.float32)
+    column = 0
+    for kind in kernels:
+        n_kernels = len(kind.biases)
+        for rows, outputs in _outputs(values, kind):
+            found[rows, column : column + n_kernels] = outputs.max(axis=1)
+            found[rows, column + n_kernels : column + 2 * n_kernels] = (outputs > 0).mean(axis=1, dtype=np.float32)
+        column += 2 * n_kernels
+        told(column // 2)
+    return found
+
+
+def standardised(windows: RocketWindows) -> RocketWindows:
+    """Each channel of each window with mean 0 and deviation 1; 0 where it stands still."""
+    centred = windows - windows.mean(axis=2, keepdims=True, dtype=np.float64)
+    deviation = centred.std(axis=2, keepdims=True)
+    moving = np.divide(centred, deviation, out=np.zeros_like(centred), where=deviation > _STILL)
+    return np.asarray(moving, dtype=np.float32)
+
+
+def _outputs(values: RocketWindows, kind: Kernels) -> Iterator[tuple[slice, NDArray[np.float32]]]:
+    """What the kernels make of some windows at a time: (n_windows, n_positions, n_kernels)."""
+    n_windows, n_channels, length = values.shape
+    n_kernels, _, n_taps = kind.weights.shape
+    n_positions = length + 2 * kind.padding - kind.reach
+    matrix = kind.weights.reshape(n_kernels, n_channels * n_taps).T
+    at_once = max(1, _BLOCK // (n_positions * max(n_kernels, n_channels * n_taps)))
+    taps = np.arange(n_positions)[:, None] + np.arange(n_taps) * kind.dilation
+    for first in range(0, n_windows, at_once):
+        rows = slice(first, min(first + at_once, n_windows))
+        padded = np.pad(values[rows], ((0, 0), (0, 0), (kind.padding, kind.padding)))
+        patches = padded[:, :, taps].transpose(0, 2, 1, 3).reshape(-1, n_channels * n_taps)
+        outputs = patches @ matrix
+        outputs += kind.biases
+        yield rows, outputs.reshape(-1, n_positions, n_kernels)
 
 
 METHOD = BaselineMethod("clap", CLaP, "CLaP: change points, then states merged while a classifier confuses them")

@@ -33,7 +33,7 @@ one run each, it is 68.4 on MoCap (F1@50 32.9, Edit 39.9) and 54.2 on ActRecTut 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -42,16 +42,14 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rondo.arrays import owned, owned_by
 from rondo.data.labels import OTHER, Labels
 from rondo.data.recording import Values
 from rondo.data.signal import Signal
 from rondo.data.windows import Span
-from rondo.errors import ModelError, RecordingError
+from rondo.errors import RecordingError
 from rondo.wording import Progress, silent
-from rondo_bench.baselines.base import BaselineSettings
-from rondo_bench.baselines.method import BaselineMethod
-from rondo_bench.baselines.state_mixture import Components, fitted_components
+from rondo_bench.baselines.baseline import BaselineMethod, BaselineSettings
+from rondo_bench.baselines.window_states import Components, fitted_components
 
 if TYPE_CHECKING:
     from rondo_bench.baselines.compile_net import CompileNet
@@ -95,19 +93,6 @@ class Compile:
         """What is learned from this signal."""
         return self.fit_many([signal], rng, progress)
 
-    def restore(self, tensors: Mapping[str, NDArray[np.generic]]) -> FittedCompile:
-        """What was learned, from its tensors."""
-        from rondo_bench.baselines.compile_net import restored
-
-        net = restored(owned_by("net", tensors), self.config)
-        components = Components.from_tensors(owned_by("mixture", tensors))
-        if components.means.shape[1] != self.config.latent_dim:
-            raise ModelError(
-                f"the mixture has {components.means.shape[1]} dimensions, latent_dim = {self.config.latent_dim}; "
-                "fit and save the model again"
-            )
-        return FittedCompile(net, components, self.config.sequence_length)
-
     def fit_many(
         self, signals: Sequence[Signal], rng: np.random.Generator, progress: Progress = silent
     ) -> FittedCompile:
@@ -143,17 +128,11 @@ class FittedCompile:
             labels[start:stop] = state
         return labels
 
-    def tensors(self) -> dict[str, NDArray[np.generic]]:
-        """All that was learned, as arrays."""
-        from rondo.paper.training import weights_of
-
-        return owned("net", {**weights_of(self.net)}) | owned("mixture", self.components.tensors())
-
 
 def estimated_seconds(n_frames: int, n_channels: int, config: CompileConfig) -> float:
     """Seconds on one core, whatever the number of channels: training reads each frame once per segment and step.
 
-    Measured with `benchmarks/bench_compile.py` at 10,000 and 100,000 frames, on a busy machine: some 8 µs for a frame
+    Measured at 10,000 and 100,000 frames, on a busy machine: some 8 µs for a frame
     at hidden_dim 64; and 0.02 s for the calls, from recordings of 500 frames.
     """
     batch_frames = min(n_frames, config.batch_size * config.sequence_length)

@@ -12,7 +12,7 @@ weight w_min are linked where s_ij / ((w_i + w_j) / 2) > α. What the paper leav
 
 - The label of a point is the cluster of the nearest micro-cluster within r that has weight w_min; without one, OTHER.
 - The gap time is the half-life, as in the authors' R package (gap 1,000 and λ 0.001), so that weight 1/2 is too light.
-- λ and r follow the start of the stream (see `stream_baseline`), whose points all count in full.
+- λ and r follow the start of the stream (see `micro_clusters`), whose points all count in full.
 
 river 0.26.1 has the same micro-clusters, weights and shared densities, to rounding (there is a test). It differs in
 the clusters: it compares weights and densities of different ages, neither faded to now, it gives every point the
@@ -30,9 +30,8 @@ from pydantic import Field
 from rondo.data.labels import Labels
 from rondo.data.signal import Signal
 from rondo.wording import Progress, silent
-from rondo_bench.baselines.method import BaselineMethod
-from rondo_bench.baselines.stream_baseline import StreamSettings, label_stream
-from rondo_bench.baselines.stream_clusters import Floats, Ids, Mask, StreamClusters
+from rondo_bench.baselines.baseline import BaselineMethod
+from rondo_bench.baselines.micro_clusters import Floats, Ids, Mask, StreamClusters, StreamSettings, label_stream
 
 
 class DBStreamConfig(StreamSettings):

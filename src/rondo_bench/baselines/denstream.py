@@ -15,7 +15,7 @@ paper leaves open, and our choice:
 - It asks for clusters now and then. Here every label needs them, so they are kept up to date point by point.
 - A potential micro-cluster that no core reaches is noise; one that several clusters reach goes with the oldest core.
 - Points at the start that have too few neighbours to found a micro-cluster arrive in order, at the same instant.
-- λ and ε follow the start of the stream (see `stream_baseline`). The paper has λ = 0.25 per 1,000 points.
+- λ and ε follow the start of the stream (see `micro_clusters`). The paper has λ = 0.25 per 1,000 points.
 
 river 0.26.1 differs, by defects that its issue tracker knows: its radius is far too small in many dimensions, its
 clusters reach one link only, new micro-clusters overwrite living ones after a deletion, old weights do not fade when a
@@ -33,9 +33,8 @@ from pydantic import Field
 from rondo.data.labels import Labels
 from rondo.data.signal import Signal
 from rondo.wording import Progress, silent
-from rondo_bench.baselines.method import BaselineMethod
-from rondo_bench.baselines.stream_baseline import StreamSettings, label_stream
-from rondo_bench.baselines.stream_clusters import Floats, Ids, Mask, StreamClusters
+from rondo_bench.baselines.baseline import BaselineMethod
+from rondo_bench.baselines.micro_clusters import Floats, Ids, Mask, StreamClusters, StreamSettings, label_stream
 
 
 class DenStreamConfig(StreamSettings):

@@ -14,7 +14,7 @@ whose constants stand in the settings below. What differs from that code, and wh
   train on a recording shorter than two windows.
 - Frames after the last window take its label, not 0; windows do not cross gaps, and frames that no window can reach
   are OTHER.
-- Single instead of double precision in the network, and no work on padding (see `time2state_net`): about a tenth of the
+- Single instead of double precision in the network, and no work on padding (see `window_nets`): about a tenth of the
   CPU time of the released code on the longest MoCap recording.
 - Every draw comes from one generator; the released code is not seeded.
 
@@ -32,17 +32,15 @@ Edit / SegRatio, mean of seeds 0 to 4 unless said (between seeds MoF deviates by
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from rondo.data.labels import Labels
 from rondo.data.signal import Signal
 from rondo.wording import Progress, silent
-from rondo_bench.baselines.method import BaselineMethod
+from rondo_bench.baselines.baseline import BaselineMethod
 from rondo_bench.baselines.window_states import WindowStates, WindowStatesConfig, learn, window_costs
 
 _NAME = "time2state"
@@ -71,16 +69,10 @@ class Time2State:
         """What is learned from this signal."""
         return self._learn(signal, rng, progress)[0]
 
-    def restore(self, tensors: Mapping[str, NDArray[np.generic]]) -> WindowStates:
-        """What was learned, from its tensors."""
-        from rondo_bench.baselines.time2state_net import CausalNet
-
-        return WindowStates.from_tensors(tensors, lambda n, own: CausalNet.from_tensors(n, self.config, own))
-
     def _learn(self, signal: Signal, rng: np.random.Generator, progress: Progress) -> tuple[WindowStates, Labels]:
-        from rondo_bench.baselines.time2state_net import trained  # brings torch, which takes seconds to import
+        from rondo_bench.baselines.window_nets import trained_causal  # brings torch, which takes seconds to import
 
-        return learn(signal, self.config, trained, _NAME, rng, progress)
+        return learn(signal, self.config, trained_causal, _NAME, rng, progress)
 
 
 def estimated_seconds(n_frames: int, n_channels: int, config: Time2StateConfig) -> float:

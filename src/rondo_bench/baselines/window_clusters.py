@@ -8,15 +8,13 @@ A window is what the training-free encoder says about it (`rondo.encoders.summar
 correlations of channels); a frame takes the state of the window with the nearest centre. There is no smoothing over
 time: what these miss beside the other methods is what time is worth.
 
-- k-means must be told the number of states. It reads another recording by the nearest centre.
-- HDBSCAN finds the number, calls sparse windows noise, which are OTHER, and cannot read another recording: its clusters
-  have no centres or borders.
+- k-means takes the number of states as a setting.
+- HDBSCAN finds the number, and calls sparse windows noise, which are OTHER.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -24,19 +22,17 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rondo.arrays import owned, owned_by
 from rondo.config.settings import Duration, WindowsConfig
-from rondo.config.ways import StageSettings
 from rondo.data.labels import OTHER, Labels
 from rondo.data.signal import Signal
 from rondo.data.window_lengths import window_and_step
 from rondo.data.windows import WindowGrid, Windows
 from rondo.encoders.base import Representations
 from rondo.encoders.summary_stats import FittedSummaryStats, SummaryStats, SummaryStatsConfig
-from rondo.errors import ModelError, RecordingError
+from rondo.errors import RecordingError
+from rondo.registry import StageSettings
 from rondo.wording import Progress, counted, silent
-from rondo_bench.baselines.base import BaselineSettings
-from rondo_bench.baselines.method import BaselineMethod
+from rondo_bench.baselines.baseline import BaselineMethod, BaselineSettings
 
 _MOST_CORRELATED = 32  # channels of which the encoder correlates each pair
 
@@ -98,15 +94,6 @@ class WindowKMeans:
         """One state for each frame."""
         return self.fit(signal, rng, progress).predict(signal)
 
-    def restore(self, tensors: Mapping[str, NDArray[np.generic]]) -> FittedWindowKMeans:
-        """What was learned, from its tensors."""
-        encoder = SummaryStats(SummaryStatsConfig(shape_channels=0)).restore(owned_by("encoder", tensors))
-        centres = np.asarray(tensors["centres"])
-        length, step = (int(n) for n in np.asarray(tensors["window"]).tolist())
-        if centres.ndim != 2 or centres.shape[1] != encoder.centre.size:
-            raise ModelError(f"centres {centres.shape} do not fit {encoder.centre.size} statistics")
-        return FittedWindowKMeans(encoder, centres, length, step)
-
 
 @dataclass(frozen=True, eq=False)
 class FittedWindowKMeans:
@@ -123,11 +110,6 @@ class FittedWindowKMeans:
             signal.values, WindowGrid(self.length_frames, self.step_frames, signal.n_frames, signal.spans)
         )
         return windows.grid.project(nearest(self.encoder.encode(windows), self.centres), "centre")
-
-    def tensors(self) -> dict[str, NDArray[np.generic]]:
-        """Encoder, centres and window."""
-        window = np.array([self.length_frames, self.step_frames], dtype=np.int64)
-        return owned("encoder", self.encoder.tensors()) | {"centres": self.centres, "window": window}
 
 
 @dataclass(frozen=True)

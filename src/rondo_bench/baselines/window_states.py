@@ -3,31 +3,115 @@
 They differ in the network and its loss alone. A recording is standardised by one mean and one deviation, its windows
 are embedded by a network trained on it, a Dirichlet-process mixture of the embeddings names a state for each window,
 and each frame takes the state of most windows that cover it. Unlike the released codes, whose `predict` clusters again,
-what was learned is kept, so that it can read another recording and call the same states by the same numbers.
+what was learned can read another recording and call the same states by the same numbers.
+
+Both released codes fit scikit-learn's truncated Dirichlet-process mixture and throw it away. What it needs to place
+another window is three arrays: with D dimensions, factors F_k of the mean precisions (F_k F_kᵀ), and everything in its
+variational bound that does not depend on the window summed up in one number c_k,
+
+    component of z  =  argmax_k  c_k − ½ ‖(z − m_k) F_k‖²
+    c_k = E[log π_k] + log |F_k| − ½ D log ν_k + ½ (D log 2 + Σ_d ψ(½ (ν_k − d)) − D / κ_k)
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rondo.arrays import owned, owned_by
 from rondo.config.settings import Duration, WindowsConfig, to_frames
-from rondo.config.ways import StageSettings
 from rondo.data.labels import Labels
 from rondo.data.recording import Values
 from rondo.data.signal import Signal
 from rondo.data.window_lengths import window_and_step
 from rondo.data.windows import WindowGrid, Windows
-from rondo.errors import ModelError, RecordingError, SettingError
+from rondo.errors import RecordingError, RondoWarning, SettingError
+from rondo.registry import StageSettings
 from rondo.wording import Progress, silent
-from rondo_bench.baselines.base import BaselineSettings
-from rondo_bench.baselines.state_mixture import Components, fitted_components
+from rondo_bench.baselines.baseline import BaselineSettings
+
+_MIXTURE_ITERATIONS = 1000  # released code of both
+_VARIANCE_FLOOR = 1e-6  # scikit-learn's default
+
+
+@dataclass(frozen=True, eq=False)
+class Components:
+    """Gaussian components that divide embeddings among them; the number of a component is its state."""
+
+    offsets: NDArray[np.float64]  # (n_components,)
+    means: NDArray[np.float64]  # (n_components, n_dims)
+    factors: NDArray[np.float64]  # (n_components, n_dims, n_dims)
+
+    def states_of(self, embeddings: NDArray[np.float64]) -> Labels:
+        """The state of each embedding, (n_windows, n_dims) -> (n_windows,)."""
+        scores = np.empty((len(embeddings), len(self.means)))
+        for k, (mean, factor) in enumerate(zip(self.means, self.factors, strict=True)):
+            scores[:, k] = self.offsets[k] - 0.5 * np.square(embeddings @ factor - mean @ factor).sum(axis=1)
+        return np.asarray(scores.argmax(axis=1), dtype=np.int32)
+
+    def in_order(self, states: Labels) -> Components:
+        """The same components, numbered as they appear in these states; those that do not appear come after."""
+        absent = np.setdiff1d(np.arange(len(self.means)), states)
+        seen, firsts = np.unique(states, return_index=True)
+        order = np.concatenate([seen[firsts.argsort()], absent])
+        return Components(self.offsets[order], self.means[order], self.factors[order])
+
+
+def fitted_components(
+    embeddings: NDArray[np.float64], component_cap: int, concentration: float, seed: int, method: str
+) -> Components:
+    """A truncated Dirichlet-process mixture of the embeddings (n_windows, n_dims).
+
+    The prior of the covariances is scikit-learn's own, the covariance of all embeddings, with the floor that it gives
+    to variances added, so that few different windows do not make it singular.
+    """
+    n_windows, n_dims = embeddings.shape
+    if n_windows < 2:
+        return Components(np.zeros(1), np.zeros((1, n_dims)), np.eye(n_dims)[None])
+    from sklearn.exceptions import ConvergenceWarning  # slow to import
+    from sklearn.mixture import BayesianGaussianMixture
+
+    mixture = BayesianGaussianMixture(
+        n_components=min(component_cap, n_windows),
+        weight_concentration_prior=concentration,
+        covariance_prior=np.atleast_2d(np.cov(embeddings.T)) + _VARIANCE_FLOOR * np.eye(n_dims),
+        reg_covar=_VARIANCE_FLOOR,
+        max_iter=_MIXTURE_ITERATIONS,
+        random_state=seed,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # said below, in one line
+        mixture.fit(embeddings)
+    if not mixture.converged_:
+        warnings.warn(
+            f"{method}: the mixture had not settled after {_MIXTURE_ITERATIONS} iterations; its states may be "
+            "arbitrary, try another seed",
+            RondoWarning,
+            stacklevel=2,
+        )
+    return Components(_offsets(mixture, n_dims), mixture.means_, mixture.precisions_cholesky_)
+
+
+def _offsets(mixture: Any, n_dims: int) -> NDArray[np.float64]:
+    """c_k of the module's equation; E[log π_k] is that of breaking a stick, Beta(a_k, b_k) of the rest each time."""
+    from scipy.special import digamma
+
+    a, b = mixture.weight_concentration_
+    freedom, precision = mixture.degrees_of_freedom_, mixture.mean_precision_
+    left = np.cumsum(digamma(b) - digamma(a + b))
+    weights = digamma(a) - digamma(a + b) + np.concatenate([[0.0], left[:-1]])
+    volumes = np.log(np.diagonal(mixture.precisions_cholesky_, axis1=1, axis2=2)).sum(axis=1)
+    spread = digamma(0.5 * (freedom[:, None] - np.arange(n_dims))).sum(axis=1)
+    expected = n_dims * np.log(2) + spread - n_dims / precision
+    return np.asarray(weights + volumes - 0.5 * n_dims * np.log(freedom) + 0.5 * expected)
+
+
+# ---------------------------------------------------------------- windows
 
 
 class StateWindows(StageSettings):
@@ -69,9 +153,6 @@ class WindowNet(Protocol):
 
     def embed(self, windows: Windows, progress: Progress = silent) -> NDArray[np.float64]:
         """One embedding for each window, (n_windows, output_dim)."""
-
-    def tensors(self) -> dict[str, NDArray[np.generic]]:
-        """Its weights."""
 
 
 @dataclass(frozen=True)
@@ -148,31 +229,6 @@ class WindowStates:
                 "recording like the one learned from, or fit again"
             )
         return Windows(self.scale.apply(signal), WindowGrid(self.length, self.step, signal.n_frames, signal.spans))
-
-    def tensors(self) -> dict[str, NDArray[np.generic]]:
-        """All that was learned, as arrays."""
-        return {
-            "scale": np.array([self.scale.mean, self.scale.deviation]),
-            "shape": np.array([self.n_channels, self.length, self.step], dtype=np.int64),
-            **owned("net", self.net.tensors()),
-            **owned("mixture", self.components.tensors()),
-        }
-
-    @classmethod
-    def from_tensors(
-        cls,
-        tensors: Mapping[str, NDArray[np.generic]],
-        net_of: Callable[[int, Mapping[str, NDArray[np.generic]]], WindowNet],
-    ) -> WindowStates:
-        """What `tensors` kept; `net_of` builds the network for a number of channels from its own tensors."""
-        for name, size in (("scale", 2), ("shape", 3)):
-            if name not in tensors or tensors[name].shape != (size,):
-                raise ModelError(f"the tensor '{name}' of {size} numbers is missing; fit and save the model again")
-        mean, deviation = np.asarray(tensors["scale"], dtype=np.float64)
-        n_channels, length, step = tensors["shape"].astype(np.int64).tolist()
-        net = net_of(n_channels, owned_by("net", tensors))
-        components = Components.from_tensors(owned_by("mixture", tensors))
-        return cls(Scale(mean, deviation), n_channels, length, step, net, components)
 
 
 def learn(

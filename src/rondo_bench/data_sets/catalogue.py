@@ -30,10 +30,7 @@ class Listing:
 
 
 CLAP = "classification-label-profile"
-_AIOI_SIZE = (60, 6_311)
-_AIOI = ("counted", "speech, five words of five vowels", "aioi_dataset")
 _BNPY = ("counted", "exercises, twelve joint angles", "bnpy", "bnpy/datasets/mocap6")
-_TIME2STATE = ("counted", "synthetic, states that return", "Time2State", "data/synthetic_data_for_segmentation")
 DATA_SETS = (
     Listing("mocap", "CMU motion capture 86", 9, 65_611, 4, 9, None, 256, 50, "paper", "exercises, four limb angles"),
     Listing("actrectut", "ActRecTut", 4, 200_693, 24, 17, 32.0, 90, 30, "paper", "walking and gestures, worn IMUs"),
@@ -47,12 +44,7 @@ DATA_SETS = (
     Listing("tssb", "TSSB", 75, 359_497, 1, 8, None, "auto", "auto", "counted", "shapes of the UCR archive", CLAP),
     Listing("utsa", "UTSA", 32, 422_320, 1, 3, None, "auto", "auto", "counted", "medicine, animals, machines", CLAP),
     Listing("skab", "SKAB", 34, 37_401, 8, 2, None, "auto", "auto", "counted", "water circuit with faults", CLAP),
-    Listing("aioi_letters", "AIOI, letters", *_AIOI_SIZE, 12, 5, None, "auto", "auto", *_AIOI, "aioi_12dim"),
-    Listing("aioi_words", "AIOI, words", *_AIOI_SIZE, 12, 5, None, "auto", "auto", *_AIOI, "aioi_12dim"),
-    Listing("aioi3_letters", "AIOI-3, letters", *_AIOI_SIZE, 3, 5, None, "auto", "auto", *_AIOI, "aioi_3dim"),
-    Listing("aioi3_words", "AIOI-3, words", *_AIOI_SIZE, 3, 5, None, "auto", "auto", *_AIOI, "aioi_3dim"),
     Listing("mocap6", "MoCap6", 6, 2_058, 12, 12, 10.0, "auto", "auto", *_BNPY),
-    Listing("synseg", "SynSeg", 100, 2_000_000, 4, 5, None, "auto", "auto", *_TIME2STATE),
 )  # fmt: skip
 
 

@@ -10,31 +10,16 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from rondo.annotations.annotation import Annotation
 from rondo.data.recording import Recording
 from rondo.errors import AnnotationError, RecordingError, SettingError
-from rondo_bench.data_sets import (
-    actrectut,
-    aioi,
-    clap_suite,
-    drive_act,
-    hugadb,
-    lara,
-    mocap,
-    mocap6,
-    openpack,
-    opportunity,
-    pamap2,
-    stored,
-    synseg,
-    usc_had,
-)
+from rondo_bench.data_sets import motion, series, stored, wearables, work
 from rondo_bench.data_sets.catalogue import Listing, find_data_set, folders_of, is_known
+from rondo_bench.data_sets.tables import Reader
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,45 +47,9 @@ class DataSet:
     annotations: Mapping[str, Annotation]
 
 
-class Reader(NamedTuple):
-    """How the files of a data set are found in its folder, and read: what is learned and what is scored apart."""
-
-    find_files: Callable[[Path], list[Path]]
-    read_recording: Callable[[Path], Recording]
-    read_annotation: Callable[[Path], Annotation | None]
-    recording_id: Callable[[Path], str] = lambda path: path.stem
-    comes_first: bool = False  # where a published file is an .npz too
-
-
 _STORED = Reader(stored.find_npz, stored.read_recording, stored.read_annotation)
 _OWN_FILES = Reader(stored.find_files, stored.read_recording, stored.read_annotation)
-_CLAP_SUITE = Reader(
-    clap_suite.find_files, clap_suite.read_recording, clap_suite.read_annotation, clap_suite.recording_id, True
-)
-_AIOI_LETTERS = Reader(aioi.find_files, aioi.read_recording, aioi.read_letters)
-_AIOI_WORDS = Reader(aioi.find_files, aioi.read_recording, aioi.read_words)
-_OFFICIAL = {
-    "mocap": Reader(mocap.find_files, mocap.read_recording, mocap.read_annotation),
-    "actrectut": Reader(actrectut.find_files, actrectut.read_recording, actrectut.read_annotation),
-    "pamap2": Reader(pamap2.find_files, pamap2.read_recording, pamap2.read_annotation),
-    "drive_act": Reader(
-        drive_act.find_files, drive_act.read_recording, drive_act.read_annotation, drive_act.recording_id
-    ),
-    "opportunity": Reader(opportunity.find_files, opportunity.read_recording, opportunity.read_annotation),
-    "lara": Reader(lara.find_files, lara.read_recording, lara.read_annotation),
-    "openpack": Reader(openpack.find_files, openpack.read_recording, openpack.read_annotation, openpack.recording_id),
-    "usc_had": Reader(usc_had.find_files, usc_had.read_recording, usc_had.read_annotation, usc_had.recording_id),
-    "hugadb": Reader(hugadb.find_files, hugadb.read_recording, hugadb.read_annotation, hugadb.recording_id),
-    "tssb": _CLAP_SUITE,
-    "utsa": _CLAP_SUITE,
-    "skab": _CLAP_SUITE,
-    "aioi_letters": _AIOI_LETTERS,
-    "aioi_words": _AIOI_WORDS,
-    "aioi3_letters": _AIOI_LETTERS,
-    "aioi3_words": _AIOI_WORDS,
-    "mocap6": Reader(mocap6.find_files, mocap6.read_recording, mocap6.read_annotation, mocap6.recording_id, True),
-    "synseg": Reader(synseg.find_files, synseg.read_recording, synseg.read_annotation),
-}
+_OFFICIAL = motion.READERS | wearables.READERS | work.READERS | series.READERS
 
 
 @dataclass(frozen=True)

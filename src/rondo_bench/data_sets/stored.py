@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import zipfile
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,10 +21,13 @@ import numpy as np
 
 from rondo.annotations import annotation as label_tracks
 from rondo.annotations.annotation import Annotation
+from rondo.arrays import npy_header
 from rondo.data.recording import Recording
 from rondo.errors import AnnotationError, RecordingError
 from rondo.files import read as files
-from rondo.files.columns import is_label_name, without_codes
+from rondo.files.column_values import is_label_name
+from rondo.files.columns import class_codes, signals_of
+from rondo.files.reading import Reading
 from rondo.wording import counted
 
 META = "meta.json"
@@ -44,19 +48,17 @@ def find_files(folder: Path) -> list[Path]:
 def read_recording(path: Path) -> Recording:
     """One recording, without its classes; channels are named by `meta.json` where the file does not."""
     named = annotation_key(path) if path.suffix.lower() != ".npz" else None
-    recording = files.read_with_codes(path, label_columns=[named] if named else [])
+    recording = files.read_all_columns(path, Reading(leave_out=named or ()))
     channels = _meta(path).get("channels")
     if not channels or not recording.is_unnamed:
-        return without_codes(recording)
+        return signals_of(recording, rules=(class_codes,))
     if len(channels) != recording.n_channels:
         where = path.with_name(META)
         raise RecordingError(
             f"{path}: it has {counted(recording.n_channels, 'channel')}, but {where} names {len(channels)}; "
             "get the file again, or correct the names"
         )
-    return without_codes(
-        Recording(recording.values, recording.rate, channels, recording.id, recording.timestamps_s, recording.notes)
-    )
+    return signals_of(replace(recording, channels=tuple(channels)), rules=(class_codes,))
 
 
 def read_annotation(path: Path) -> Annotation | None:
@@ -101,9 +103,7 @@ def size_of(path: Path) -> tuple[int, int]:
 def _size_of_array(path: Path) -> tuple[int, int]:
     try:
         with zipfile.ZipFile(path) as archive, archive.open("X.npy") as member:
-            version = np.lib.format.read_magic(member)
-            read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-            shape, *_ = read(member)
+            shape = npy_header(member).shape
     except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
         raise RecordingError(f"{path}: it is damaged, or no .npz with X ({error}); get it again") from None
     return shape[0] if shape else 0, shape[1] if len(shape) > 1 else 1

@@ -11,10 +11,11 @@ import numpy as np
 from rondo.annotations.annotation import Annotation
 from rondo.errors import InputError
 from rondo.wording import Progress, counted, silent
-from rondo_bench.data_sets import actrectut, mocap, opportunity, pamap2, usc_had
 from rondo_bench.data_sets.catalogue import Listing, folders_of
-from rondo_bench.data_sets.offers import offers
+from rondo_bench.data_sets.fetch import offers
+from rondo_bench.data_sets.motion import MOCAP_SEGMENTS
 from rondo_bench.data_sets.read import Copy
+from rondo_bench.data_sets.wearables import ACTRECTUT_IDS, OPPORTUNITY_IDS, PAMAP2_IDS, USC_HAD_IDS
 
 # One label for all frames of a recording needs no algorithm, so its scores tell whether classes, segments and frames
 # are those of the paper: AutoPlait's published rows are such labels on two data sets; that of MoCap is ours.
@@ -24,19 +25,19 @@ CONSTANT_SCORES: Mapping[str, Mapping[str, float]] = {
     "mocap": {"mof": 39.49, "recall": 20.32, "edit": 12.73},
 }
 EXPECTED_IDS: Mapping[str, tuple[str, ...]] = {
-    "mocap": tuple(mocap.SEGMENTS),
-    "actrectut": actrectut.IDS,
-    "pamap2": pamap2.IDS,
-    "opportunity": opportunity.IDS,
-    "usc_had": usc_had.IDS,
+    "mocap": tuple(MOCAP_SEGMENTS),
+    "actrectut": ACTRECTUT_IDS,
+    "pamap2": PAMAP2_IDS,
+    "opportunity": OPPORTUNITY_IDS,
+    "usc_had": USC_HAD_IDS,
 }
 EXPECTED_FRAMES: Mapping[str, Mapping[str, int]] = {  # where we have counted each recording
-    "mocap": {id: segments[-1][0] for id, segments in mocap.SEGMENTS.items()},
-    "actrectut": dict(zip(actrectut.IDS, (30_880, 32_192, 69_784, 67_837), strict=True)),
+    "mocap": {id: segments[-1][0] for id, segments in MOCAP_SEGMENTS.items()},
+    "actrectut": dict(zip(ACTRECTUT_IDS, (30_880, 32_192, 69_784, 67_837), strict=True)),
     "openpack": {"U0102-S0500": 55_272, "U0209-S0500": 46_800},
     "usc_had": {
-        **dict(zip(usc_had.IDS[:7], (195_374, 172_128, 136_100, 158_967, 139_880, 158_777, 134_645), strict=True)),
-        **dict(zip(usc_had.IDS[7:], (206_851, 260_767, 249_336, 263_037, 269_187, 256_411, 210_030), strict=True)),
+        **dict(zip(USC_HAD_IDS[:7], (195_374, 172_128, 136_100, 158_967, 139_880, 158_777, 134_645), strict=True)),
+        **dict(zip(USC_HAD_IDS[7:], (206_851, 260_767, 249_336, 263_037, 269_187, 256_411, 210_030), strict=True)),
     },
     "hugadb": {"various_01_00": 3_142},
 }

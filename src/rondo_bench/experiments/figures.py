@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from rondo.errors import InputError, MissingExtraError, OutputError, SettingError
 from rondo.metrics.overlap import Overlap, class_of_cluster
 from rondo.store.folder import whole_file
-from rondo_bench.experiments.plan import EVERYTHING, Choice, refuse_unknown
 from rondo_bench.experiments.rows import Row, from_stored
 from rondo_bench.experiments.spec import Experiment, SetSpec
 from rondo_bench.experiments.summary import Summary, current_rows, settings_now, summarise, title_of
+from rondo_bench.experiments.tasks import EVERYTHING, Choice, refuse_unknown
 
 FIGURES: Mapping[str, str] = MappingProxyType(
     {"segmentation": "qualitative", "continual": "continual", "scores": "static"}

@@ -25,7 +25,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from rondo.data.signal import shortened
 from rondo.errors import SettingError
 from rondo.wording import did_you_mean
-from rondo_bench.baselines.base import baseline_names
+from rondo_bench.baselines.baseline import baseline_names
 
 Protocol = Literal["static", "continual", "transfer", "qualitative", "states"]
 Level = Literal["unit", "motif"]
@@ -39,9 +39,7 @@ NAMES = (
     "readings",
     "pca",
     "clap_suite",
-    "aioi",
     "mocap6",
-    "synseg",
 )
 _SHARED = "data_sets"
 
@@ -53,7 +51,7 @@ class _Spec(BaseModel):
 
 
 class Method(_Spec):
-    """One row of a table: Rondo (`preset`), a baseline, the clock, stored labels or published scores; their source."""
+    """One row of a table: Rondo (`preset`), a baseline, the clock or stored labels; and their source."""
 
     title: str
     source: str
@@ -61,7 +59,6 @@ class Method(_Spec):
     baseline: str = ""
     clock: int = Field(0, ge=0)  # equal pieces
     stored: str = ""  # a method of the CLaP paper, whose labels are read where they are published
-    published: dict[str, dict[str, float]] = {}  # scores in percent, by data set: nothing is run
     joint: bool = False  # Rondo: one vocabulary over all recordings of a set
     paper: str = ""  # its row in the published table
     once: str = ""  # why one seed is enough
@@ -73,8 +70,8 @@ class Method(_Spec):
     for_: dict[str, dict[str, Any]] = Field({}, alias="for")  # on one data set
 
     def model_post_init(self, _: Any) -> None:
-        if sum(map(bool, (self.preset, self.baseline, self.clock, self.stored, self.published))) != 1:
-            raise ValueError("must have one of preset (Rondo), baseline, clock, stored and published")
+        if sum(map(bool, (self.preset, self.baseline, self.clock, self.stored))) != 1:
+            raise ValueError("must have one of preset (Rondo), baseline, clock and stored")
         if self.joint and not self.preset:
             raise ValueError("joint is a choice of Rondo (preset); baselines that join recordings always do")
 
@@ -158,18 +155,13 @@ class Experiment(_Spec):
     paper_table: str
     data_sets: tuple[str, ...]
     seeds: int = Field(ge=1)
-    also: tuple[Literal["nmi", "pooled_ari", "pooled_ami", "pooled_one_to_one"], ...] = ()  # more columns
     methods: dict[str, Method]
 
     def model_post_init(self, _: Any) -> None:
-        stored = next((name for name, method in self.methods.items() if method.stored), None)
-        if stored and self.protocol != "states":
-            raise ValueError(
-                f"methods.{stored}: stored labels are for the protocol 'states', this is '{self.protocol}'"
-            )
-        joint = next((name for name, method in self.methods.items() if method.joint), None)
-        if joint and self.protocol != "states":
-            raise ValueError(f"methods.{joint}: joint is for the protocol 'states', this is '{self.protocol}'")
+        for name, method in self.methods.items():
+            if (method.stored or method.joint) and self.protocol != "states":
+                what = "stored labels are" if method.stored else "joint is"
+                raise ValueError(f"methods.{name}: {what} for the protocol 'states', this is '{self.protocol}'")
 
 
 def read_experiment(name: str) -> Experiment:

@@ -5,6 +5,10 @@ recordings for which all of its methods have an outcome. A seed that did not get
 out. Rows that were made with other settings than the experiment has now are left out. Nothing is left out without a
 note.
 
+Methods are compared by Wilcoxon's signed ranks over recordings, Holm over the methods compared. A recording is one
+observation, its score the mean over seeds and, in transfer, over the sources that it was read from. With fewer than six
+recordings that differ no outcome could reach 0.05 on two sides (2 · 2⁻⁵ = 0.0625), so that none is computed.
+
 Published numbers are those of the tables of the RONDO paper: percent, SegRatio a ratio.
 
 >>> published("main", "MoCap", "TICC")["mof"]
@@ -16,25 +20,167 @@ Published numbers are those of the tables of the RONDO paper: percent, SegRatio 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from rondo.errors import InputError, SettingError
 from rondo.wording import counted
 from rondo_bench.data_sets.catalogue import DATA_SETS
-from rondo_bench.experiments.columns import RECURRENCE, Column, columns_of
-from rondo_bench.experiments.configured import config_of, fingerprint
-from rondo_bench.experiments.plan import refuse_unknown
+from rondo_bench.experiments.inputs import config_of, fingerprint
 from rondo_bench.experiments.rows import Row
-from rondo_bench.experiments.significance import Comparison, compare
 from rondo_bench.experiments.spec import Experiment, SetSpec
+from rondo_bench.experiments.tasks import refuse_unknown
 
-_FILE = "paper_numbers.json"
+
+@dataclass(frozen=True)
+class Column:
+    """One score in a table."""
+
+    name: str
+    title: str
+    better: Literal["high", "low", "near 1", "neither"] = "high"
+    digits: int = 2
+
+    def badness(self, value: float) -> float:
+        """Less is better, of values as they are shown; |log| of a ratio, as in the paper.
+
+        >>> SEG_RATIO.badness(0.5) == SEG_RATIO.badness(2.0), SEG_RATIO.badness(0.0)
+        (True, inf)
+        """
+        shown = round(value, self.digits)
+        if self.better == "near 1":
+            return abs(math.log(shown)) if shown > 0 else math.inf
+        return shown if self.better == "low" else -shown
+
+
+SEG_RATIO = Column("seg_ratio", "SegRatio", "near 1")
+_LOOSER_F1 = (
+    Column("f1_10", "F1@10"),
+    Column("f1_25", "F1@25"),
+)  # "complete results" of the paper, in none of its tables
+_PAPER = (Column("mof", "MoF"), Column("recall", "Recall"), Column("f1_50", "F1@50"), Column("edit", "Edit"), SEG_RATIO)
+RECURRENCE = (Column("ari", "ARI"), Column("ami", "AMI"), Column("one_to_one", "one-to-one"))
+_CLUSTERS = Column("n_clusters", "clusters", "neither", 1)
+_SEGMENTS = (Column("covering", "covering"), Column("change_point_f1", "F1 of changes"))
+_POOLED = tuple(Column(f"pooled_{column.name}", f"pooled {column.title}") for column in RECURRENCE)
+_STAGES = tuple(Column(f"h_{percent}", f"H@{percent}") for percent in (40, 60, 80, 100))
+_FORGETTING = Column("forgetting", "M_f", "low")
+_INSPECTED = (
+    Column("persistence", "units that persist, %"),
+    Column("unit_purity", "purity of units"),
+    Column("motif_purity", "of motifs"),
+    Column("purity_gain", "gain"),
+    Column("n_units", "units", "neither", 1),
+    Column("occurrences_per_unit", "occurrences of a unit", "neither", 1),
+)
+
+
+def columns_of(experiment: Experiment, *, all_scores: bool = False) -> tuple[Column, ...]:
+    """What the table of an experiment shows, the paper's columns first; `all_scores`: F1@10 and F1@25 too."""
+    shown = _shown(experiment)
+    return tuple(one for own in shown for one in ((*_LOOSER_F1, own) if all_scores and own.name == "f1_50" else (own,)))
+
+
+def _shown(experiment: Experiment) -> tuple[Column, ...]:
+    match experiment.protocol:
+        case "continual":
+            return (*_PAPER, *_STAGES, _FORGETTING, *RECURRENCE, _CLUSTERS)
+        case "states":
+            pooled = _POOLED if any(method.joint for method in experiment.methods.values()) else ()
+            return (*RECURRENCE, *pooled, *_SEGMENTS, _CLUSTERS)
+        case "qualitative":
+            return (*_INSPECTED, *_PAPER, *RECURRENCE)
+        case _:
+            return (*_PAPER, *RECURRENCE, _CLUSTERS)
+
+
+# ---------------------------------------------------------------- is one method better than another?
+
+
+FEWEST = 6
+_DIGITS = 9  # of a score: means of equal numbers, over more seeds or fewer, differ by less
+Scores = Mapping[str, Mapping[str, Mapping[str, float]]]  # score -> method -> recording -> value
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A method against the reference in one score; p is None where there are too few recordings that differ."""
+
+    score: str
+    method: str
+    reference: str
+    n_recordings: int
+    difference: float  # mean, reference minus method
+    n_better: int  # recordings on which the reference has more
+    p: float | None
+    p_holm: float | None = None
+
+
+def compare(scores: Scores, reference: str) -> tuple[Comparison, ...]:
+    """The reference against every other method, in every score."""
+    found: list[Comparison] = []
+    for score, methods in scores.items():
+        if reference in methods:
+            others = [name for name in methods if name != reference]
+            compared = [_compared(score, methods[reference], methods[name], reference, name) for name in others]
+            adjusted = holm([one.p for one in compared])
+            found += [replace(one, p_holm=p) for one, p in zip(compared, adjusted, strict=True)]
+    return tuple(found)
+
+
+def _compared(
+    score: str, own: Mapping[str, float], others: Mapping[str, float], reference: str, method: str
+) -> Comparison:
+    shared = [recording for recording in own if recording in others]
+    exact = np.array([own[recording] - others[recording] for recording in shared], dtype=np.float64)
+    differences = np.round(exact, _DIGITS) + 0.0  # and no negative zero
+    return Comparison(
+        score,
+        method,
+        reference,
+        len(shared),
+        float(differences.mean()) if shared else 0.0,
+        int((differences > 0).sum()),
+        signed_rank_p(differences),
+    )
+
+
+def signed_rank_p(differences: Sequence[float] | np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> float | None:
+    """Two-sided p of Wilcoxon's signed ranks, zeros left out; None for fewer than six that are not zero."""
+    given = np.asarray(differences, dtype=np.float64)
+    differing = given[given != 0]
+    if differing.size < FEWEST:
+        return None
+    from scipy.stats import wilcoxon  # brings much; only tables need it
+
+    return float(wilcoxon(differing, method="auto").pvalue)
+
+
+def holm(ps: Sequence[float | None]) -> list[float | None]:
+    """Holm's adjusted p: the i-th smallest of m times (m - i + 1), never less than the one before.
+
+    >>> holm([0.01, None, 0.04, 0.03])
+    [0.03, None, 0.06, 0.06]
+    """
+    known = sorted((p, i) for i, p in enumerate(ps) if p is not None)
+    adjusted: list[float | None] = [None] * len(ps)
+    least = 0.0
+    for rank, (p, i) in enumerate(known):
+        least = max(least, min(1.0, p * (len(known) - rank)))
+        adjusted[i] = least
+    return adjusted
+
+
+# ---------------------------------------------------------------- rows
+
+
+_PAPER_NUMBERS = "paper_numbers.json"
 _RONDO = "rondo-ts"  # among the versions of a row
 Unit = tuple[str, str]  # what averages run over: source participant (transfer), recording
 Runs = Mapping[int, Mapping[Unit, Row]]  # the rows of one method on one set, by seed
@@ -43,7 +189,7 @@ Runs = Mapping[int, Mapping[Unit, Row]]  # the rows of one method on one set, by
 @cache
 def _tables() -> Mapping[str, Any]:
     read: Mapping[str, Any] = json.loads(
-        resources.files("rondo_bench.experiments").joinpath(_FILE).read_text(encoding="utf-8")
+        resources.files("rondo_bench.experiments").joinpath(_PAPER_NUMBERS).read_text(encoding="utf-8")
     )
     return read
 
@@ -122,9 +268,7 @@ def summarise(
     if not own:
         raise InputError(f"there are no rows of '{experiment.name}'; run `rondo bench run {experiment.name}` first")
     refuse_unknown(methods, tuple(experiment.methods), f"method of '{experiment.name}'")
-    printed = [name for name in methods or experiment.methods if experiment.methods[name].published]
-    run = [name for name in methods if name not in printed]
-    for asked, there in ((run, {row.key.method for row in own}), (data_sets, {row.key.data_set for row in own})):
+    for asked, there in ((methods, {row.key.method for row in own}), (data_sets, {row.key.data_set for row in own})):
         _refuse_without_rows([name for name in asked if name not in there], own)
     shown = [name for name in methods or experiment.methods if any(row.key.method == name for row in own)]
     wanted = [name for name in experiment.data_sets if any(row.key.data_set == name for row in own)]
@@ -137,7 +281,7 @@ def summarise(
         raise SettingError(f"--against must be one of {', '.join(shown)}, got '{reference}'")
     columns = columns_of(experiment, all_scores=all_scores)
     parts = [_part(own, name, shown, experiment, sets.get(name, SetSpec())) for name in wanted]
-    sections = [_section(part, experiment, sets, columns, reference, printed) for part in parts]
+    sections = [_section(part, experiment, sets, columns, reference) for part in parts]
     pooled = compare(_by_recording(parts), reference) if len(parts) > 1 else ()
     return Summary(experiment, columns, tuple(sections), pooled)
 
@@ -245,16 +389,10 @@ def title_of(data_set: str, sets: Mapping[str, SetSpec]) -> str:
 
 
 def _section(
-    part: _Part,
-    experiment: Experiment,
-    sets: Mapping[str, SetSpec],
-    columns: Sequence[Column],
-    reference: str,
-    printed: Sequence[str],
+    part: _Part, experiment: Experiment, sets: Mapping[str, SetSpec], columns: Sequence[Column], reference: str
 ) -> Section:
     of_set = sets.get(part.data_set, SetSpec())
     lines = [_line(method, runs, experiment, of_set, columns) for method, runs in part.runs.items()]
-    lines += [_printed_line(name, experiment, part.data_set, columns) for name in printed if part.runs]
     lines = [line for line in lines if any(cell.mean is not None for cell in line.cells.values())]
     ranked = _ranked(lines, columns)
     comparisons = compare(_by_recording([part]), reference)
@@ -282,14 +420,6 @@ def _line(method: str, runs: Runs, experiment: Experiment, of_set: SetSpec, colu
         published(experiment.paper_table, of_set.paper, spec.paper) if spec and spec.paper else {},
         is_control=bool(spec and spec.clock),
     )
-
-
-def _printed_line(method: str, experiment: Experiment, data_set: str, columns: Sequence[Column]) -> Line:
-    """The scores of a method as they are published: without seeds, clock and time."""
-    spec = experiment.methods[method]
-    scores = spec.published.get(data_set, {})
-    cells = {column.name: Cell(scores.get(column.name)) for column in columns}
-    return Line(method, spec.title, 0, cells, {}, None, None, {})
 
 
 def _of_seed(rows: Sequence[Row], name: str) -> float | None:

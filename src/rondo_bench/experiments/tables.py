@@ -8,9 +8,7 @@ from itertools import groupby
 
 from rondo.store.csv_text import csv_of_rows
 from rondo.wording import counted
-from rondo_bench.experiments.columns import RECURRENCE, Column
-from rondo_bench.experiments.significance import FEWEST, Comparison
-from rondo_bench.experiments.summary import Cell, Line, Section, Summary
+from rondo_bench.experiments.summary import FEWEST, RECURRENCE, Cell, Column, Comparison, Line, Section, Summary
 
 NOTHING = "–"
 _COMPARED = (*RECURRENCE, Column("mof", "MoF"))
@@ -32,7 +30,6 @@ _ABOUT_STORED = (
     "Rows without seconds are of labels that the authors of the CLaP paper stored: nothing was run, and AMI and "
     "covering come out as they published them."
 )
-_ABOUT_PRINTED = "Rows without seeds are scores as published: nothing was run and no labels were at hand."
 _ABOUT_JOINT = (
     "Pooled scores are of all frames of all recordings together, with one vocabulary learned over all of them."
 )
@@ -65,7 +62,6 @@ def _about(summary: Summary) -> str:
         return _ABOUT
     methods = summary.experiment.methods.values()
     parts = [_ABOUT, _ABOUT_STORED if any(own.stored for own in methods) else "", _ABOUT_STATES]
-    parts += [_ABOUT_PRINTED if any(own.published for own in methods) else ""]
     parts += [_ABOUT_JOINT if any(own.joint for own in methods) else ""]
     return " ".join(part for part in parts if part)
 

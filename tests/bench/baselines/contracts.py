@@ -1,7 +1,7 @@
 """What every baseline must do, whatever it is: each contract is a function that takes a built baseline.
 
-They use small planted recordings. A new baseline joins `TINY` in `test_contracts.py`, and `READERS` if it can read
-another recording, nothing else.
+They use small planted recordings. A new baseline joins `TINY` in `test_contracts.py`, nothing else. Contracts that cost
+much run for `CORNERS` alone: a network, a method of windows, and one of frames.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from rondo.data.recording import Recording
 from rondo.data.scaling import Preprocessor
 from rondo.data.signal import Signal
 from rondo.errors import InputError
-from rondo_bench.baselines.base import Baseline, FittedBaseline, ReadingBaseline, label_recording
+from rondo_bench.baselines.baseline import Baseline, FittedBaseline, ReadingBaseline, label_recording
 from tests.contracts import planted
 
 Contract = Callable[[Baseline], None]
@@ -47,7 +47,7 @@ def refusal(baseline: Baseline, values: NDArray[np.float32]) -> str:
 
 
 def every_frame_has_a_label(baseline: Baseline) -> None:
-    for n_frames, n_channels in ((300, 3), (301, 1), (97, 2)):
+    for n_frames, n_channels in ((151, 1), (97, 3)):
         labels = labels_of(baseline, planted(n_frames, n_channels))
         assert labels.shape == (n_frames,)
         assert labels.dtype == np.int32
@@ -70,28 +70,20 @@ def states_are_numbered_as_they_appear(baseline: Baseline) -> None:
     assert set(np.diff(newest).tolist()) <= {0, 1}
 
 
-def same_seed_same_labels(baseline: Baseline) -> None:
-    npt.assert_array_equal(labels_of(baseline, planted(), seed=3), labels_of(baseline, planted(), seed=3))
-
-
-def global_randomness_is_neither_used_nor_disturbed(baseline: Baseline) -> None:
+def the_same_seed_gives_the_same_labels_and_all_else_is_left_alone(baseline: Baseline) -> None:
+    """Global sources of randomness, the input and the settings."""
     import torch
 
-    labels = labels_of(baseline, planted())
+    values, config = planted(200), baseline.config.model_dump()
+    labels = labels_of(baseline, values)
     np.random.seed(5)  # noqa: NPY002
     torch.manual_seed(5)
     numpy_before, torch_before = np.random.get_state()[1].copy(), torch.random.get_rng_state()  # noqa: NPY002
-    npt.assert_array_equal(labels_of(baseline, planted()), labels)
+    npt.assert_array_equal(labels_of(baseline, planted(200)), labels)
+    npt.assert_array_equal(values, planted(200))
+    assert baseline.config.model_dump() == config
     npt.assert_array_equal(np.random.get_state()[1], numpy_before)  # noqa: NPY002
     assert torch.equal(torch.random.get_rng_state(), torch_before)
-
-
-def input_and_settings_are_left_alone(baseline: Baseline) -> None:
-    values = planted()
-    before, config = values.copy(), baseline.config.model_dump()
-    labels_of(baseline, values)
-    npt.assert_array_equal(values, before)
-    assert baseline.config.model_dump() == config
 
 
 def channel_scale_and_offset_do_not_matter(baseline: Baseline) -> None:
@@ -120,10 +112,10 @@ def short_recordings_are_refused(baseline: Baseline) -> None:
 def gaps_are_other_and_never_seen(baseline: Baseline) -> None:
     """What stands in a channel while the others are silent for long cannot change a label, where that is a boundary."""
     baseline = cutting(baseline)
-    values = planted(400)
-    values[150:200, :-1] = np.nan
+    values = planted(260)
+    values[110:160, :-1] = np.nan
     changed = values.copy()
-    changed[150:200] = np.nan
+    changed[110:160] = np.nan
     labels = labels_of(baseline, values)
     npt.assert_array_equal(labels == OTHER, np.isnan(values[:, 0]))
     npt.assert_array_equal(labels_of(baseline, changed), labels)
@@ -147,13 +139,9 @@ def labels_or_refusal(baseline: Baseline, values: NDArray[np.float32]) -> Labels
     return labels
 
 
-def one_channel_is_enough(baseline: Baseline) -> None:
-    assert labels_or_refusal(baseline, planted(300, 1)) is not None
-
-
 def many_channels_do_no_harm(baseline: Baseline) -> None:
-    """As many as OPPORTUNITY has: more than frames in a window, so that covariances of windows are singular."""
-    labels_or_refusal(baseline, planted(300, 242))
+    """More than frames in a window, so that covariances of windows are singular."""
+    labels_or_refusal(baseline, planted(150, 60))
 
 
 def a_channel_twice_does_no_harm(baseline: Baseline) -> None:
@@ -206,21 +194,6 @@ def reading_what_was_learned_gives_the_same_labels(baseline: ReadingBaseline) ->
     npt.assert_array_equal(baseline.fit(signal, np.random.default_rng(0)).predict(signal), at_once)
 
 
-def what_is_restored_reads_the_same_to_the_bit(baseline: ReadingBaseline) -> None:
-    """Through the bytes of a model folder; what is learned must not live anywhere else."""
-    from safetensors.numpy import load, save
-
-    fitted = fitted_to(baseline, planted())
-    tensors = fitted.tensors()
-    restored = baseline.restore(load(save({name: np.ascontiguousarray(t) for name, t in tensors.items()})))
-    for values in (planted(), planted(200, seed=1)):
-        signal = signal_of(baseline, values)
-        npt.assert_array_equal(restored.predict(signal), fitted.predict(signal))
-    assert tensors.keys() == restored.tensors().keys()
-    for name, tensor in restored.tensors().items():
-        npt.assert_array_equal(tensor, tensors[name])
-
-
 def another_recording_may_be_shorter(baseline: ReadingBaseline) -> None:
     fitted = fitted_to(baseline, planted(400))
     learned = set(fitted.predict(signal_of(baseline, planted(400))).tolist())
@@ -230,15 +203,6 @@ def another_recording_may_be_shorter(baseline: ReadingBaseline) -> None:
         assert labels.dtype == np.int32
         assert (labels >= 0).all()
     assert len(learned) > 1  # else nothing was tested
-
-
-def reading_changes_nothing(baseline: ReadingBaseline) -> None:
-    fitted = fitted_to(baseline, planted())
-    signal, other = signal_of(baseline, planted()), signal_of(baseline, planted(200, seed=1))
-    before, values = fitted.predict(signal), signal.values.copy()
-    fitted.predict(other)
-    npt.assert_array_equal(fitted.predict(signal), before)
-    npt.assert_array_equal(signal.values, values)
 
 
 def gaps_of_another_recording_are_never_seen(baseline: ReadingBaseline) -> None:
@@ -254,28 +218,23 @@ def gaps_of_another_recording_are_never_seen(baseline: ReadingBaseline) -> None:
 
 
 ReadingContract = Callable[[ReadingBaseline], None]
-
 READING_CONTRACTS: tuple[ReadingContract, ...] = (
     reading_what_was_learned_gives_the_same_labels,
-    what_is_restored_reads_the_same_to_the_bit,
     another_recording_may_be_shorter,
-    reading_changes_nothing,
     gaps_of_another_recording_are_never_seen,
 )
-
 CONTRACTS: tuple[Contract, ...] = (
     every_frame_has_a_label,
-    every_row_has_a_label_where_rows_are_missing,
-    states_are_numbered_as_they_appear,
-    same_seed_same_labels,
-    global_randomness_is_neither_used_nor_disturbed,
-    input_and_settings_are_left_alone,
-    channel_scale_and_offset_do_not_matter,
-    a_constant_channel_does_no_harm,
+    the_same_seed_gives_the_same_labels_and_all_else_is_left_alone,
     constant_recordings_are_refused,
     short_recordings_are_refused,
     gaps_are_other_and_never_seen,
-    one_channel_is_enough,
+)
+AT_CORNERS: tuple[Contract, ...] = (
+    every_row_has_a_label_where_rows_are_missing,
+    states_are_numbered_as_they_appear,
+    channel_scale_and_offset_do_not_matter,
+    a_constant_channel_does_no_harm,
     many_channels_do_no_harm,
     a_channel_twice_does_no_harm,
     a_still_half_does_no_harm,

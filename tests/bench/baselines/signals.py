@@ -9,10 +9,10 @@ from rondo.data.signal import Signal
 from rondo.data.windows import Span
 
 
-def signal_of(values: NDArray[np.float32], spans: tuple[Span, ...] | None = None) -> Signal:
+def signal_of(values: NDArray[np.floating], spans: tuple[Span, ...] | None = None, id: str = "walk") -> Signal:
     n_frames, n_channels = values.shape
     names = tuple(f"c{i}" for i in range(n_channels))
-    return Signal("walk", values, None, names, spans or ((0, n_frames),), n_frames)
+    return Signal(id, values.astype(np.float32), None, names, spans or ((0, n_frames),), n_frames)
 
 
 def three_states() -> tuple[NDArray[np.float32], NDArray[np.int64]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -10,7 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rondo_bench.baselines.stream_clusters import StreamClusters
+from rondo_bench.baselines.micro_clusters import StreamClusters
 
 
 class Learner(Protocol):
@@ -47,15 +46,3 @@ def naive_labels(learner: Learner, points: NDArray[np.float64], n_initial: int =
     rows = points.tolist()
     first = learner.initialise(rows[:n_initial]) if n_initial else []
     return [*first, *(learner.learn_one(row) for row in rows[n_initial:])]
-
-
-def rotated(points: NDArray[np.float64], seed: int = 0) -> NDArray[np.float64]:
-    n_dims = points.shape[1]
-    turn = np.linalg.qr(np.random.default_rng(seed).normal(size=(n_dims, n_dims)))[0]
-    return np.asarray(points @ turn)
-
-
-def faded_count(n_points: int, half_life: int) -> float:
-    """Σ 2^(−age / half_life) over the last n points, in closed form."""
-    ratio = 2 ** (-1 / half_life)
-    return (1 - ratio**n_points) / (1 - ratio) if not math.isclose(ratio, 1) else float(n_points)

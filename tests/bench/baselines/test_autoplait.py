@@ -9,20 +9,38 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rondo.data.labels import OTHER
-from rondo.data.signal import Signal
 from rondo.data.windows import Span
 from rondo.errors import RecordingError
-from rondo.metrics.scores import evaluate
 from rondo.wording import silent
 from rondo_bench.baselines import autoplait_hmm as hmm
-from rondo_bench.baselines.autoplait import AutoPlait, AutoPlaitConfig, estimated_seconds, regimes_of, standardised
-from rondo_bench.baselines.autoplait_cost import Fitted, Regime, fitted_to, regime_cost, segment_cost, total_cost
-from rondo_bench.baselines.autoplait_hmm import Hmm
-from rondo_bench.baselines.autoplait_noise import Piece, pieces_of, spans_of, without_noise
-from rondo_bench.baselines.autoplait_pairs import Singles, search_pairs
-from rondo_bench.baselines.autoplait_paths import Floats, best_path, best_score
-from rondo_bench.baselines.autoplait_split import Economy, Joined, cut_points, fixed_seeds, pruned, seed_spans
+from rondo_bench.baselines.autoplait import (
+    AutoPlait,
+    AutoPlaitConfig,
+    Economy,
+    Joined,
+    Singles,
+    cut_points,
+    pieces_of,
+    pruned,
+    regimes_of,
+    search_pairs,
+    spans_of,
+    standardised,
+    without_noise,
+)
+from rondo_bench.baselines.autoplait_hmm import (
+    Fitted,
+    Floats,
+    Hmm,
+    Regime,
+    best_path,
+    best_score,
+    regime_cost,
+    segment_cost,
+    total_cost,
+)
 from tests import naive_autoplait as naive
+from tests.bench.baselines.signals import signal_of
 
 CHEAP = AutoPlaitConfig(float_bits=2, max_states=3)  # numbers cost little, so that small recordings have regimes
 ECONOMY = Economy(seed_share=0.1, n_seeds=10, noise_share=0.03, max_states=3, float_bits=2)
@@ -50,16 +68,9 @@ def changing(n_frames: int, n_channels: int = 2, seed: int = 0) -> Floats:
     return np.asarray((values - values.mean(axis=0)) / values.std(axis=0))
 
 
-def signal_of(values: Floats, spans: tuple[Span, ...] | None = None) -> Signal:
-    n_frames, n_channels = values.shape
-    names = tuple(f"c{i}" for i in range(n_channels))
-    return Signal("walk", values.astype(np.float32), None, names, spans or ((0, n_frames),), n_frames)
-
-
 # ---------------------------------------------------------------- models
 
-LENGTHS = [1, 2, 3, 16, 17, 18, 26, 60]  # chunks begin at 17 frames, and may leave frames over
-STATES = [1, 2, 5, 13]  # more than 12 take the plain loop
+# Chunks begin at 17 frames, and may leave frames over; more than 12 states take the plain loop.
 
 
 @pytest.mark.parametrize("n_channels", [1, 4, 80])  # of 80 channels, all frames are at the floor
@@ -70,8 +81,7 @@ def test_densities_are_bounded_as_in_the_original(n_channels: int) -> None:
     assert hmm.densities(model, values).min() >= hmm.FLOOR * (1 - 1e-12)
 
 
-@pytest.mark.parametrize("n_frames", LENGTHS)
-@pytest.mark.parametrize("k", STATES)
+@pytest.mark.parametrize(("n_frames", "k"), [(1, 1), (2, 13), (17, 5), (18, 13), (60, 5)])
 def test_best_score_and_best_path_are_those_of_the_loops(n_frames: int, k: int) -> None:
     model, values = model_of(k, 2), noise(n_frames)
     start, transition = hmm.logs(model.start), hmm.logs(model.transition)
@@ -83,8 +93,7 @@ def test_best_score_and_best_path_are_those_of_the_loops(n_frames: int, k: int) 
     assert scored == pytest.approx(score, rel=1e-12)
 
 
-@pytest.mark.parametrize("n_frames", LENGTHS)
-@pytest.mark.parametrize("k", [1, 2, 5])
+@pytest.mark.parametrize(("n_frames", "k"), [(1, 1), (2, 5), (17, 5), (18, 1), (60, 5)])
 def test_expectations_are_those_of_the_loops(n_frames: int, k: int) -> None:
     model, values = model_of(k, 2), noise(n_frames)
     told = hmm.expectations(model, values, values**2)
@@ -112,35 +121,12 @@ def test_a_fit_is_that_of_the_loops(k: int) -> None:
         npt.assert_allclose(getattr(fast, name), getattr(plain, name), rtol=3e-4, err_msg=name)
 
 
-def test_fitting_makes_frames_more_likely() -> None:
-    values = changing(300)
-    begun = hmm.initial(values, 3, np.random.default_rng(0))
-    fitted = hmm.fit([values], 3, np.random.default_rng(0))
-    before, after = (hmm.expectations(model, values, values**2).log_likelihood for model in (begun, fitted))
-    assert after > before + 1
-
-
-def test_means_are_those_of_the_nearest_frames() -> None:
-    values = changing(200)
-    nearest = hmm.k_means(values, np.random.default_rng(0).random((4, 2)), np.random.default_rng(0))
-    means = np.stack([values[nearest == state].mean(axis=0) for state in range(4)])
-    npt.assert_array_equal(((values[:, None] - means) ** 2).sum(axis=2).argmin(axis=1), nearest)
-
-
-@pytest.mark.parametrize("n_frames", [4, 60])  # so few that a frame given away may be the only one of its mean
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize(("n_frames", "seed"), [(4, 0), (4, 1), (60, 2)])  # few: a frame may be alone with its mean
 def test_means_go_as_in_the_loops_even_where_no_frame_is_near(n_frames: int, seed: int) -> None:
     values = changing(n_frames, seed=seed)
     far = np.array([[0.0, 0.0], [99.0, 99.0], [-99.0, 99.0], [0.5, 0.0]])
     nearest = hmm.k_means(values, far, np.random.default_rng(seed))
     assert nearest.tolist() == naive.k_means(values, far, np.random.default_rng(seed))
-
-
-@pytest.mark.parametrize("n_different", [1, 2])
-def test_fewer_different_frames_than_states_are_enough(n_different: int) -> None:
-    values = noise(n_different)[np.arange(40) // 7 % n_different]
-    model = hmm.fit([values], 5, np.random.default_rng(0))
-    assert all(np.isfinite(getattr(model, name)).all() for name in ("start", "transition", "mean", "variance"))
 
 
 # ---------------------------------------------------------------- costs
@@ -156,19 +142,12 @@ def test_costs_are_those_of_the_formulas(k: int) -> None:
     assert total_cost(regimes, 32) == pytest.approx(naive.total_cost([100, 50, 25], 6, 32))
 
 
-def test_a_model_is_fitted_to_three_segments_and_begins_as_often_as_all() -> None:
-    values, segments = changing(100), [(0, 10), (20, 30), (40, 50), (60, 70), (80, 90)]
-    fitted = fitted_to(values, segments, 1, np.random.default_rng(0))
-    npt.assert_allclose(fitted.model.mean[0], np.concatenate([values[:10], values[20:30], values[40:50]]).mean(axis=0))
-    assert fitted.delta == 5 / 50
-
-
 # ---------------------------------------------------------------- cut points
 
 
 @pytest.mark.slow
 @given(st.integers(1, 3), st.integers(1, 3), st.sampled_from([(40,), (1, 39), (13, 2, 25)]), st.integers(0, 99))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_cut_points_are_those_of_the_loops(k0: int, k1: int, lengths: tuple[int, ...], seed: int) -> None:
     values = changing(40, seed=seed)
     joined = Joined.of(values, [(sum(lengths[:i]), sum(lengths[: i + 1])) for i in range(len(lengths))])
@@ -179,7 +158,7 @@ def test_cut_points_are_those_of_the_loops(k0: int, k1: int, lengths: tuple[int,
 
 
 @given(st.sampled_from([(60,), (1, 59), (20, 2, 38)]), st.integers(0, 99))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=4)
 def test_all_pairs_at_once_find_what_each_finds_alone(lengths: tuple[int, ...], seed: int) -> None:
     values = changing(60, seed=seed)
     joined = Joined.of(values, [(sum(lengths[:i]), sum(lengths[: i + 1])) for i in range(len(lengths))])
@@ -199,7 +178,6 @@ def test_all_pairs_at_once_find_what_each_finds_alone(lengths: tuple[int, ...], 
 
 
 @given(st.lists(st.integers(0, 1), min_size=1, max_size=40), st.integers(0, 40), st.floats(-5, 30), st.integers(0, 99))
-@settings(max_examples=60, deadline=None)
 def test_noise_goes_as_in_the_loops(sides: list[int], cut: int, threshold: float, seed: int) -> None:
     n_frames = len(sides)
     stretches = [(0, cut), (cut, n_frames)] if 0 < cut < n_frames else [(0, n_frames)]
@@ -217,14 +195,7 @@ def test_noise_goes_as_in_the_loops(sides: list[int], cut: int, threshold: float
     assert sum(piece.stop - piece.start for piece in left) == n_frames
 
 
-def test_a_piece_joins_both_neighbours_but_not_across_stretches() -> None:
-    pieces = [Piece(0, 9, 0, 0), Piece(9, 10, 1, 0), Piece(10, 20, 0, 0), Piece(20, 30, 0, 1)]
-    costs = {(9, 10): (1.0, 0.0)}
-    left = without_noise(pieces, 2.0, lambda start, stop: costs.get((start, stop), (0.0, 99.0)))
-    assert left == [Piece(0, 20, 0, 0), Piece(20, 30, 0, 1)]
-
-
-@pytest.mark.parametrize("total", [0.0, 100.0, 400.0, 2000.0])
+@pytest.mark.parametrize("total", [0.0, 400.0])
 def test_pruning_is_that_of_the_loops(total: float) -> None:
     values = changing(120, seed=3)
     joined = Joined.of(values, [(0, 70), (70, 120)])
@@ -235,36 +206,11 @@ def test_pruning_is_that_of_the_loops(total: float) -> None:
     assert [list(spans_of(pieces, side)) for side in (0, 1)] == list(sets)
 
 
-# ---------------------------------------------------------------- seeds
-
-
-def test_seeds_are_spread_over_segments_and_stay_in_spans() -> None:
-    spread = seed_spans([(0, 100)], [(0, 100)], 10, 10)
-    assert spread == [(9 * i, 9 * i + 10) for i in range(10)]
-    spans = [(0, 40), (45, 90)]
-    assert seed_spans([(30, 38), (45, 47)], spans, 12, 10) == [(26, 38), (45, 57)]  # longer than the segments
-    assert fixed_seeds([(30, 38), (80, 90)], spans, 12) == [(30, 40), (85, 90)]
-
-
-@given(st.integers(0, 999))
-@settings(max_examples=30, deadline=None)
-def test_no_seed_leaves_its_span(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    edges = np.unique(rng.integers(0, 200, 12)).tolist()
-    spans = list(zip(edges[::2], edges[1::2], strict=False))
-    segments = [(start, int(rng.integers(start + 1, stop + 1))) for start, stop in spans]
-    length = math.ceil(sum(stop - start for start, stop in spans) * 0.1)
-    for start, stop in [*seed_spans(segments, spans, length, 10), *fixed_seeds(segments, spans, length)]:
-        assert start < stop
-        assert any(low <= start and stop <= high for low, high in spans)
-
-
 # ---------------------------------------------------------------- the method
 
 
 @pytest.mark.parametrize(
-    ("n_frames", "spans"),
-    [pytest.param(90, ((0, 90),), marks=pytest.mark.slow), (100, ((0, 30), (30, 45), (52, 100)))],
+    ("n_frames", "spans"), [pytest.param(90, ((0, 90),), marks=pytest.mark.slow), (60, ((0, 20), (20, 30), (35, 60)))]
 )
 def test_regimes_are_those_of_the_loops(n_frames: int, spans: tuple[Span, ...]) -> None:
     values, config = changing(n_frames, seed=18), CHEAP.model_copy(update={"n_seeds": 6})
@@ -286,48 +232,8 @@ def test_no_segment_crosses_a_gap_and_every_frame_has_one_regime() -> None:
     assert set(np.flatnonzero(labels == OTHER).tolist()) == set(range(200)) - set(covered)
 
 
-def test_channels_are_standardised_over_usable_frames_and_constant_ones_are_zero() -> None:
-    values = noise(60, 3) * [1, 40, 0] + [0, 7, 5]
-    values[30:40] = 1e6  # cannot be seen
-    out = standardised(signal_of(values, ((0, 30), (40, 60))))
-    usable = np.concatenate([out[:30], out[40:]])
-    npt.assert_allclose(usable.mean(axis=0), 0, atol=1e-6)
-    npt.assert_allclose(usable.std(axis=0), [1, 1, 0], rtol=1e-6)
-
-
-@pytest.mark.slow
-def test_regimes_that_differ_are_found_again() -> None:
-    truth = np.tile(np.repeat([0, 1, 2], 300), 2)
-    time = np.arange(truth.size)
-    rates, levels = np.array([0.05, 0.3, 1.0])[truth], np.array([0.0, 1.5, -1.5])[truth]
-    rng = np.random.default_rng(0)
-    values = np.column_stack([np.sin(rates * time) + levels, np.cos(rates * time)]) + rng.normal(size=(1800, 2)) * 0.1
-    labels = AutoPlait().fit_predict(signal_of(values), rng)
-    average = evaluate({"walk": (truth, labels)}).average
-    assert average.one_to_one > 90
-
-
-def test_noise_is_one_regime() -> None:
-    labels = AutoPlait().fit_predict(signal_of(noise(500, 3)), np.random.default_rng(0))
-    assert (labels == 0).all()
-
-
-def test_progress_never_goes_back_and_ends_at_all_frames() -> None:
-    told: list[tuple[str, int, int]] = []
-    AutoPlait(CHEAP).fit_predict(signal_of(changing(150)), np.random.default_rng(0), lambda *news: told.append(news))
-    done = [news[1] for news in told]
-    assert done == sorted(done)
-    assert told[-1] == ("splitting regimes", 150, 150)
-
-
 def test_a_recording_too_short_for_a_seed_is_refused_by_name() -> None:
     rng = np.random.default_rng(0)
-    with pytest.raises(RecordingError, match=r"^recording 'walk': autoplait .* seeds of 0\.1 .* but 10 frames can be"):
+    with pytest.raises(RecordingError, match=r"'walk': autoplait .* 10 frames"):
         AutoPlait().fit_predict(signal_of(noise(10)), rng)
     assert (AutoPlait().fit_predict(signal_of(noise(11)), rng) == 0).all()
-
-
-def test_longer_and_wider_recordings_are_said_to_take_longer() -> None:
-    seconds = [estimated_seconds(*size, AutoPlaitConfig()) for size in ((10_000, 4), (100_000, 4), (100_000, 9))]
-    assert seconds == sorted(seconds)
-    assert seconds[0] < 60

@@ -5,31 +5,18 @@ import numpy.testing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 from scipy.stats import ranksums
 
 from rondo_bench.baselines import clasp
-from rondo_bench.baselines.clasp import (
-    best_split,
-    change_points,
-    neighbours,
-    p_value,
-    predicted,
-    profile,
-    random_intervals,
-)
+from rondo_bench.baselines.clasp import change_points, neighbours, p_value, predicted, profile
 from tests import naive_clap as naive
 from tests.bench.baselines.gait import CLASPY, gait
-from tests.contracts import planted
-
-Array = NDArray[np.float64]
-
 
 # ---------------------------------------------------------------- window
 
 
 @given(st.integers(12, 90), st.integers(0, 99), st.sampled_from([0.05, 0.3, 2.0]))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_a_window_is_as_unlike_the_whole_as_by_loops(n_frames: int, seed: int, rate: float) -> None:
     channel = np.sin(rate * np.arange(n_frames)) + 0.2 * np.random.default_rng(seed).normal(size=n_frames)
     scaled = (channel - channel.min()) / np.ptp(channel)
@@ -41,12 +28,6 @@ def test_a_window_is_as_unlike_the_whole_as_by_loops(n_frames: int, seed: int, r
 def test_window_is_the_shortest_that_is_alike(n_frames: int, period: float) -> None:
     channel = np.sin(2 * np.pi * np.arange(n_frames) / period)
     assert clasp.suss(channel) == naive.suss(channel)
-
-
-def test_a_constant_or_short_channel_has_a_window_too() -> None:
-    assert clasp.suss(np.zeros(50)) == 10
-    assert clasp.suss(np.arange(7.0)) == 7
-    assert 20 <= clasp.suss(np.r_[np.zeros(63), 1.0]) <= 128  # no window is alike before the longest: the search ends
 
 
 # ---------------------------------------------------------------- neighbours
@@ -77,7 +58,7 @@ def test_a_channel_that_stands_still_has_no_say() -> None:
 
 
 @given(st.integers(2, 6), st.integers(0, 40), st.integers(0, 999))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_profile_is_that_of_the_labels(width: int, more: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     n = 10 * width + more
@@ -86,39 +67,17 @@ def test_profile_is_that_of_the_labels(width: int, more: int, seed: int) -> None
 
 
 @given(st.integers(0, 999))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_labels_are_those_of_most_neighbours(seed: int) -> None:
     near = np.random.default_rng(seed).integers(0, 50, (50, 3))
     assert predicted(near, 25, 4).tolist() == naive.predicted(near, 25, 4)
 
 
 @given(st.lists(st.booleans(), min_size=2, max_size=60), st.data())
-@settings(max_examples=50, deadline=None)
 def test_p_value_is_that_of_the_rank_sums(labels: list[bool], data: st.DataObject) -> None:
     split = data.draw(st.integers(1, len(labels) - 1))
     ones = np.array(labels)
     assert p_value(ones, split) == pytest.approx(ranksums(ones[:split], ones[split:]).pvalue, rel=1e-9, abs=1e-300)
-
-
-def test_a_split_outside_the_labels_is_no_change() -> None:
-    ones = np.repeat([False, True], 20)
-    assert p_value(ones, 0) == p_value(ones, 40) == p_value(ones, 70) == 1
-
-
-def test_random_parts_have_room_for_two_segments_and_come_longest_first() -> None:
-    intervals = random_intervals(1000, 90, random_state=2357)
-    lengths = [stop - start for start, stop in intervals]
-    assert intervals[0] == (0, 1000)
-    assert len(intervals) == 10
-    assert lengths == sorted(lengths, reverse=True)
-    assert min(lengths) >= 180
-    assert random_intervals(270, 90, random_state=2357) == [(0, 270)]  # no room
-
-
-def test_a_series_without_a_change_has_no_split() -> None:
-    series = np.random.default_rng(0).normal(size=(400, 2))
-    assert best_split(series, 10, 1e-30, 2357) is None
-    assert best_split(series[:99], 10, 1.0, 2357) is None
 
 
 # ---------------------------------------------------------------- change points
@@ -129,34 +88,3 @@ def test_windows_and_change_points_are_those_of_claspy(n_channels: int, seed: in
     series, recorded = gait(n_channels, seed), CLASPY[n_channels, seed]
     assert [clasp.suss(channel) for channel in series.T] == recorded.lengths
     assert change_points(series, min(recorded.lengths) // 2, 2357) == recorded.changes
-
-
-def test_a_scale_and_an_offset_of_channels_do_not_matter() -> None:
-    series = gait(2, 3)
-    moved = series * [4, 0.5] + [100, -3]
-    assert change_points(series, 17, 2357) == change_points(moved, 17, 2357) != []
-
-
-def test_segments_are_no_shorter_than_five_windows() -> None:
-    series = np.random.default_rng(1).normal(size=(500, 1)).cumsum(axis=0)
-    changes = change_points(series, 8, 2357, p_most=1.0)
-    assert len(changes) > 2
-    assert np.diff([0, *changes, 500]).min() >= 40
-
-
-def test_a_split_five_windows_from_the_end_is_too_near_to_it() -> None:
-    """As in the released code, where one as far from the start would do."""
-    values = planted(600).astype(np.float64)
-    series = (values - values.mean(axis=0)) / values.std(axis=0)
-    split = best_split(series, 22, 1.0, 2357)
-    assert split is not None
-    assert split.at == 600 - 5 * 22
-    assert change_points(series, 22, 2357, p_most=1.0) == []
-
-
-def test_progress_counts_windows() -> None:
-    told: list[tuple[str, int, int]] = []
-    change_points(gait(1, 0), 17, 2357, progress=lambda *what: told.append(what))
-    assert told[0][0] == "change points (0 found)"
-    assert any(what == "change points (1 found)" for what, _, _ in told)
-    assert all(0 < done <= total for _, done, total in told)

@@ -2,27 +2,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import numpy.testing as npt
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rondo.data.labels import OTHER, runs_of
-from rondo.data.signal import Signal
 from rondo.data.windows import Span
-from rondo.errors import ModelError, RecordingError
-from rondo_bench.baselines import compile as compile_module
 from rondo_bench.baselines import compile_net
-from rondo_bench.baselines.base import JoiningBaseline
-from rondo_bench.baselines.compile import Compile, CompileConfig, estimated_seconds, sequences_of, standardised
+from rondo_bench.baselines.baseline import JoiningBaseline
+from rondo_bench.baselines.compile import Compile, CompileConfig, sequences_of
 from rondo_bench.baselines.compile_net import CompileNet, Noise, padded, read, trained
-from rondo_bench.baselines.state_mixture import Components, fitted_components
 from tests import naive_compile as naive
+from tests.bench.baselines.signals import signal_of
 from tests.contracts import planted
 
 TINY = CompileConfig(sequence_length=60, n_segments=4, hidden_dim=6, latent_dim=3, n_steps=3, learning_rate=0.02)
@@ -30,12 +25,6 @@ TINY = CompileConfig(sequence_length=60, n_segments=4, hidden_dim=6, latent_dim=
 
 def generator(seed: int = 0) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
-
-
-def signal_of(values: NDArray[np.float32], spans: tuple[Span, ...] | None = None, name: str = "walk") -> Signal:
-    n_frames, n_channels = values.shape
-    channels = tuple(f"c{i}" for i in range(n_channels))
-    return Signal(name, values, None, channels, spans or ((0, n_frames),), n_frames)
 
 
 def pieces(lengths: tuple[int, ...] = (60, 37, 2), n_channels: int = 3) -> list[NDArray[np.float32]]:
@@ -100,34 +89,6 @@ def test_hard_segments_are_those_of_the_textbook(net: CompileNet, sign: int) -> 
     assert went_back == (sign == -1)  # else one of the two was not tested
 
 
-def test_gradient_is_that_of_small_steps(net: CompileNet) -> None:
-    frames, lengths = padded(pieces((60, 37)))
-    noise = in_double(Noise.draw(2, 60, TINY, generator(1)))
-
-    def loss() -> torch.Tensor:
-        return net.loss(frames.double(), lengths, noise)
-
-    loss().backward()  # type: ignore[no-untyped-call]
-    for name, weight in net.named_parameters():
-        assert weight.grad is not None
-        with torch.no_grad():
-            way = torch.randn(weight.shape, generator=generator(2), dtype=torch.float64)
-            weight.add_(way, alpha=1e-5)
-            above = float(loss())
-            weight.sub_(way, alpha=2e-5)
-            below = float(loss())
-            weight.add_(way, alpha=1e-5)
-        npt.assert_allclose(
-            float((weight.grad * way).sum()), (above - below) / 2e-5, rtol=1e-4, atol=1e-4, err_msg=name
-        )
-
-
-def test_network_has_the_size_of_the_released_one() -> None:
-    net = CompileNet(4, CompileConfig(), generator())
-    embed, lstm, heads = 4 * 64 + 64, 2 * 4 * 64 * 64 + 2 * 4 * 64, 2 * (64 * 64 + 64) + 64 * 64 + 64 + 64 + 1
-    assert sum(weight.numel() for weight in net.parameters()) == embed + lstm + heads + 32 * 64 + 64 + 64 * 4 + 4
-
-
 # ---------------------------------------------------------------- training
 
 
@@ -144,30 +105,10 @@ def test_how_many_go_through_at_once_does_not_matter(monkeypatch: pytest.MonkeyP
     npt.assert_allclose(one, other, rtol=1e-4)
 
 
-@pytest.mark.slow
-def test_training_lowers_the_loss() -> None:
-    frames, lengths = padded(pieces((60,) * 8))
-    noise = Noise.draw(8, 60, TINY, generator(1))
-    nets = [trained(pieces((60,) * 8), TINY.model_copy(update={"n_steps": n}), 0) for n in (0, 30)]
-    with torch.no_grad():
-        losses = [float(net.loss(frames, lengths, noise)) for net in nets]
-    assert losses[1] < 0.9 * losses[0]
-
-
-def test_a_step_takes_no_more_sequences_than_the_batch() -> None:
-    seen: list[tuple[str, int, int]] = []
-    trained(pieces((60, 60, 40)), TINY.model_copy(update={"batch_size": 2}), 0, lambda *told: seen.append(told))
-    assert seen == [("training", done, 6) for done in (2, 4, 6)]
-
-
 # ---------------------------------------------------------------- sequences
 
 
-@given(
-    st.lists(st.tuples(st.integers(1, 50), st.integers(1, 9)), min_size=1, max_size=5),
-    st.integers(2, 20),
-)
-@settings(max_examples=50)
+@given(st.lists(st.tuples(st.integers(1, 50), st.integers(1, 9)), min_size=1, max_size=5), st.integers(2, 20))
 def test_sequences_hold_every_frame_of_stretches_longer_than_one(stretches: list[tuple[int, int]], length: int) -> None:
     spans: list[Span] = []
     for width, gap in stretches:
@@ -182,92 +123,15 @@ def test_sequences_hold_every_frame_of_stretches_longer_than_one(stretches: list
     assert all(2 <= len(sequence) <= length + 1 for sequence in sequences)
 
 
-def test_channels_are_standardised_over_the_frames_that_may_be_used() -> None:
-    values = planted(100, 3) * 5 + 3
-    values[:, 1] = 2.0
-    values[40:50] = 1e6
-    made = standardised(signal_of(values, ((0, 40), (50, 100))))
-    usable = np.concatenate([made[:40], made[50:]])
-    npt.assert_allclose(usable.mean(axis=0), 0, atol=1e-6)
-    npt.assert_allclose(usable.std(axis=0), [1, 0, 1], atol=1e-5)
-
-
-def test_constant_and_short_signals_are_refused_by_name() -> None:
-    method, rng = Compile(TINY), np.random.default_rng(0)
-    with pytest.raises(RecordingError, match="recording 'walk': every channel is constant"):
-        method.fit(signal_of(np.ones((50, 2), dtype=np.float32)), rng)
-    with pytest.raises(RecordingError, match=r"recording 'b': compile .* 4 segments, .* has 3 frames"):
-        method.fit_predict_many([signal_of(planted(50)), signal_of(planted(3), name="b")], rng)
-
-
 # ---------------------------------------------------------------- labels
-
-
-def test_stretches_of_one_frame_are_other() -> None:
-    labels = Compile(TINY).fit_predict(signal_of(planted(100), ((0, 70), (80, 81))), np.random.default_rng(0))
-    assert (labels[:70] >= 0).all()
-    assert (labels[70:] == OTHER).all()
 
 
 def test_recordings_together_share_their_states() -> None:
     method = Compile(TINY)
     assert isinstance(method, JoiningBaseline)
-    one, two = signal_of(planted(300)), signal_of(planted(250, seed=1), name="b")
+    one, two = signal_of(planted(300)), signal_of(planted(250, seed=1), id="b")
     first, second, again = method.fit_predict_many([one, two, replace(one, id="c")], np.random.default_rng(0))
     npt.assert_array_equal(first, again)
     assert second.shape == (250,)
     assert set(second.tolist()) & set(first.tolist())
     assert len(set(first.tolist())) > 1
-
-
-def test_the_mixture_is_one_of_all_recordings(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[int] = []
-
-    def noted(latents: NDArray[np.float64], *rest: Any) -> Components:
-        seen.append(len(latents))
-        return fitted_components(latents, *rest)
-
-    monkeypatch.setattr(compile_module, "fitted_components", noted)
-    signals = [signal_of(planted(10)), signal_of(planted(600, seed=1), name="b")]
-    tracks = Compile(TINY).fit_predict_many(signals, np.random.default_rng(0))
-    assert len(seen) == 1
-    assert seen[0] >= 1 + 10  # the first recording is one sequence, the second ten, of at least one segment
-    assert seen[0] >= sum(len(runs_of(track).ids) for track in tracks)
-
-
-def test_one_recording_together_is_one_recording() -> None:
-    signal = signal_of(planted(300))
-    (together,) = Compile(TINY).fit_predict_many([signal], np.random.default_rng(0))
-    npt.assert_array_equal(together, Compile(TINY).fit_predict(signal, np.random.default_rng(0)))
-
-
-def test_seeds_differ() -> None:
-    signal = signal_of(planted(300))
-    one, two = (Compile(TINY).fit(signal, np.random.default_rng(seed)).tensors() for seed in (0, 1))
-    assert not np.allclose(one["net.recurrent"], two["net.recurrent"])
-
-
-def test_a_longer_recording_than_one_sequence_has_segments_in_each() -> None:
-    labels = Compile(TINY).fit_predict(signal_of(planted(61)), np.random.default_rng(0))  # 60 and 1: one of 61
-    assert (labels >= 0).all()
-    assert labels[-1] == labels[-2]
-
-
-def test_damaged_tensors_are_refused() -> None:
-    method = Compile(TINY)
-    tensors = method.fit(signal_of(planted(100)), np.random.default_rng(0)).tensors()
-    for name in ("net.embed.weight", "net.recurrent", "mixture.means"):
-        with pytest.raises(ModelError, match="missing"):
-            method.restore({other: tensor for other, tensor in tensors.items() if other != name})
-    narrow = {name: tensors[f"mixture.{name}"] for name in ("means", "factors")}
-    cut = {"mixture.means": narrow["means"][:, :2], "mixture.factors": narrow["factors"][:, :2, :2]}
-    with pytest.raises(ModelError, match="the mixture has 2 dimensions, latent_dim = 3"):
-        method.restore({**tensors, **cut})
-
-
-def test_estimate_grows_with_the_recording_until_a_batch_is_full() -> None:
-    config = CompileConfig()
-    short, long = estimated_seconds(10_000, 4, config), estimated_seconds(100_000, 4, config)
-    assert 20 < short < 120
-    assert 7 < long / short < 10.1
-    assert estimated_seconds(2_000_000, 4, config) == estimated_seconds(1_024_000, 4, config)

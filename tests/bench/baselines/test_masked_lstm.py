@@ -3,12 +3,12 @@ from __future__ import annotations
 import numpy.testing as npt
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from rondo_bench.baselines import masked_lstm as module
-from rondo_bench.baselines.masked_lstm import Blocks, masked_lstm
+from rondo_bench.baselines import compile_net as module
+from rondo_bench.baselines.compile_net import Blocks, masked_lstm
 
 HIDDEN = 5
 
@@ -42,7 +42,7 @@ def in_blocks(drive: Tensor, mask: Tensor, recurrent: Tensor, blocks: Blocks) ->
     return blocks.sequences(masked_lstm(blocks.rows(drive), blocks.rows(mask), recurrent, blocks))
 
 
-@pytest.mark.parametrize("n_blocks", [1, 2, 4, 7, 29])
+@pytest.mark.parametrize("n_blocks", [1, 4, 29])
 @pytest.mark.parametrize("memory", [0.0, 4.0])  # 4: a state lasts for longer than a block
 def test_blocks_change_nothing_forth_and_back(n_blocks: int, memory: float, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_AGREED", 1e-14)
@@ -68,7 +68,6 @@ def test_one_run_is_not_enough_for_what_lasts(monkeypatch: pytest.MonkeyPatch) -
 
 
 @given(st.integers(1, 5), st.integers(1, 60), st.integers(1, 9))
-@settings(max_examples=30, deadline=None)
 def test_rows_are_frames_in_another_order(n_sequences: int, n_frames: int, n_blocks: int) -> None:
     blocks = Blocks(n_frames, n_sequences, n_blocks)
     frames = torch.arange(1, n_sequences * n_frames + 1).view(n_sequences, n_frames)
@@ -78,11 +77,3 @@ def test_rows_are_frames_in_another_order(n_sequences: int, n_frames: int, n_blo
     for k in range(min(n_blocks, n_frames // blocks.length)):
         for b in range(n_sequences):
             assert torch.equal(rows[:, k * n_sequences + b], frames[b, k * blocks.length : (k + 1) * blocks.length])
-
-
-@given(st.integers(1, 600), st.integers(1, 3000))
-def test_blocks_fill_the_rows_and_are_worth_a_guess(n_sequences: int, n_frames: int) -> None:
-    blocks = Blocks.of(n_frames, n_sequences)
-    assert blocks.n_blocks == 1 or blocks.n_blocks * n_sequences <= 128
-    assert blocks.n_blocks == 1 or blocks.length >= 48
-    assert blocks.length * blocks.n_blocks >= n_frames

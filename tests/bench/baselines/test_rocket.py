@@ -4,8 +4,8 @@ import numpy as np
 import numpy.testing as npt
 import pytest
 
-from rondo_bench.baselines import rocket
-from rondo_bench.baselines.rocket import Kernels, draw_kernels, features, standardised
+from rondo_bench.baselines import clap
+from rondo_bench.baselines.clap import Kernels, RocketWindows, draw_kernels, features, standardised
 from tests import naive_clap as naive
 
 
@@ -13,14 +13,14 @@ def drawn(n_kernels: int, n_channels: int, length: int, seed: int = 0) -> list[K
     return draw_kernels(n_kernels, n_channels, length, np.random.RandomState(seed))
 
 
-def windows_of(n_windows: int, n_channels: int, length: int) -> rocket.Windows:
+def windows_of(n_windows: int, n_channels: int, length: int) -> RocketWindows:
     return np.random.default_rng(0).normal(size=(n_windows, n_channels, length)).astype(np.float32)
 
 
 @pytest.mark.parametrize("block", [1, 1 << 22])
 @pytest.mark.parametrize(("n_channels", "length"), [(1, 30), (3, 24), (2, 8), (1, 5)])
 def test_features_are_those_of_loops(n_channels: int, length: int, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rocket, "_BLOCK", block)
+    monkeypatch.setattr(clap, "_BLOCK", block)
     windows, kernels = windows_of(3, n_channels, length), drawn(12, n_channels, length)
     found, column = features(windows, kernels), 0
     for kind in kernels:
@@ -31,38 +31,3 @@ def test_features_are_those_of_loops(n_channels: int, length: int, block: int, m
                 npt.assert_allclose(found[i, [column + k, column + n_kernels + k]], loop, atol=1e-5)
         column += 2 * n_kernels
     assert column == found.shape[1] == 24
-
-
-def test_kernels_are_drawn_as_described() -> None:
-    kernels = drawn(4000, 4, 100)
-    n_of = dict.fromkeys((7, 9, 11), 0)
-    n_padded = 0
-    for kind in kernels:
-        n_kernels, _, n_taps = kind.weights.shape
-        n_of[n_taps] += n_kernels
-        n_padded += n_kernels * (kind.padding > 0)
-        assert kind.padding in (0, kind.reach // 2)
-        assert 1 <= kind.dilation <= 99 / (n_taps - 1)
-        assert np.abs(kind.biases).max() <= 1
-        npt.assert_allclose(kind.weights.sum(axis=2), 0, atol=1e-5)
-    npt.assert_allclose(list(n_of.values()), 4000 / 3, rtol=0.1)
-    assert n_padded == pytest.approx(2000, rel=0.1)
-    n_read = np.concatenate([(kind.weights != 0).any(axis=2).sum(axis=1) for kind in kernels])
-    shares = np.bincount(n_read, minlength=5)[1:] / 4000
-    npt.assert_allclose(shares, np.diff(np.log2([1, 2, 3, 4, 5])) / np.log2(5), atol=0.03)
-    biases = np.concatenate([kind.biases for kind in kernels])
-    assert biases.std() == pytest.approx(1 / np.sqrt(3), rel=0.05)
-
-
-def test_a_window_is_standardised_channel_by_channel() -> None:
-    windows = windows_of(2, 2, 20) * np.float32([[3], [9]]) + np.float32(5)
-    windows[1, 0] = 7
-    values = standardised(windows)
-    npt.assert_allclose(values.mean(axis=2), 0, atol=1e-6)
-    npt.assert_allclose(values.std(axis=2), [[1, 1], [0, 1]], atol=1e-6)
-
-
-def test_the_same_state_draws_the_same_kernels() -> None:
-    windows = windows_of(2, 2, 20)
-    npt.assert_array_equal(features(windows, drawn(50, 2, 20, 7)), features(windows, drawn(50, 2, 20, 7)))
-    assert not np.allclose(features(windows, drawn(50, 2, 20, 7)), features(windows, drawn(50, 2, 20, 8)))

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.testing as npt
 import pytest
@@ -9,26 +7,15 @@ from numpy.typing import NDArray
 
 from rondo.data.labels import OTHER, Labels
 from rondo.data.signal import Signal
-from rondo.data.windows import Span
 from rondo.encoders.summary_stats import SummaryStats, SummaryStatsConfig
-from rondo.errors import RecordingError
 from rondo.metrics.scores import evaluate
-from rondo.synthetic.plan import Novelty, StreamPlan
-from rondo.synthetic.streams import plant
-from rondo_bench.baselines.base import Baseline, build_baseline
-from rondo_bench.baselines.dbstream import DBStreamClusters, DBStreamConfig
-from rondo_bench.baselines.stream_baseline import StreamWindows, label_stream, nearest_distance, points_of
-from rondo_bench.baselines.stream_clusters import StreamClusters
+from rondo_bench.baselines.baseline import Baseline, build_baseline
+from rondo_bench.baselines.micro_clusters import points_of
+from tests.bench.baselines.signals import signal_of
 from tests.contracts import planted, windows_of
 
 METHODS = ("denstream", "dbstream")
 WINDOWS = {"windows.length": 16, "windows.step": 4}
-
-
-def signal_of(values: NDArray[np.float32], spans: tuple[Span, ...] | None = None) -> Signal:
-    n_frames, n_channels = values.shape
-    names = tuple(f"c{i}" for i in range(n_channels))
-    return Signal("walk", values, None, names, spans or ((0, n_frames),), n_frames)
 
 
 def labelled(baseline: Baseline, signal: Signal) -> Labels:
@@ -76,27 +63,6 @@ def test_points_are_those_of_the_encoder_that_saw_the_first_windows_only() -> No
     assert (points_of(windows, n_initial=17) != encoder.encode(windows)).any()
 
 
-def test_the_radius_is_the_95th_percentile_of_the_distances_to_the_nearest() -> None:
-    points = np.random.default_rng(0).normal(size=(50, 4))
-    apart = np.linalg.norm(points[:, None] - points, axis=2)
-    np.fill_diagonal(apart, np.inf)
-    npt.assert_allclose(nearest_distance(points), np.percentile(apart.min(axis=1), 95))
-
-
-@pytest.mark.parametrize(("half_life", "expected"), [(0, 20), (7, 7)])
-def test_the_first_windows_give_the_radius_and_unless_told_the_half_life(half_life: int, expected: int) -> None:
-    config = DBStreamConfig(windows=StreamWindows(length=16, step=4), radius_factor=1.5, half_life=half_life)
-    begun: list[tuple[int, float, int]] = []
-
-    def begin(*given: Any) -> StreamClusters:
-        begun.append(given)
-        return DBStreamClusters(*given, config)
-
-    label_stream(signal_of(planted(400)), config, begin)
-    points = points_of(windows_of(planted(400)), n_initial=20)
-    assert begun == [(points.shape[1], 1.5 * nearest_distance(points[:20]), expected)]
-
-
 @pytest.mark.parametrize("name", METHODS)
 def test_frames_take_the_window_with_the_nearest_centre_and_holes_are_other(name: str) -> None:
     signal = signal_of(planted(400), spans=((0, 200), (240, 400)))
@@ -106,34 +72,3 @@ def test_frames_take_the_window_with_the_nearest_centre_and_holes_are_other(name
     changes = np.flatnonzero(np.diff(labels[:200])) + 1
     assert changes.size
     assert set((changes % 4).tolist()) == {2}  # halfway between centres, 8 + 4 k
-
-
-@pytest.mark.parametrize("name", METHODS)
-def test_a_recording_with_too_few_windows_or_a_still_start_is_refused_by_name(name: str) -> None:
-    baseline = build_baseline(name, WINDOWS)
-    with pytest.raises(RecordingError, match=r"^recording 'walk': the first 20% of 5 windows must be at least 2, "):
-        labelled(baseline, signal_of(planted(32)))
-    labelled(baseline, signal_of(planted(36)))  # six windows, two to begin with
-    still = planted(400)
-    still[:150] = 1.0
-    with pytest.raises(RecordingError, match=r"^recording 'walk': the first 20 windows are nearly all the same, "):
-        labelled(baseline, signal_of(still))
-
-
-@pytest.mark.parametrize("name", METHODS)
-def test_progress_counts_the_windows_that_arrive(name: str) -> None:
-    seen: list[tuple[str, int, int]] = []
-    build_baseline(name, WINDOWS).fit_predict(
-        signal_of(planted(100)), np.random.default_rng(0), lambda *told: seen.append(told)
-    )
-    assert seen == [("stream", done, 22) for done in range(6, 23)]
-
-
-@pytest.mark.parametrize("name", METHODS)
-def test_the_settings_reach_the_clusters(name: str) -> None:
-    stream = plant(StreamPlan(novelty=(Novelty(at=0.5),)), n_frames=6_000, seed=0)
-    signal = signal_of(stream.recording.values)
-    labels = labelled(build_baseline(name), signal)
-    own = {"denstream": ("core_weight", "potential_share"), "dbstream": ("minimum_weight", "shared_share")}[name]
-    for setting, value in {"radius_factor": 0.6, "half_life": 9, "capacity": 3, own[0]: 2.5, own[1]: 0.6}.items():
-        assert (labelled(build_baseline(name, {setting: value}), signal) != labels).any(), setting

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.testing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import multivariate_normal
@@ -15,26 +15,24 @@ from sklearn.mixture import GaussianMixture
 
 from rondo.data.labels import OTHER, Labels
 from rondo.data.recording import Recording
-from rondo.data.signal import Signal
-from rondo.data.windows import Span
-from rondo.errors import RecordingError
 from rondo.metrics.scores import evaluate
 from rondo.units.viterbi import smooth
-from rondo_bench.baselines.base import build_baseline, in_order_of_appearance, label_recording
-from rondo_bench.baselines.ticc import TICC, TICCConfig, estimated_seconds, learned, on_frames
-from rondo_bench.baselines.ticc_path import cheapest_path, cheapest_path_in_blocks
-from rondo_bench.baselines.ticc_solver import States, mean_and_covariance, stacked, toeplitz_classes, toeplitz_lasso
-from rondo_bench.baselines.ticc_start import first_labels
+from rondo_bench.baselines.baseline import build_baseline, in_order_of_appearance, label_recording
+from rondo_bench.baselines.ticc import TICC, TICCConfig, first_labels, learned, on_frames
+from rondo_bench.baselines.ticc_solver import (
+    States,
+    cheapest_path,
+    cheapest_path_in_blocks,
+    mean_and_covariance,
+    stacked,
+    toeplitz_classes,
+    toeplitz_lasso,
+)
 from tests import naive_ticc as naive
+from tests.bench.baselines.signals import signal_of
 from tests.contracts import planted
 
 Floats = NDArray[np.float64]
-
-
-def signal_of(values: NDArray[np.floating], spans: tuple[Span, ...] | None = None) -> Signal:
-    n_frames, n_channels = values.shape
-    names = tuple(f"c{i}" for i in range(n_channels))
-    return Signal("walk", values.astype(np.float32), None, names, spans or ((0, n_frames),), n_frames)
 
 
 def covariances(n_matrices: int, size: int, n_rows: int, seed: int = 0) -> Floats:
@@ -64,14 +62,6 @@ def test_a_window_labels_its_middle_frame_and_ends_take_the_nearest_window() -> 
     assert labels.dtype == np.int32
 
 
-def test_moments_are_numpys_and_a_single_row_has_no_spread() -> None:
-    rows = np.random.default_rng(0).normal(size=(9, 3))
-    mean, covariance = mean_and_covariance(rows)
-    npt.assert_allclose(mean, rows.mean(axis=0))
-    npt.assert_allclose(covariance, np.cov(rows.T))
-    npt.assert_array_equal(mean_and_covariance(rows[:1])[1], np.zeros((3, 3)))
-
-
 # ---------------------------------------------------------------- the lasso
 
 
@@ -84,7 +74,6 @@ def test_classes_are_those_of_the_loops(n_channels: int, width: int) -> None:
 
 
 @given(st.integers(1, 3), st.integers(1, 4), st.sampled_from([0.02, 0.11, 1.0]), st.integers(2, 30), st.integers(0, 99))
-@settings(max_examples=40, deadline=None)
 def test_lasso_is_at_its_minimum(n_channels: int, width: int, sparsity: float, n_rows: int, seed: int) -> None:
     given_ones = covariances(3, n_channels * width, n_rows, seed)
     solved = toeplitz_lasso(given_ones, sparsity, toeplitz_classes(n_channels, width))
@@ -102,31 +91,6 @@ def test_lasso_is_that_of_the_released_code_and_nearer_to_the_minimum(n_channels
         naive.distance_from_optimality(theta, covariance, 0.11, n_channels, width) for theta in (ours, released)
     )
     assert nearer < 0.1 * farther
-
-
-def test_lasso_of_uncorrelated_channels_and_of_a_strong_penalty_is_known() -> None:
-    variances = np.array([0.0, 0.3, 2.0])
-    classes = toeplitz_classes(3, 1)
-    (free,) = toeplitz_lasso(np.diag(variances)[None], 0.11, classes)
-    npt.assert_allclose(free, np.diag(1 / (variances + 0.11)), rtol=1e-5, atol=1e-5)
-    (covariance,) = covariances(1, 3, 50)
-    (strong,) = toeplitz_lasso(covariance[None], 50.0, classes)
-    npt.assert_allclose(strong, np.diag(1 / (np.diag(covariance) + 50)), rtol=1e-5, atol=1e-7)
-
-
-def test_lasso_of_each_covariance_does_not_depend_on_the_others() -> None:
-    given_ones, classes = covariances(5, 4, 6), toeplitz_classes(2, 2)
-    given_ones[2] *= 1e4
-    together = toeplitz_lasso(given_ones, 0.11, classes)
-    alone = [toeplitz_lasso(one[None], 0.11, classes)[0] for one in given_ones]
-    npt.assert_allclose(together, alone, rtol=1e-9, atol=1e-12)
-
-
-def test_lasso_follows_a_permutation_of_channels() -> None:
-    (covariance,) = covariances(1, 4, 20)
-    order, classes = [2, 0, 3, 1], toeplitz_classes(4, 1)
-    turned, plain = (toeplitz_lasso(c[None], 0.11, classes)[0] for c in (covariance[np.ix_(order, order)], covariance))
-    npt.assert_allclose(turned, plain[np.ix_(order, order)], atol=1e-4)
 
 
 def test_costs_are_twice_the_negative_log_likelihood() -> None:
@@ -162,7 +126,6 @@ def test_first_labels_are_the_components_that_scikit_learn_finds(n_frames: int, 
 
 
 @given(st.integers(1, 6), st.integers(1, 3), st.integers(1, 6), st.sampled_from([0.0, 0.5, 2.0]), st.integers(0, 999))
-@settings(max_examples=60, deadline=None)
 def test_path_is_the_cheapest_of_all(n_windows: int, n_states: int, block: int, penalty: float, seed: int) -> None:
     costs = np.random.default_rng(seed).integers(0, 4, size=(n_windows, n_states)).astype(np.float64)
     path = cheapest_path_in_blocks(costs, penalty, block).tolist()
@@ -172,14 +135,13 @@ def test_path_is_the_cheapest_of_all(n_windows: int, n_states: int, block: int, 
 @given(
     st.integers(1, 300), st.integers(2, 9), st.integers(1, 40), st.sampled_from([0.0, 0.3, 3.0, 60.0]), st.booleans()
 )
-@settings(max_examples=60, deadline=None)
 def test_blocks_do_not_matter(n_windows: int, n_states: int, block: int, penalty: float, unknown: bool) -> None:
     costs = np.random.default_rng(n_windows).normal(size=(n_windows, n_states)).cumsum(axis=0) ** 2 % 5
     costs[:, -1] = np.inf if unknown else costs[:, -1]
     npt.assert_array_equal(cheapest_path_in_blocks(costs, penalty, block), smooth(costs, penalty))
 
 
-@pytest.mark.parametrize(("n_windows", "n_states"), [(999, 3), (1000, 3), (5000, 8), (1200, 30), (1500, 1)])
+@pytest.mark.parametrize(("n_windows", "n_states"), [(999, 3), (1000, 3), (1200, 30), (1500, 1)])
 def test_path_of_any_size_is_that_of_one_step_after_another(n_windows: int, n_states: int) -> None:
     costs = np.random.default_rng(0).normal(size=(n_windows, n_states)).cumsum(axis=0) ** 2 % 5
     path = cheapest_path(costs, 4.0)
@@ -193,7 +155,7 @@ def test_path_of_any_size_is_that_of_one_step_after_another(n_windows: int, n_st
 
 @pytest.mark.parametrize(
     ("width", "n_states", "switch_cost", "n_iterations"),
-    [(1, 3, 4.0, 4), (3, 3, 4.0, 4), (1, 5, 60.0, 1), (1, 5, 60.0, 3), (3, 5, 150.0, 4)],
+    [(3, 3, 4.0, 4), (1, 5, 60.0, 1), (3, 5, 150.0, 4)],
 )
 def test_alternation_is_that_of_the_loops(width: int, n_states: int, switch_cost: float, n_iterations: int) -> None:
     values, spans = planted(160, 2), ((0, 70), (75, 160))
@@ -222,44 +184,6 @@ def labels_of(values: NDArray[np.floating], seed: int = 0, **changes: Any) -> La
     return TICC(TICCConfig(**changes)).fit_predict(signal_of(values), np.random.default_rng(seed))
 
 
-def in_turn(n_rounds: int, length: int, n_states: int) -> NDArray[np.int64]:
-    return np.tile(np.repeat(np.arange(n_states), length), n_rounds)
-
-
-def test_states_of_different_correlation_are_found() -> None:
-    truth = in_turn(3, 150, 2)
-    common, noise = np.random.default_rng(0).normal(size=(2, truth.size))
-    values = np.column_stack([common, np.where(truth == 0, 1, -1) * common + 0.5 * noise])
-    labels = labels_of(values, n_states=2, switch_cost=20)
-    assert evaluate({"walk": (truth, labels)}).average.ami > 90
-
-
-def test_windows_tell_apart_what_single_frames_cannot() -> None:
-    truth = in_turn(4, 200, 2)
-    noise = np.random.default_rng(1).normal(size=truth.size)
-    series = np.zeros(truth.size)
-    for t in range(1, truth.size):  # the same mean and variance, but one swings and one drifts
-        series[t] = (0.8 if truth[t] else -0.8) * series[t - 1] + 0.6 * noise[t]
-    single, triple = (
-        evaluate({"walk": (truth, labels_of(series[:, None], n_states=2, switch_cost=20, window=w))}).average.ami
-        for w in (1, 3)
-    )
-    assert single < 50
-    assert triple > 80
-
-
-def test_a_change_at_a_gap_costs_nothing() -> None:
-    values = np.random.default_rng(0).normal(size=(400, 2)) * 0.1 + np.repeat([[0.0], [0.6]], 200, axis=0)
-    fitted = TICC(TICCConfig(n_states=2, switch_cost=20)).fit(signal_of(values), np.random.default_rng(0))
-    short = values[190:210]
-    dear = TICC(TICCConfig(n_states=2, switch_cost=1e6)).restore(fitted.tensors())
-    assert len(set(dear.predict(signal_of(short)).tolist())) == 1
-    assert (
-        dear.predict(signal_of(short, ((0, 10), (10, 20)))).tolist()
-        == fitted.predict(signal_of(values))[190:210].tolist()
-    )
-
-
 def test_no_label_is_painted_unless_as_released_which_leaves_the_generator_alone() -> None:
     values = planted(600)
     settings_ = {"n_states": 6, "switch_cost": 150.0, "n_iterations": 5}
@@ -273,62 +197,6 @@ def test_no_label_is_painted_unless_as_released_which_leaves_the_generator_alone
     assert all(len(set(labels.tolist())) < 6 for labels in plain)
     read = TICC(TICCConfig(as_released=True, **settings_)).fit(signal_of(values), rng).predict(signal_of(values))
     assert 0 < int((read != released).sum()) <= 20 * (6 - len(set(read.tolist())))
-
-
-def test_progress_counts_the_iterations_and_stops_when_labels_rest() -> None:
-    seen: list[tuple[str, int, int]] = []
-    values = np.random.default_rng(0).normal(size=(200, 2)) + np.repeat([[0.0], [9.0]], 100, axis=0)
-    TICC(TICCConfig(n_states=2)).fit(signal_of(values), np.random.default_rng(0), lambda *told: seen.append(told))
-    assert seen == [("alternating", 1, 100), ("alternating", 2, 100)]
-
-
-# ---------------------------------------------------------------- bad input
-
-
-def test_too_few_windows_are_refused_by_name() -> None:
-    with pytest.raises(
-        RecordingError, match=r"^recording 'walk': ticc takes at least 16 windows of 3 .* this has 15; "
-    ):
-        labels_of(planted(17), window=3)
-    assert (labels_of(planted(18), window=3) >= 0).all()
-
-
-def test_another_number_of_channels_is_refused_by_name() -> None:
-    fitted = TICC(TICCConfig(window=2, n_states=2, n_iterations=2)).fit(
-        signal_of(planted(60, 3)), np.random.default_rng(0)
-    )
-    with pytest.raises(RecordingError, match=r"^recording 'walk': ticc learned from 3 channels, this has 2; give"):
-        fitted.predict(signal_of(planted(60, 2)))
-
-
-def test_tensors_that_do_not_fit_are_refused() -> None:
-    method = TICC(TICCConfig(window=2))
-    with pytest.raises(ValueError, match=r"means \(8, 4\), precisions \(8, 4, 3\)"):
-        method.restore({"means": np.zeros((8, 4)), "precisions": np.zeros((8, 4, 3))})
-    with pytest.raises(ValueError, match="a window of 2"):
-        method.restore({"means": np.zeros((8, 3)), "precisions": np.zeros((8, 3, 3))})
-
-
-def test_a_mixture_that_cannot_be_fitted_is_replaced_by_its_own_start() -> None:
-    rows = np.repeat(planted(200, 1).astype(np.float64), 6, axis=1) * 1e8 + np.repeat([[0.0], [1e9]], 100, axis=0)
-    labels = first_labels(rows, 2, np.random.RandomState(0))
-    assert in_order_of_appearance(labels).tolist() == [0] * 100 + [1] * 100
-
-
-@pytest.mark.parametrize("values", [np.zeros((50, 2)), np.repeat([[0.0], [1.0]], 25, axis=0)])
-def test_values_without_spread_are_labelled_all_the_same(values: Floats) -> None:
-    labels = labels_of(values, n_states=3, switch_cost=1)
-    assert len({(label, value) for label, value in zip(labels.tolist(), values[:, 0].tolist(), strict=True)}) == len(
-        set(values[:, 0].tolist())
-    )
-
-
-def test_estimate_grows_with_everything_it_depends_on() -> None:
-    few = estimated_seconds(10_000, 9, TICCConfig())
-    assert 0 < few < estimated_seconds(100_000, 9, TICCConfig()) < estimated_seconds(100_000, 54, TICCConfig())
-    assert (
-        estimated_seconds(10_000, 9, TICCConfig(window=5)) > few > estimated_seconds(10_000, 9, TICCConfig(n_states=2))
-    )
 
 
 # ---------------------------------------------------------------- the published row

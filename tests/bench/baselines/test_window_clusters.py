@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.testing as npt
 import pytest
 
 from rondo.data.labels import OTHER, Labels
@@ -11,12 +10,9 @@ from rondo.data.recording import Recording
 from rondo.data.scaling import Preprocessor
 from rondo.data.windows import WindowGrid, Windows
 from rondo.encoders.summary_stats import SummaryStats, SummaryStatsConfig
-from rondo.errors import RecordingError
 from rondo.metrics.scores import evaluate
 from rondo.wording import estimate_in_words
-from rondo_bench.baselines.base import build_baseline, label_recording
-from rondo_bench.baselines.cost import estimated_seconds, practical_frames
-from rondo_bench.baselines.window_clusters import nearest
+from rondo_bench.baselines.baseline import build_baseline, estimated_seconds, label_recording, practical_frames
 from tests.cli.running import waves
 
 WINDOWS = {"windows.length": 30, "windows.step": 5}
@@ -54,20 +50,6 @@ def test_hdbscan_leaves_noise_out_unless_told_to_give_it_to_the_nearest() -> Non
     assert 0 < known.size < before.size
     for point, state in zip(points, after, strict=True):
         assert state == before[known[np.square(points[known] - point).sum(axis=1).argmin()]]
-
-
-def test_nearest_equals_a_plain_search() -> None:
-    rng = np.random.default_rng(0)
-    points, others = rng.normal(size=(40, 3)).astype(np.float32), rng.normal(size=(9, 3)).astype(np.float32)
-    plain = [int(np.argmin([np.sum((point - other) ** 2) for other in others])) for point in points]
-    npt.assert_array_equal(nearest(points, others), plain)
-    assert nearest(points[:0], others).shape == (0,)
-
-
-@pytest.mark.parametrize(("name", "setting"), [("kmeans", "n_states"), ("hdbscan", "min_cluster_size")])
-def test_more_states_than_windows_are_refused(name: str, setting: str) -> None:
-    with pytest.raises(RecordingError, match=f"recording 'walk': 295 windows, but {setting} is 296"):
-        labels_by(name, **{setting: 296})
 
 
 def test_costs_grow_as_they_were_measured() -> None:

@@ -5,16 +5,13 @@ from dataclasses import replace
 import numpy as np
 import numpy.testing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
-from rondo.data.labels import OTHER
 from rondo.data.windows import WindowGrid
-from rondo.errors import ModelError, RecordingError, SettingError
-from rondo_bench.baselines import e2usd, time2state
-from rondo_bench.baselines.base import in_order_of_appearance
-from rondo_bench.baselines.e2usd import E2USD, E2USDConfig
-from rondo_bench.baselines.time2state import Time2StateConfig
+from rondo.errors import RecordingError, SettingError
+from rondo_bench.baselines.e2usd import E2USD, E2USDConfig, FittedE2USD
 from rondo_bench.baselines.window_states import Groups, Scale, StateWindows, WindowStatesConfig, voted
 from tests import naive_time2state as naive
 from tests.bench.baselines.signals import signal_of
@@ -27,6 +24,11 @@ def changed(**updates: object) -> E2USD:
     return E2USD(TINY.model_copy(update=updates))
 
 
+def weights_of(fitted: FittedE2USD) -> NDArray[np.float32]:
+    weights: NDArray[np.float32] = fitted.learned.net.joint.weight.detach().numpy()  # type: ignore[attr-defined]
+    return weights
+
+
 # ---------------------------------------------------------------- vote
 
 
@@ -36,7 +38,6 @@ def changed(**updates: object) -> E2USD:
     st.integers(0, 5),
     st.data(),
 )
-@settings(max_examples=60, deadline=None)
 def test_vote_is_that_of_the_matrix(lengths: tuple[int, int], n_frames: int, hole: int, data: st.DataObject) -> None:
     length, step = lengths
     middle = n_frames // 2
@@ -50,12 +51,6 @@ def test_vote_is_that_of_the_matrix(lengths: tuple[int, int], n_frames: int, hol
         covered = counted.any(axis=1)
         npt.assert_array_equal(track[covered], counted.argmax(axis=1)[covered])
     npt.assert_array_equal(track[~covered], grid.project(states, "start")[~covered])
-
-
-def test_ties_go_to_the_first_state_tails_to_the_last_window_and_holes_to_other() -> None:
-    grid = WindowGrid(4, 2, 14, ((0, 9), (11, 14)))
-    assert grid.starts.tolist() == [0, 2, 4]
-    assert voted(np.array([1, 0, 2], dtype=np.int32), grid).tolist() == [1, 1, 0, 0, 0, 0, 2, 2, 2] + [OTHER] * 5
 
 
 # ---------------------------------------------------------------- scale
@@ -77,12 +72,6 @@ def test_all_channels_share_one_mean_and_one_deviation() -> None:
     npt.assert_allclose(Scale.of(moved).apply(moved)[usable], scaled[usable], atol=1e-5)
 
 
-@pytest.mark.parametrize("level", [0.0, 0.1, -3e5])
-def test_a_signal_without_change_is_refused(level: float) -> None:
-    with pytest.raises(RecordingError, match=r"^recording 'walk': all values are the same, nothing can recur; check"):
-        Scale.of(signal_of(np.full((50, 2), level, dtype=np.float32)))
-
-
 # ---------------------------------------------------------------- training
 
 
@@ -91,9 +80,7 @@ def test_groups_lie_in_one_span_and_in_the_share_that_is_learned_from() -> None:
     signal = signal_of(planted(40), ((0, 9), (11, 40)))
     groups = Groups.within(signal, 6, config, "e2usd")
     assert groups.starts.tolist() == [0, 1, 11, 12]  # 8 frames each, within frames 0-8 and 11-19
-    with pytest.raises(
-        RecordingError, match=r"^recording 'walk': e2usd trains on 3 windows .* takes 12 frames.* has 9;"
-    ):
+    with pytest.raises(RecordingError, match=r"'walk': e2usd .* 12 frames.* has 9"):
         Groups.within(signal, 10, config, "e2usd")
 
 
@@ -103,7 +90,7 @@ def test_training_windows_may_have_another_length() -> None:
         changed(windows=StateWindows(length=16, step=4, training=training)).fit(signal, np.random.default_rng(0))
         for training in ("auto", 16, 40)
     )
-    one, two, three = (fitted.tensors()["net.joint.weight"] for fitted in (same, set_the_same, longer))
+    one, two, three = (weights_of(fitted) for fitted in (same, set_the_same, longer))
     npt.assert_array_equal(one, two)
     assert (one != three).any()
     assert longer.learned.length == 16
@@ -118,58 +105,19 @@ def test_network_and_mixture_learn_from_the_share_alone() -> None:
     values = planted(400)
     shuffled = np.concatenate([values[:200], np.random.default_rng(1).permutation(values[200:])])
     one, other = (
-        changed(fit_share=0.5).fit(signal_of(given), np.random.default_rng(0)).tensors() for given in (values, shuffled)
+        changed(fit_share=0.5).fit(signal_of(given), np.random.default_rng(0)) for given in (values, shuffled)
     )
-    npt.assert_allclose(one["net.joint.weight"], other["net.joint.weight"], rtol=1e-4)
-    npt.assert_allclose(np.sort(one["mixture.offsets"]), np.sort(other["mixture.offsets"]), rtol=1e-3)
-
-
-def test_states_are_numbered_as_they_appear_in_what_was_learned() -> None:
-    signal = signal_of(planted(400))
-    learned = changed().fit(signal, np.random.default_rng(0)).learned
-    states = learned.components.states_of(learned.net.embed(learned.windows_of(signal)))
-    assert states.max() >= 2  # else nothing was tested
-    npt.assert_array_equal(states, in_order_of_appearance(states))
+    npt.assert_allclose(weights_of(one), weights_of(other), rtol=1e-4)
+    offsets = (np.sort(fitted.learned.components.offsets) for fitted in (one, other))
+    npt.assert_allclose(next(offsets), next(offsets), rtol=1e-3)
 
 
 # ---------------------------------------------------------------- reading another
 
 
-def test_what_is_read_does_not_depend_on_what_else_is_read() -> None:
-    """The scale is the one learned, so that a part of a recording is read as it is in the whole."""
-    values = planted(200)
-    fitted = changed().fit(signal_of(values), np.random.default_rng(0))
-    whole, part = fitted.predict(signal_of(values)), fitted.predict(signal_of(values[:100]))
-    npt.assert_array_equal(part[:84], whole[:84])  # from there on, later windows vote in the whole
-
-
 def test_a_recording_that_does_not_fit_is_refused() -> None:
     fitted = changed().fit(signal_of(planted(200)), np.random.default_rng(0))
-    with pytest.raises(
-        RecordingError, match=r"^recording 'walk': windows of 16 frames and 3 channels .* has 2 channels"
-    ):
+    with pytest.raises(RecordingError, match=r"'walk': .* 3 channels .* has 2"):
         fitted.predict(signal_of(planted(200, 2)))
-    with pytest.raises(
-        RecordingError, match=r"^recording 'walk': windows of 16 frames .* and 15 frames without a break"
-    ):
+    with pytest.raises(RecordingError, match=r"'walk': .* 16 frames .* 15 frames"):
         fitted.predict(signal_of(planted(40), ((0, 15), (20, 34))))
-
-
-def test_tensors_that_are_not_complete_are_refused_by_name() -> None:
-    tensors = changed().fit(signal_of(planted(100)), np.random.default_rng(0)).tensors()
-    for name in tensors:
-        with pytest.raises(ModelError, match=f"'{name.split('.', 1)[-1]}'"):
-            changed().restore({other: tensor for other, tensor in tensors.items() if other != name})
-    with pytest.raises(ModelError, match=r"^the e2usd network's tensor 'taps' is .*, its settings make it"):
-        changed(pooled_dim=9).restore(tensors)
-
-
-# ---------------------------------------------------------------- cost
-
-
-def test_estimates_are_near_what_was_measured() -> None:
-    for n_frames, ours, theirs in ((10_000, 0.24, 3.05), (100_000, 0.9, 6.7)):
-        assert 0.5 < e2usd.estimated_seconds(n_frames, 9, E2USDConfig()) / ours < 2
-        assert 0.5 < time2state.estimated_seconds(n_frames, 9, Time2StateConfig()) / theirs < 2
-    by_time = E2USDConfig(windows=StateWindows(length="2s", step="auto", training="1s"))
-    assert 0.1 < e2usd.estimated_seconds(10_000, 9, by_time) < 2

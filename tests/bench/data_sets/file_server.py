@@ -17,10 +17,7 @@ class FileServer:
     files: dict[str, bytes]
     address: str = ""
     tag: str | None = '"one"'
-    date: str | None = None  # of the last change
-    moved: dict[str, str] = field(default_factory=dict)  # names, and the addresses at which they are now
     takes_ranges: bool = True
-    says_length: bool = True
     cuts: list[int] = field(default_factory=list)
     refusals: list[int] = field(default_factory=list)
     asked: list[tuple[str, str | None]] = field(default_factory=list)  # path and Range of each request
@@ -48,18 +45,12 @@ def _handler(server: FileServer) -> type[BaseHTTPRequestHandler]:
             wanted = self.headers.get("Range")
             server.asked.append((self.path, wanted))
             name = unquote(self.path.lstrip("/"))
-            if name in server.moved:
-                self.send_response(302)
-                self.send_header("Location", server.moved[name])
-                self.end_headers()
-                return
             content = server.files.get(name)
             if server.refusals or content is None:
                 self.send_error(server.refusals.pop(0) if server.refusals else 404)
                 return
             start = 0
-            same = self.headers.get("If-Range") in {server.tag, server.date} - {None}
-            if wanted and server.takes_ranges and same:
+            if wanted and server.takes_ranges and self.headers.get("If-Range") == server.tag is not None:
                 start = int(wanted.removeprefix("bytes=").rstrip("-"))
                 if start >= len(content):
                     self.send_error(416)
@@ -70,10 +61,7 @@ def _handler(server: FileServer) -> type[BaseHTTPRequestHandler]:
                 self.send_response(200)
             if server.tag is not None:
                 self.send_header("ETag", server.tag)
-            if server.date is not None:
-                self.send_header("Last-Modified", server.date)
-            if server.says_length:
-                self.send_header("Content-Length", str(len(content) - start))
+            self.send_header("Content-Length", str(len(content) - start))
             self.end_headers()
             cut = server.cuts.pop(0) if server.cuts else len(content)
             self.wfile.write(content[start : start + cut])

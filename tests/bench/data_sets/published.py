@@ -106,30 +106,6 @@ def _comma_lines(path: Path, rows: Sequence[Sequence[object]]) -> Path:
     return written(path, "".join(",".join(map(str, row)) + "\n" for row in rows))
 
 
-AIOI_SPELLING = {"ao": (2, (0, 4)), "ie": (3, (1, 3))}  # number of a word, and of its letters
-_AIOI_LETTER_FRAMES = 20
-
-
-def aioi_clone(folder: Path) -> Path:
-    """A clone of AIOI with three sentences of two words, four letters each, in 12 and in 3 features."""
-    for n_features in (12, 3):
-        place = folder / f"aioi_{n_features}dim"
-        for name in ("ao_ie", "ao_ie2", "ie_ao"):
-            letters, words = aioi_track(name, "letters"), aioi_track(name, "words")
-            noise = np.random.default_rng(len(name)).normal(scale=0.2, size=(letters.size, n_features))
-            means = np.random.default_rng(n_features).normal(scale=3, size=(5, n_features))
-            blank_file(place / "DATA" / f"{name}.txt", means[letters] + noise)
-            for end, track in ((".lab", letters), (".lab2", words)):
-                written(place / "LABEL" / f"{name}{end}", "".join(f"{number:.18e}\n" for number in track))
-    return folder
-
-
-def aioi_track(name: str, level: str) -> NDArray[np.int64]:
-    words = [AIOI_SPELLING[word] for word in name.removesuffix("2").split("_")]
-    letters = [(number, letter) for number, spelling in words for letter in spelling]
-    return np.repeat([own[level == "letters"] for own in letters], _AIOI_LETTER_FRAMES)
-
-
 MOCAP6_STARTS = [0, 20, 40, 60, 80, 100, 120]
 
 

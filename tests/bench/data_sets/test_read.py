@@ -10,9 +10,9 @@ import numpy.testing as npt
 import pytest
 
 from rondo.errors import AnnotationError, RecordingError, SettingError
-from rondo_bench.data_sets.catalogue import find_data_set
-from rondo_bench.data_sets.read import data_directory, find_copy, local_copy, read_data_set
-from tests.bench.data_sets.published import blank_file, csv_file, written
+from rondo_bench.data_sets.catalogue import find_data_set, folders_of
+from rondo_bench.data_sets.read import data_directory, find_copy, read_data_set
+from tests.bench.data_sets.published import csv_file, written
 
 
 @pytest.fixture(autouse=True)
@@ -61,26 +61,12 @@ def test_a_file_beside_them_names_channels_and_classes(tmp_path: Path) -> None:
     written(folder / "meta.json", json.dumps({"classes": "numbers of the authors"}))
     assert read_data_set("openpack", tmp_path).annotations["a"].names == ()  # a remark names none
     written(folder / "meta.json", json.dumps({"classes": 5}))
-    with pytest.raises(AnnotationError, match="must be a list of names"):
+    with pytest.raises(AnnotationError, match="list of names"):
         read_data_set("openpack", tmp_path)
     for text, message in (("{", "cannot be read as JSON"), ('{"channels": ["left"]}', "names 1; get the file again")):
         written(folder / "meta.json", text)
         with pytest.raises(RecordingError, match=message):
             read_data_set("openpack", tmp_path)
-
-
-def test_the_rate_of_a_file_wins(tmp_path: Path) -> None:
-    stored(tmp_path / "usc_had" / "a.npz", rate=50.0)
-    assert read_data_set("USC-HAD", tmp_path).recordings[0].rate == 50
-
-
-def test_official_files_are_read_where_there_are_no_others(tmp_path: Path) -> None:
-    rows = np.ones((4579, 4))
-    blank_file(tmp_path / "mocap" / "4d" / "amc_86_01.4d", rows)
-    data_set = read_data_set("mocap", tmp_path)
-    assert data_set.recordings[0].n_frames == data_set.annotations["amc_86_01"].n_frames == 4579
-    stored(tmp_path / "mocap" / "z.npz")
-    assert find_copy("mocap", tmp_path).ids == ("z",)
 
 
 def test_a_plain_folder_by_its_path(tmp_path: Path) -> None:
@@ -114,42 +100,30 @@ def test_the_directory_is_given_or_named(tmp_path: Path, monkeypatch: pytest.Mon
     assert data_directory(Path("given")) == Path("given")
     monkeypatch.delenv("RONDO_DATA")
     written(tmp_path / "settings" / "rondo" / "rondo.toml", "data = ")
-    with pytest.raises(SettingError, match=r"rondo.toml: it cannot be read"):
+    with pytest.raises(SettingError, match=r"rondo.toml: .*cannot be read"):
         data_directory()
     written(tmp_path / "settings" / "rondo" / "rondo.toml", "data = 5")
-    with pytest.raises(SettingError, match=r"rondo.toml: data is 5; expected the path of a folder"):
+    with pytest.raises(SettingError, match=r"rondo.toml: data is 5; expected"):
         data_directory()
-
-
-def test_copies_are_found_under_any_spelling(tmp_path: Path) -> None:
-    listing = find_data_set("drive_act")
-    assert local_copy(listing, None) is None
-    assert local_copy(listing, tmp_path) is None
-    written(tmp_path / "Drive&Act" / "notes.txt", "nothing to read")
-    assert local_copy(listing, tmp_path) is None
-    path = stored(tmp_path / "Drive&Act" / "a.npz")
-    copy = local_copy(listing, tmp_path)
-    assert copy is not None
-    assert copy.paths == (path,)
 
 
 def test_what_is_wrong_is_said(tmp_path: Path) -> None:
     with pytest.raises(SettingError, match="did you mean 'mocap'"):
         read_data_set("mocop", tmp_path)
-    with pytest.raises(SettingError, match=r"where is pamap2\? Give the folder of data sets with --data"):
+    with pytest.raises(SettingError, match=r"pamap2.* --data"):
         read_data_set("pamap2")
-    with pytest.raises(RecordingError, match=r"no files of PAMAP2 Protocol .* `rondo datasets download pamap2"):
+    with pytest.raises(RecordingError, match="`rondo datasets download pamap2"):
         read_data_set("pamap2", tmp_path)
-    with pytest.raises(SettingError, match="no such folder of data sets"):
+    with pytest.raises(SettingError, match="no such folder"):
         read_data_set("pamap2", tmp_path / "nowhere")
-    with pytest.raises(RecordingError, match="no such file or folder"):
+    with pytest.raises(RecordingError, match="no such file"):
         read_data_set(str(tmp_path / "nowhere"))
     stored(tmp_path / "mocap" / "a.npz", y=[0, 1])
-    with pytest.raises(AnnotationError, match="it has 5 frames, but its annotation 2"):
+    with pytest.raises(AnnotationError, match="5 frames, but its annotation 2"):
         read_data_set("mocap", tmp_path)
-    with pytest.raises(SettingError, match="no recording 'b'; it has a"):
+    with pytest.raises(SettingError, match="no recording 'b'"):
         read_data_set("mocap", tmp_path, only=("b",))
-    with pytest.raises(SettingError, match="a limit of 0 recordings leaves none"):
+    with pytest.raises(SettingError, match="0 recordings leaves none"):
         read_data_set("mocap", tmp_path, limit=0)
     written(tmp_path / "mocap" / "a.npz", "cut off")
     with pytest.raises(RecordingError, match=r"a.npz: it is damaged"):
@@ -181,16 +155,6 @@ def test_stored_sets_are_as_they_are_kept(data_dir: Path, name: str, names: set[
     assert not recording.is_unnamed
 
 
-def test_a_column_that_the_set_names_is_kept_whatever_it_looks_like(tmp_path: Path) -> None:
-    codes = np.repeat([0, 17, 4, 0, 2, 17], 60).astype(np.float32)
-    np.savez(tmp_path / "day.npz", X=np.stack([np.sin(np.arange(360)), codes, np.cos(np.arange(360))], axis=1))
-    assert read_data_set(str(tmp_path)).recordings[0].channels == ("ch0", "ch2")
-    (tmp_path / "meta.json").write_text(json.dumps({"channels": ["x", "mode", "y"]}))
-    named = read_data_set(str(tmp_path)).recordings[0]
-    assert named.channels == ("x", "mode", "y")
-    assert any("column 'mode' holds a few whole numbers" in note for note in named.notes)
-
-
 @pytest.mark.parametrize("suffix", [".csv", ".npy", ".npz"])
 def test_classes_may_lie_in_files_of_their_own(tmp_path: Path, suffix: str) -> None:
     for i in range(2):
@@ -211,19 +175,9 @@ def test_classes_may_lie_in_files_of_their_own(tmp_path: Path, suffix: str) -> N
     assert {own.id for own in found.annotations.values()} == {"day0", "day1"}
 
 
-def test_classes_inside_a_recording_come_before_those_beside_it(tmp_path: Path) -> None:
-    np.savez(tmp_path / "day.npz", X=np.ones((2, 2)), y=[5, 6])
-    np.save(tmp_path / "day_labels.npy", [1, 2])
-    assert read_data_set(str(tmp_path)).annotations["day"].classes.tolist() == [5, 6]
-
-
-def test_a_recording_that_is_only_called_like_labels_is_one(tmp_path: Path) -> None:
-    (tmp_path / "my_labels.csv").write_text("x,y\n1,2\n3,4\n")
-    assert [recording.id for recording in read_data_set(str(tmp_path)).recordings] == ["my_labels"]
-
-
-def test_labels_of_another_length_are_said(tmp_path: Path) -> None:
-    np.savez(tmp_path / "day.npz", X=np.ones((4, 2)))
-    np.save(tmp_path / "day_labels.npy", [1, 2])
-    with pytest.raises(AnnotationError, match=r"day.npz: it has 4 frames, but its annotation 2; label every frame"):
-        read_data_set(str(tmp_path))
+def test_names_and_folders_are_found_in_any_spelling(tmp_path: Path) -> None:
+    assert {find_data_set(name).name for name in ("usc_had", "USC-HAD", "usc had", "UscHad")} == {"usc_had"}
+    for name in ("MoCap", "mo-cap", "MoCap_old"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "mocap").touch()  # a file
+    assert folders_of(find_data_set("mocap"), tmp_path) == [tmp_path / "MoCap", tmp_path / "mo-cap"]

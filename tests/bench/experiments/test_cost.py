@@ -5,16 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from rondo_bench.baselines.base import build_baseline
-from rondo_bench.baselines.cost import estimated_seconds
+from rondo_bench.baselines.baseline import build_baseline, estimated_seconds
 from rondo_bench.data_sets.stored import size_of
-from rondo_bench.experiments.cost import Costs
-from rondo_bench.experiments.plan import Choice, Task, plan
 from rondo_bench.experiments.run import pending
 from rondo_bench.experiments.spec import read_data_sets, read_experiment
+from rondo_bench.experiments.tasks import Choice, Costs, Task, plan
 from tests.bench.experiments.made_rows import row
 
 
@@ -35,25 +32,6 @@ def test_by_rows_of_the_same_set_then_of_others_then_by_the_method(walks: Path) 
     assert Costs([]).seconds(task) == pytest.approx(said)
     failed = replace(other, status="failed")
     assert Costs([failed]).seconds(task) == pytest.approx(said)
-
-
-def test_short_recordings_foretell_long_ones_by_how_the_method_grows(walks: Path) -> None:
-    task = tasks_of(walks, "clap")[0]  # its cost grows with the square
-    short = row("one", "clap", 1.0, seconds=4.0, counts={"n_frames": 1_000, "n_channels": 2})
-    long = {("walks", recording): (100_000, 2) for recording in task.recordings}
-    costs = Costs([short])
-    costs.__dict__["_sizes"] = long
-    per_frame = 4.0 / 1_000 * 100_000
-    said = [estimated_seconds(build_baseline("clap"), n, 2) for n in (1_000, 100_000)]
-    assert said[0] and said[1]
-    assert costs.seconds(task) == pytest.approx(4.0 / said[0] * said[1])
-    assert costs.seconds(task) > 2 * per_frame
-
-
-def test_recordings_that_are_joined_count_once(walks: Path) -> None:
-    (task,) = tasks_of(walks, "compile")
-    said = estimated_seconds(build_baseline("compile"), 3 * 900, 2)
-    assert Costs([]).seconds(task) == pytest.approx(said)
 
 
 def test_the_longest_comes_first(walks: Path) -> None:
@@ -79,11 +57,3 @@ def test_own_recordings_are_not_read_to_know_their_size(
     n_frames, n_columns = size_of(tmp_path / "long.csv")
     assert n_frames == pytest.approx(5000, rel=0.02)
     assert n_columns == 4
-
-
-def test_what_cannot_be_read_is_left_to_its_own_row(tmp_path: Path, walks: Path) -> None:
-    np.savez(tmp_path / "good.npz", X=np.ones((30, 2)), y=np.zeros(30, int))
-    (tmp_path / "bad.npz").write_bytes(b"PK, and no more")
-    np.savez(tmp_path / "strange.npz", Z=np.ones(3))
-    costs = Costs([])
-    assert [costs.seconds(task) > 0 for task in tasks_of(tmp_path, "kmeans")] == [True] * 3

@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from rondo.errors import SettingError
-from rondo_bench.baselines.base import baseline_names, build_baseline
+from rondo_bench.baselines.baseline import baseline_names
 from rondo_bench.data_sets.catalogue import DATA_SETS
-from rondo_bench.experiments.configured import baseline_for, config_of, fingerprint, rondo_for
+from rondo_bench.experiments.inputs import baseline_for, config_of, fingerprint, rondo_for
+from rondo_bench.experiments.rows import read_rows
 from rondo_bench.experiments.spec import NAMES, Method, SetSpec, read_data_sets, read_experiment, text_of
-from rondo_bench.experiments.summary import published
+from rondo_bench.experiments.summary import published, settings_now
 
 EXPERIMENTS = [read_experiment(name) for name in NAMES]
 
@@ -23,7 +24,7 @@ def test_everything_in_an_experiment_exists(experiment) -> None:  # type: ignore
     for name, method in experiment.methods.items():
         assert method.source.startswith(("paper: ", "ours: ")), name
         assert set(method.for_) <= set(sets), name
-        for data_set in experiment.data_sets:
+        for data_set in {experiment.data_sets[0], *method.for_}:
             config_of(method, data_set, sets[data_set], experiment.protocol)  # refuses a setting that there is not
         rows = [published(experiment.paper_table, sets[data_set].paper, method.paper) for data_set in sets]
         assert any(rows) == bool(method.paper), f"{name}: no such published row"
@@ -53,21 +54,6 @@ def test_axes_are_those_of_the_papers_table(data_set: str, method: str, n_axes: 
     assert baseline_for(spec, data_set, of_set).config.preprocess.pca_components == n_axes
 
 
-def test_windows_reach_every_method_that_has_them() -> None:
-    sets = read_data_sets()
-    config = baseline_for(read_experiment("static").methods["kmeans"], "mocap", sets["mocap"]).config
-    assert config.model_dump()["windows"] == {"length": 256, "step": 50}
-    own = rondo_for(read_experiment("static").methods["rondo-paper"], "pamap2", sets["pamap2"], "static")
-    assert (own.windows.length, own.windows.step, own.windows.projection) == (200, 100, "start")
-
-
-def test_settings_of_one_data_set_come_last() -> None:
-    method = read_experiment("static").methods["time2state"]
-    assert method.settings_for("mocap")["n_groups"] == 10
-    assert method.settings_for("lara")["n_groups"] == 20
-    assert method.settings_for("pamap2") == {"n_groups": 20, "n_steps": 40, "output_dim": 9}
-
-
 def test_shared_axes_are_applied_before_rondo_but_for_streams() -> None:
     of_set, method = SetSpec(pca={"*": 3}), Method(title="", source="", preset="default")
     assert rondo_for(method, "own", of_set, "static").preprocess.scaling == "none"
@@ -78,7 +64,7 @@ def test_shared_axes_are_applied_before_rondo_but_for_streams() -> None:
 def test_channels_go_by_pattern() -> None:
     of_set = read_data_sets()["pamap2"]
     assert of_set.chosen(("heart_rate", "hand_acc16x", "hand_acc6x", "ankle_acc16z")) == ("hand_acc16x", "ankle_acc16z")
-    with pytest.raises(SettingError, match=r"no channel is called like '\*acc16\*'; there are 'c0', 'c1'"):
+    with pytest.raises(SettingError, match=r"'\*acc16\*'.*'c0', 'c1'"):
         of_set.chosen(("c0", "c1"))
     assert SetSpec().chosen(("c0", "c1")) == ("c0", "c1")
 
@@ -110,14 +96,6 @@ def test_a_fingerprint_tells_settings_apart_and_nothing_else() -> None:
     assert fingerprint(config | {"continual": before | {"rule": "published"}}, "static") != own
 
 
-def test_an_own_experiment_is_a_copy_that_was_changed(tmp_path: Path) -> None:
-    path = tmp_path / "mine.toml"
-    path.write_text(text_of("ablation").replace("seeds = 5", "seeds = 3"))
-    mine = read_experiment(str(path))
-    assert (mine.name, mine.seeds) == ("mine", 3)
-    assert mine.methods == read_experiment("ablation").methods
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -137,12 +115,10 @@ def test_a_mistake_in_a_file_is_named(tmp_path: Path, change: str, message: str)
 def test_mistakes_in_methods_and_sets_are_named(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(text_of("ablation").replace("preset", "preste", 1))
-    with pytest.raises(
-        SettingError, match=r"methods.rondo-paper.preste: there is no such setting; did you mean 'prese"
-    ):
+    with pytest.raises(SettingError, match=r"methods.rondo-paper.preste: .*'prese"):
         read_experiment(str(path))
     path.write_text(text_of("static").replace("clock = 20", "clock = -3"))
-    with pytest.raises(SettingError, match=r"methods.clock.clock: .*greater than or equal to 0"):
+    with pytest.raises(SettingError, match=r"methods.clock.clock: .*greater"):
         read_experiment(str(path))
     for wrong, message in (
         ("windoww = 5", "windoww: there is no such setting; did you mean 'window'"),
@@ -153,20 +129,15 @@ def test_mistakes_in_methods_and_sets_are_named(tmp_path: Path) -> None:
         path.write_text(f"[lara]\n{wrong}\n")
         with pytest.raises(SettingError, match=rf"mine.toml, \[lara\]: {message}"):
             read_data_sets(path)
-    with pytest.raises(SettingError, match=r"none.toml: cannot be read .*; `rondo bench show data_sets` prints one"):
+    with pytest.raises(SettingError, match=r"none.toml: .*bench show data_sets"):
         read_data_sets(tmp_path / "none.toml")
 
 
-def test_a_method_is_one_thing() -> None:
-    with pytest.raises(ValueError, match="one of preset"):
-        Method(title="", source="", preset="paper", baseline="ticc")
-
-
-def test_an_unknown_experiment_is_refused_with_what_was_meant() -> None:
-    with pytest.raises(SettingError, match="did you mean 'static'"):
-        read_experiment("statik")
-
-
-def test_ticc_runs_as_released() -> None:
-    method = read_experiment("static").methods["ticc"]
-    assert build_baseline("ticc", method.settings_for("mocap")).config.model_dump()["as_released"] is True
+@pytest.mark.parametrize("experiment", ["static", "continual", "transfer", "clap_suite", "mocap6"])
+def test_stored_rows_are_of_the_settings_that_methods_have_now(experiment: str) -> None:
+    """A setting that came or went since must not make rows look like those of other settings."""
+    spec, sets = read_experiment(experiment), read_data_sets()
+    rows = read_rows(Path(__file__).parents[3] / "docs" / "results" / f"{experiment}.csv")
+    first = {row.key.method: row.key for row in reversed(rows) if row.key.method in spec.methods}
+    made = {name: key.fingerprint.partition("-")[0] for name, key in first.items()}
+    assert made == {name: settings_now(spec, name, key.data_set, sets[key.data_set]) for name, key in first.items()}

@@ -1,150 +1,102 @@
-"""The suite of the CLaP paper as it is typed: our rows beside those of stored labels, on a clone made by the test."""
+"""The suite of the CLaP paper and MoCap6: stored labels beside ours, and one vocabulary over all recordings."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 
 from rondo.data.recording import Recording
 from rondo.errors import SettingError
-from rondo.metrics.overlap import Overlap
-from rondo.metrics.scores import evaluate
-from rondo.metrics.segmentation import change_point_f1, covering
-from rondo.metrics.states import state_matching_score, weighted_adjusted_rand
-from rondo.model.label import label_one
-from rondo.model.rondo import Rondo
-from rondo.run.labelling import Labelling
-from rondo_bench.data_sets.read import read_data_set
-from rondo_bench.experiments.rows import Row, read_rows
-from rondo_bench.experiments.spec import read_experiment, text_of
-from tests.bench.data_sets.published import clap_clone, clap_track, write_clap_labels
+from rondo_bench.data_sets.motion import MOCAP6_IDS
+from rondo_bench.experiments.rows import read_rows
+from rondo_bench.experiments.spec import Method, read_experiment, text_of
+from tests import naive_metrics as naive
+from tests.bench.data_sets.published import clap_clone, clap_track, mocap6_arrays, mocap6_clone, write_clap_labels
 from tests.cli.running import Command
 
 
-@pytest.fixture
-def clone(tmp_path: Path) -> Path:
-    return clap_clone(tmp_path / "clone")
+def run(rondo: Command, experiment: object, data: Path, *more: object) -> Any:
+    return rondo("bench", "run", experiment, "--data", data, "--engine", "serial", "--seeds", 1, "--out", "out", *more)
 
 
-def run(rondo: Command, clone: Path, methods: str, *more: object) -> Any:
-    chosen = ("--methods", methods, "--data", clone, "--engine", "serial", "--seeds", 1, "--out", "out")
-    return rondo("bench", "run", "clap_suite", *chosen, *more)
+def test_stored_labels_are_scored_and_nothing_is_run(rondo: Command, here: Path, tmp_path: Path) -> None:
+    clone = clap_clone(tmp_path / "classification-label-profile")
+    chosen = ("--datasets", "utsa", "--methods", "clap,ticc,e2usd")
+    outcome = run(rondo, "clap_suite", clone, *chosen)
+    assert outcome.code == 0 and "e2usd is left out" in outcome.err  # the clone has no labels of it
+    rows = {(row.key.method, row.key.recording): row for row in read_rows(here / "out")}
+    assert len(rows) == 6
+    truth, late = clap_track("Sines"), clap_track("Sines", late=20)
+    scores = rows["clap", "Sines"].scores
+    assert scores["ami"] == pytest.approx(100 * adjusted_mutual_info_score(truth, late))
+    assert scores["covering"] == pytest.approx(100 * naive.covering(truth.tolist(), late.tolist()))
+    assert rows["ticc", "Sines"].scores["covering"] == rows["ticc", "Sines"].scores["ami"] == pytest.approx(100)
+    table = rondo("bench", "table", "clap_suite", "--out", "out").out
+    assert "| ARI | AMI | one-to-one | covering |" in table
+    (line,) = (line for line in table.splitlines() if line.startswith("| CLaP |"))
+    assert [cell.strip() for cell in line.strip("|").split("|")][-2:] == ["–", "–"]  # seconds, memory
 
 
-def row_of(here: Path, data_set: str, recording: str, method: str) -> Row:
-    (found,) = (
-        row
-        for row in read_rows(here / "out")
-        if (row.key.data_set, row.key.recording, row.key.method) == (data_set, recording, method)
-    )
-    return found
-
-
-@pytest.mark.slow
-def test_both_levels_of_the_default_beside_stored_labels(
-    rondo: Command, here: Path, clone: Path, monkeypatch: pytest.MonkeyPatch
+def test_stored_labels_that_are_not_those_published_are_a_failed_row(
+    rondo: Command, here: Path, tmp_path: Path
 ) -> None:
-    real = Rondo.label_one
+    clone = clap_clone(tmp_path / "classification-label-profile")
+    write_clap_labels(clone, "UTSA", "CLaP", 20, 0, ami_score="0.1")
+    assert run(rondo, "clap_suite", clone, "--datasets", "utsa", "--methods", "clap").code == 2
+    status = {row.key.recording: row.status for row in read_rows(here / "out")}
+    assert status == {"Sines": "failed", "Steps": "ok", "Alone": "ok"}
 
-    def with_a_second_level(self: Rondo, recording: Recording) -> Labelling:
-        found = real(self, recording)
-        return replace(found, motifs=np.roll(found.units, 50))  # so short a series has none of its own
 
-    monkeypatch.setattr(Rondo, "label_one", with_a_second_level)
-    outcome = run(rondo, clone, "rondo,rondo-units,clap,ticc")
-    assert outcome.code == 0
+class Shared:
+    """Labels by a rule that all recordings share, so that a test needs no fit; it keeps what it was given."""
+
+    def __init__(self, given: list[list[str]]) -> None:
+        self.given = given
+
+    def fit(self, recordings: Sequence[Recording]) -> Shared:
+        self.given.append([own.id for own in recordings])
+        return self
+
+    def label_one(self, recording: Recording) -> SimpleNamespace:
+        labels = np.repeat(np.array([1, 2], np.int32), 10)
+        labels[:5] = 1 + MOCAP6_IDS.index(recording.id) % 3  # another number for a part of it
+        return SimpleNamespace(units=labels, motifs=labels)
+
+
+def test_one_vocabulary_over_all_captures_is_scored_over_all_frames(
+    rondo: Command, here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fits: list[list[str]] = []
+    monkeypatch.setattr("rondo_bench.experiments.protocols.rondo_of", lambda _: Shared(fits))
+    monkeypatch.setattr("rondo_bench.experiments.protocols.label_one", lambda model, one: model.label_one(one))
+    clone = mocap6_clone(tmp_path / "bnpy")
+    assert run(rondo, "mocap6", clone, "--methods", "rondo").code == 0
     rows = read_rows(here / "out")
-    assert len(rows) == 3 * 3 * 4 and all(row.is_ok for row in rows)
-    data = read_data_set("skab", clone, only=("Sines",))
-    recording, truth = data.recordings[0], data.annotations["Sines"].classes
-    labelling = label_one(Rondo(seed=0, device="cpu").fit(recording), recording)
-    assert (labelling.motifs != labelling.units).any()
-    for method, labels in (("rondo", labelling.motifs), ("rondo-units", labelling.units)):
-        own, overlap = row_of(here, "skab", "Sines", method).scores, Overlap.of(truth, labels)
-        assert own["ari"] == evaluate({"Sines": (truth, labels)}).average.ari
-        assert own["covering"] == 100 * covering(overlap)
-        assert own["change_point_f1"] == 100 * change_point_f1(overlap)
-        assert own["wari"] == 100 * weighted_adjusted_rand(overlap)
-        assert own["sms"] == 100 * state_matching_score(overlap)
+    assert fits == [list(MOCAP6_IDS)] and len(rows) == 6 and all(row.is_ok for row in rows)
+    found = np.concatenate([Shared([]).label_one(Recording(np.ones((20, 1)), id=id)).units for id in MOCAP6_IDS])
+    expected = 100 * adjusted_rand_score(mocap6_arrays()["TrueZ"], found)
+    assert [row.scores["pooled_ari"] for row in rows] == pytest.approx([expected] * 6)
+    table = rondo("bench", "table", "mocap6", "--out", "out").out
+    assert "| pooled ARI | pooled AMI |" in table
+    kept = here / "out" / "rows.jsonl"  # a part that is missing is learned from all again
+    kept.write_text("".join(kept.read_text().splitlines(keepends=True)[:-1]))
+    assert run(rondo, "mocap6", clone, "--methods", "rondo").code == 0
+    assert fits == [list(MOCAP6_IDS)] * 2 and len(read_rows(here / "out")) == 6
 
 
-def test_stored_labels_are_scored_as_ours_are(rondo: Command, here: Path, clone: Path) -> None:
-    assert run(rondo, clone, "clap,ticc", "--datasets", "tssb").code == 0
-    late = Overlap.of(clap_track("Sines"), clap_track("Sines", late=20))
-    own = row_of(here, "tssb", "Sines", "clap").scores
-    assert own["sms"] == pytest.approx(100 * state_matching_score(late)) != 100
-    assert own["covering"] == pytest.approx(100 * covering(late))
-    assert own["n_clusters"] == 2
-    short = row_of(here, "tssb", "Sines", "ticc").scores  # its last label holds to the end
-    assert (short["ari"], short["sms"], short["change_point_f1"]) == (100, 100, 100)
-
-
-def test_segments_and_states_of_a_method_are_scored_apart(rondo: Command, here: Path, clone: Path) -> None:
-    wrong = {"found_cps": "[0, 100, 200, 400, 600]", "covering_score": str(round((400 + 200 / 2) / 600, 3))}
-    write_clap_labels(clone, "UTSA", "ClaSP2Feat", 0, 0, **wrong)
-    assert run(rondo, clone, "clasp2feat", "--datasets", "utsa", "--only", "Sines").code == 0
-    own = row_of(here, "utsa", "Sines", "clasp2feat").scores
-    assert own["covering"] == pytest.approx(100 * (400 + 200 / 2) / 600)
-    assert own["change_point_f1"] == pytest.approx(100 * 2 * 2 / (2 + 3))
-    assert own["ari"] == own["wari"] == own["sms"] == 100
-
-
-def test_any_whole_number_is_a_state(rondo: Command, here: Path, clone: Path) -> None:
-    far_apart = np.where(clap_track("Sines") == 0, 5, 5 + (1 << 32))  # the same in 32 bits
-    write_clap_labels(clone, "UTSA", "CLaP", 0, 0, found_labels=str(far_apart.tolist()))
-    assert run(rondo, clone, "clap", "--datasets", "utsa", "--only", "Sines").code == 0
-    assert row_of(here, "utsa", "Sines", "clap").scores["ari"] == 100
-
-
-def test_labels_that_do_not_give_the_published_scores_have_no_row(rondo: Command, here: Path, clone: Path) -> None:
-    write_clap_labels(clone, "TSSB", "CLaP", 20, 0, ami_score="0.5")
-    refused = run(rondo, clone, "clap,ticc", "--datasets", "tssb")
-    assert refused.code == 2 and "1 of 6 rows failed" in refused.err
-    assert "published is 50.0" in row_of(here, "tssb", "Sines", "clap").error
-    table = rondo("bench", "table", "clap_suite", "--out", "out").out
-    assert "### TSSB: 2 of 75 recordings" in table
-    assert "clap failed in 1 row (" in table and "published is 50.0" in table
-
-
-def test_methods_whose_labels_are_not_at_hand_are_left_out_with_a_note(rondo: Command, here: Path, clone: Path) -> None:
-    planned = run(rondo, clone, "clap,hdp-hsmm", "--dry-run")
-    assert planned.code == 0
-    assert "tssb, hdp-hsmm is left out: its labels are not at hand" in planned.err
-    assert {line.split()[1] for line in planned.out.splitlines() if line.startswith("skab")} == {"clap"}
-    assert not (here / "out").exists()
-
-
-def test_a_second_run_has_nothing_to_do_and_the_table_has_every_score(rondo: Command, here: Path, clone: Path) -> None:
-    assert run(rondo, clone, "clap,ticc").code == 0
-    again = run(rondo, clone, "clap,ticc")
-    assert again.code == 0 and "18 rows: 18 there, 0 to run" in again.err
-    table = rondo("bench", "table", "clap_suite", "--out", "out").out
-    head = "| method | ARI | AMI | one-to-one | covering | F1 of changes | WARI | SMS | clusters |"
-    assert table.count(head) == 3
-    (line, *_) = (line for line in table.splitlines() if line.startswith("| CLaP |"))
-    assert line.endswith("| 1 | – | – |")  # nothing was run: no seconds, no memory
-    assert "come out as they published them" in " ".join(table.split())
-    for form in ("latex", "csv"):
-        assert rondo("bench", "table", "clap_suite", "--out", "out", "--format", form).code == 0
-
-
-def test_periods_reach_no_row(rondo: Command, here: Path, clone: Path) -> None:
-    chosen = ("--datasets", "utsa", "--only", "Steps")
-    assert run(rondo, clone, "rondo", *chosen).code == 0
-    before = row_of(here, "utsa", "Steps", "rondo").scores
-    path = clone / "datasets" / "UTSA" / "desc.txt"
-    path.write_text(path.read_text().replace(",10", ",77"))
-    (here / "out" / "rows.jsonl").unlink()
-    assert run(rondo, clone, "rondo", *chosen).code == 0
-    assert row_of(here, "utsa", "Steps", "rondo").scores == before
-
-
-def test_stored_labels_are_for_their_protocol(tmp_path: Path) -> None:
-    path = tmp_path / "mine.toml"
-    path.write_text(text_of("clap_suite").replace('protocol = "states"', 'protocol = "static"'))
-    with pytest.raises(SettingError, match=r"methods.clap: stored labels are for the protocol 'states'"):
-        read_experiment(str(path))
+def test_joint_and_stored_are_for_their_protocol(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"joint .*Rondo"):
+        Method(title="", source="", baseline="ticc", joint=True)
+    with pytest.raises(ValueError, match="preset"):
+        Method(title="", source="", preset="default", stored="CLaP")
+    for name, method in (("mocap6", "rondo"), ("clap_suite", "clap")):
+        path = tmp_path / f"{name}.toml"
+        path.write_text(text_of(name).replace('protocol = "states"', 'protocol = "static"'))
+        with pytest.raises(SettingError, match=rf"methods.{method}: .*'states'"):
+            read_experiment(str(path))

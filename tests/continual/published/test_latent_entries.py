@@ -34,7 +34,6 @@ def dense(entries: LatentEntries) -> Floats:
     return entries.scatters if entries.full else entries.scatters[:, None] * np.eye(entries.n_dims)
 
 
-@settings(max_examples=30, deadline=None)
 @given(n_dims=st.sampled_from([1, 3, 12]), n=st.integers(1, 60), seed=st.integers(0, 100))
 def test_moments_are_those_of_all_points(n_dims: int, n: int, seed: int) -> None:
     entries = begun(n_dims, seed=seed)
@@ -50,7 +49,7 @@ def test_moments_are_those_of_all_points(n_dims: int, n: int, seed: int) -> None
     npt.assert_allclose(dense(entries)[1], scatter if entries.full else np.diag(np.diag(scatter)), atol=1e-8)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(n_dims=st.sampled_from([2, 12]), seed=st.integers(0, 100))
 def test_posteriors_follow_the_moments(n_dims: int, seed: int) -> None:
     entries = begun(n_dims, seed=seed)

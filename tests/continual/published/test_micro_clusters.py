@@ -15,7 +15,7 @@ from rondo.paper.latent_entries import MicroClusters, bootstrap_radius, coherent
 from tests import naive_published as naive
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(n=st.integers(4, 30), seed=st.integers(0, 1_000))
 def test_the_radius_is_the_mean_p95_over_draws(n: int, seed: int) -> None:
     points = np.random.default_rng(seed).normal(size=(n, 3))

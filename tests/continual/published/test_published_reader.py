@@ -24,47 +24,27 @@ from rondo.errors import ModelError, SettingError
 from rondo.model.method import relabel
 from rondo.model.rondo import Rondo
 from rondo.paper.continual import PublishedReader
-from rondo.synthetic.plan import Novelty, StreamPlan
-from rondo.synthetic.streams import plant
 
 pytest.importorskip("torch")
 pytestmark = pytest.mark.filterwarnings("ignore::rondo.errors.RondoWarning")  # training this short does not settle
 
-PLAN = StreamPlan(n_units=10, n_motifs=7, novelty=(Novelty(at=0.3, n_motifs=2, n_units=2),))
-OURS: dict[str, Any] = {"evidence.surrogates": 0, "continual.rule": "published"}
-PAPER: dict[str, Any] = OURS | {
-    "encoder.name": "summary_stats",
-    "units.init_epochs": 3,
-    "units.refine_epochs": 1,
-    "units.max_rounds": 1,
-    "units.mixture.latent_dim": 8,
-    "units.mixture.component_cap": 12,
-    "motifs.lengths": [2, 3, 4, 5, 6, 8],
-    "motifs.epochs": 2,
-    "motifs.model_dim": 16,
-    "motifs.mixture.latent_dim": 8,
-    "motifs.mixture.component_cap": 16,
-}
 Values = NDArray[np.float32]
 Output = tuple[list[Decision], list[Event]]
 
 
 @pytest.fixture(scope="module")
-def values() -> Values:
-    return plant(PLAN, n_frames=60_000, seed=4).recording.values
+def values(published_values: Values) -> Values:
+    return published_values
 
 
 @pytest.fixture(scope="module")
-def paper(values: Values) -> Rondo:
-    """UnitAlign and MotifFormer."""
-    fitted = Rondo(preset="paper-variational", window=75, step=18, settings=PAPER, device="cpu")
-    return fitted.fit(Recording(values[:12_000], rate=50))
+def paper(paper_model: Rondo) -> Rondo:
+    return paper_model
 
 
 @pytest.fixture(scope="module")
-def slow(values: Values) -> Rondo:
-    """Slow units and phrases of units, whose readers are those of the other rule."""
-    return Rondo(window=75, step=18, settings=OURS).fit(Recording(values[:12_000], rate=50))
+def slow(slow_units_model: Rondo) -> Rondo:
+    return slow_units_model
 
 
 @pytest.fixture(params=["paper", "slow"])
@@ -96,22 +76,6 @@ def assert_same_state(some: Stream, other: Stream) -> None:
 # ------------------------------------------------------------ what every reader promises
 
 
-@pytest.mark.slow
-def test_any_chunks_give_the_same_labels_events_and_state(model: Rondo, values: Values) -> None:
-    rows = with_gaps(values, 4_000)
-    whole, parts, single = model.stream(), model.stream(), model.stream()
-    expected = fed(whole, rows, [])
-    assert fed(parts, rows, [1, 2, 90, 700, 1_499, 1_600, 1_701, 3_333]) == expected
-    assert_same_state(whole, parts)
-    assert single.feed(rows[:200]) == model.stream().feed(rows[:200])
-    assert fed(model.stream(), rows[:400], list(range(1, 400))) == fed(model.stream(), rows[:400], [])
-
-
-def test_a_suffix_changes_no_label_before_it(model: Rondo, values: Values) -> None:
-    early = model.stream().feed(values[12_000:14_000]).decisions
-    assert early and model.stream().feed(values[12_000:16_000]).decisions[: len(early)] == early
-
-
 def test_decisions_follow_on_each_other_and_cover_every_frame_once(model: Rondo, values: Values) -> None:
     rows = with_gaps(values, 4_000)
     decisions, _ = fed(model.stream(), rows, [])
@@ -122,21 +86,6 @@ def test_decisions_follow_on_each_other_and_cover_every_frame_once(model: Rondo,
     for before, after in pairwise(decisions):
         assert after.start_frame == before.stop_frame or (before.stop_frame, after.start_frame) == (1_500, 1_700)
     assert decisions[-1].stop_frame == 4_000
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("at", [0, 10, 1_001, 1_600, 3_999])
-def test_stopped_and_restored_it_goes_on_as_if_nothing_had_been(model: Rondo, values: Values, at: int) -> None:
-    rows = with_gaps(values, 4_000)
-    plain, first = model.stream(), model.stream()
-    expected = [plain.feed(rows[:at]), plain.feed(rows[at:]), plain.finish()]
-    found = [first.feed(rows[:at])]
-    tensors, about = first.state()
-    copied: dict[str, Any] = {name: tensor.copy() for name, tensor in tensors.items()}
-    second = Stream.restore(model.stream(), copied, json.loads(json.dumps(about)))
-    found += [second.feed(rows[at:]), second.finish()]
-    assert found == expected
-    assert_same_state(second, plain)
 
 
 def test_saved_and_loaded_the_model_follows_its_stream_as_if_never_saved(
@@ -167,7 +116,7 @@ def test_a_state_that_does_not_fit_is_refused_in_one_line(
     for name in [name for name in tensors if name.startswith(f"stream.reader.{damage}")]:
         del tensors[name]
     artifact.save(tmp_path / "model", artifact.Artifact(stored.config, stored.provenance, tensors))
-    with pytest.raises(ModelError, match="its parts do not fit together") as refused:
+    with pytest.raises(ModelError, match="not fit together") as refused:
         Rondo.load(tmp_path / "model")
     assert "\n" not in str(refused.value)
 
@@ -181,7 +130,7 @@ def test_the_rule_comes_from_the_model_unless_the_stream_has_its_own(slow: Rondo
     assert rule_of(slow.stream(rule="published").state()[1]) == "published"
     assert rule_of(slow.stream(rule="exemplars").state()[1]) == "exemplars"
     assert "rule" not in slow.stream(rule="exemplars").state()[1]
-    with pytest.raises(SettingError, match="rule = 'best': expected 'exemplars' or 'published'"):
+    with pytest.raises(SettingError, match=r"'best': .*'exemplars' or 'published'"):
         slow.stream(rule="best")  # type: ignore[call-overload]
 
 

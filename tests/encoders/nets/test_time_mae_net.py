@@ -14,7 +14,7 @@ from tests.naive_time_mae import drawn, generator, loud
 # ---------------------------------------------------------------- network
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(n=st.integers(1, 4), m=st.integers(1, 4), noisy=st.booleans(), seed=st.integers(0, 99))
 def test_attention_is_attention_by_loops(n: int, m: int, noisy: bool, seed: int) -> None:
     attention = Attention(8, 0.4, generator(seed)).double()
@@ -27,7 +27,7 @@ def test_attention_is_attention_by_loops(n: int, m: int, noisy: bool, seed: int)
         npt.assert_allclose(ours[window], twin, rtol=1e-9, atol=1e-9)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(n=st.integers(1, 4), m=st.integers(1, 4), seed=st.integers(0, 99))
 def test_block_is_a_block_by_loops(n: int, m: int, seed: int) -> None:
     block = Block(8, 0.1, generator(seed))

@@ -9,7 +9,7 @@ import numpy.testing as npt
 import pytest
 from numpy.typing import NDArray
 
-from rondo.config.settings import MixtureConfig, MotifFormerConfig
+from rondo.config.settings import MixtureConfig
 from rondo.data.labels import OTHER
 from rondo.errors import InputError, ModelError
 from rondo.metrics.overlap import Overlap
@@ -17,6 +17,7 @@ from rondo.metrics.recurrence import adjusted_mutual_information
 from rondo.model.rondo import Rondo
 from rondo.paper.candidates import match_lengths
 from rondo.paper.motifs import HIGHEST_SCORE, FormerMotifs, fit_former, fuse
+from rondo.paper.settings import MotifFormerConfig
 from rondo.synthetic.streams import plant
 from rondo.units.viterbi import Timeline, joined
 from tests.naive_motifs import speak
@@ -133,11 +134,11 @@ def test_too_few_windows_for_any_length_are_refused_in_one_line() -> None:
 
 
 def test_rondo_whole_with_motif_former() -> None:
-    stream = plant(n_frames=9_000, seed=3)
+    stream = plant(n_frames=6_000, seed=3)
     settings = {"motifs": SMALL.model_dump()}
     model = Rondo(window=75, settings=settings, seed=1).fit(stream.recording)
     out = model.predict(stream.recording)
-    assert out.motifs.shape == (9_000,)
+    assert out.motifs.shape == (6_000,)
     assert adjusted_mutual_information(Overlap.of(stream.motif_truth, out.motifs)) > 0.3
-    other = plant(n_frames=6_000, seed=3).recording
+    other = plant(n_frames=3_000, seed=3).recording
     npt.assert_array_equal(model.fit_motifs(other).predict(other).units, model.predict(other).units)

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.testing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rondo.data.labels import OTHER
@@ -35,7 +35,6 @@ def matches_at(starts: list[int], length: int, r: list[float]) -> Matches:
     return Matches(own, np.zeros(len(starts), np.int64), np.array(r)[:, None])
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(1, 14), st.integers(0, 14), st.sets(st.integers(2, 5), min_size=1), st.integers(0, 10_000))
 def test_fusion_is_the_triple_loop(n_windows: int, cut: int, lengths: set[int], seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -115,7 +114,6 @@ def test_occurrences_end_where_the_motif_or_the_span_ends() -> None:
     assert [o.score for o in found] == [0.75, 0.5, 1.0, 0.25]
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.lists(st.integers(-1, 2), min_size=1, max_size=20), st.integers(0, 20), st.integers(0, 100))
 def test_occurrences_tell_the_labels(ids: list[int], cut: int, seed: int) -> None:
     cut = min(cut, len(ids))

@@ -14,10 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rondo.config.settings import AcceptanceConfig, MixtureConfig, MotifFormerConfig
+from rondo.config.settings import AcceptanceConfig, MixtureConfig
 from rondo.paper import motifs as discovery
 from rondo.paper.candidates import Describe, LengthMotifs, match_lengths, subsequences
 from rondo.paper.motifs import Coverage, copies, discover_lengths, fuse, item_weights, link, occurrences
+from rondo.paper.settings import MotifFormerConfig
 from rondo.units.mixture import FittedMixture, fit_mixture
 from tests import naive_coverage
 
@@ -56,7 +57,6 @@ def discover(
 # ---------------------------------------------------------------- weights
 
 
-@settings(max_examples=50, deadline=None)
 @given(
     st.lists(st.integers(0, 2), min_size=5, max_size=25), st.lists(st.integers(0, 20), max_size=4), st.integers(2, 4)
 )
@@ -72,7 +72,7 @@ def test_an_item_weighs_what_its_candidates_do(units: list[int], claims: list[in
     npt.assert_allclose(item_weights(candidates, coverage), expected, atol=1e-12)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.lists(st.integers(0, 2), min_size=8, max_size=30), st.integers(0, 4), st.integers(0, 1000))
 def test_weights_are_repetition(units: list[int], n_claimed: int, seed: int) -> None:
     """Items with weights, candidates with weights, and candidates as often as they weigh: the same mixture."""
@@ -97,7 +97,6 @@ def test_weights_are_repetition(units: list[int], n_claimed: int, seed: int) -> 
         npt.assert_allclose(some.means, other.means, rtol=1e-5, atol=1e-6)
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.lists(st.floats(0, 5), min_size=1, max_size=20), st.integers(0, 1000))
 def test_copies_are_the_weights_up_to_one(weights: list[float], seed: int) -> None:
     drawn = copies(np.array(weights), np.random.default_rng(seed))
@@ -259,8 +258,7 @@ def test_no_candidates_at_any_length(codes: list[int], spans: list[tuple[int, in
     assert match_lengths(describe, units, spans, ()) == ()
 
 
-@pytest.mark.parametrize("latent_dim", [0, 2])
-@pytest.mark.parametrize("n_windows", [2, 3, 50])
+@pytest.mark.parametrize(("n_windows", "latent_dim"), [(2, 0), (3, 2), (50, 2)])
 def test_one_item_is_one_motif(n_windows: int, latent_dim: int) -> None:
     codes = np.zeros(n_windows, dtype=np.int64)
     found = discover(codes, config=replace_mixture(PLAIN, (2,), latent_dim=latent_dim))
@@ -314,7 +312,6 @@ def covered(claims: list[tuple[int, int]]) -> Coverage:
     return coverage
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(_claims, max_size=6), st.integers(1, _N_WINDOWS))
 def test_coverage_is_that_of_sets(claims: list[tuple[int, int]], length: int) -> None:
     coverage, union = covered(claims), naive_coverage.claimed(claims)
@@ -324,7 +321,6 @@ def test_coverage_is_that_of_sets(claims: list[tuple[int, int]], length: int) ->
     npt.assert_array_equal(coverage.ratio(starts, length), expected)
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.lists(st.integers(0, _N_WINDOWS - 3), max_size=8))
 def test_claims_at_once_and_one_after_another_are_the_same(starts: list[int]) -> None:
     at_once = Coverage.none(_N_WINDOWS).claim(np.array(starts, dtype=np.int64), 3)

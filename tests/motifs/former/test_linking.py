@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.testing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rondo.paper.candidates import LengthMotifs, Matches, Subsequences, subsequences
@@ -45,7 +45,6 @@ def partition(ids: tuple[np.ndarray, ...]) -> set[frozenset[int]]:
     return {frozenset(np.flatnonzero(joined == id).tolist()) for id in joined}
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10_000))
 def test_overlap_links_by_the_sets_of_centre_windows(seed: int) -> None:
     """Sets of few windows are often equally far apart; which of equals is joined first is for the library to say."""
@@ -63,7 +62,6 @@ def test_overlap_links_by_the_sets_of_centre_windows(seed: int) -> None:
     assert partition((_linked(apart),)) == naive_fusion.average_linkage(apart.tolist(), 0.5)
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10_000))
 def test_descriptor_is_average_linkage_of_the_angles_between_centres(seed: int) -> None:
     lengths, matches = random_lengths(seed)
@@ -73,7 +71,6 @@ def test_descriptor_is_average_linkage_of_the_angles_between_centres(seed: int) 
 
 
 @pytest.mark.parametrize("rule", RULES)
-@settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 10_000), next_id=st.integers(0, 5))
 def test_ids_follow_first_appearance_and_leave_no_gap(rule: Rule, seed: int, next_id: int) -> None:
     lengths, matches = random_lengths(seed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.testing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rondo.paper.candidates import LengthMotifs, Subsequences, match, match_lengths, subsequences
@@ -34,7 +34,6 @@ def candidates_of(n_items: int, length: int = 2) -> Subsequences:
     return Subsequences(length, np.arange(n_items), items, np.arange(n_items))
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.integers(1, 4), st.integers(1, 6), st.integers(0, 1000))
 def test_matches_are_those_of_the_definition(n_components: int, n_items: int, seed: int) -> None:
     rng = np.random.default_rng(seed)

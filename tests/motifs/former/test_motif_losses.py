@@ -55,7 +55,7 @@ def value_and_gradient(loss: Loss, at: Floats, weights: list[int]) -> tuple[floa
 
 
 @pytest.mark.parametrize("name", TWINS)
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=3)
 @given(st.integers(0, 10**6), st.lists(st.integers(1, 4), min_size=6, max_size=6))
 def test_value_and_gradient_are_the_definitions_and_weights_are_repetitions(
     name: str, seed: int, counts: list[int]

@@ -7,9 +7,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rondo.config.settings import MixtureConfig, MotifFormerConfig
+from rondo.config.settings import MixtureConfig
 from rondo.errors import SettingError
 from rondo.paper.motif_former import MotifFormerNet, View, corrupted
+from rondo.paper.settings import MotifFormerConfig
 from rondo.paper.training import settled
 from tests import naive_motif_former as naive
 
@@ -31,7 +32,6 @@ def network(config: MotifFormerConfig = SMALL, seed: int = 0) -> MotifFormerNet:
 # ---------------------------------------------------------------- views
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.integers(1, 20), st.integers(1, 10), st.floats(0, 0.99), st.floats(0, 0.99), st.integers(0, 1000))
 def test_one_token_stays_and_none_is_masked_and_dropped(
     n_items: int, length: int, mask: float, drop: float, seed: int
@@ -62,7 +62,7 @@ def test_views_come_from_the_generator() -> None:
 
 
 @pytest.mark.parametrize("layers", [1, 2])
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.sampled_from([2, 3, 5]), st.integers(0, 1000))
 def test_outputs_by_the_definition(layers: int, length: int, seed: int) -> None:
     net = network(SMALL.model_copy(update={"layers": layers}))
@@ -114,6 +114,6 @@ def test_weights_come_from_the_generator() -> None:
 
 def test_heads_must_divide_the_width() -> None:
     config = SMALL.model_copy(update={"heads": 3})
-    with pytest.raises(SettingError, match=r"model_dim = 8 does not divide into motifs.heads = 3") as caught:
+    with pytest.raises(SettingError, match=r"model_dim = 8 .*motifs.heads = 3") as caught:
         MotifFormerNet(torch.zeros(2, 3), config, torch.Generator())
     assert "\n" not in str(caught.value)

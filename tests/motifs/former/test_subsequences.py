@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.testing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rondo.paper.candidates import subsequences
@@ -17,7 +17,6 @@ def spans_of(sizes: list[int]) -> list[tuple[int, int]]:
     return [(stop - size, stop) for stop, size in zip(stops, sizes, strict=True)]
 
 
-@settings(max_examples=100, deadline=None)
 @given(SPANS, st.integers(1, 6), st.integers(1, 3), st.integers(0, 10**6))
 def test_candidates_and_items_by_the_definition(sizes: list[int], length: int, n_units: int, seed: int) -> None:
     codes = np.random.default_rng(seed).integers(n_units, size=sum(sizes))

@@ -6,7 +6,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rondo.config.settings import UnitAlignConfig
+from rondo.paper.settings import UnitAlignConfig
 from rondo.paper.unit_align import Adaptor
 from tests import naive_align as naive
 
@@ -26,7 +26,7 @@ def trained(n_dims: int, seed: int) -> Adaptor:
     return adaptor
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.integers(0, 10**6), st.integers(2, 6), st.booleans())
 def test_same_as_the_equations(seed: int, n_dims: int, training: bool) -> None:
     adaptor = trained(n_dims, seed)

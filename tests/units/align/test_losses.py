@@ -43,7 +43,7 @@ def value_and_gradient(loss: Loss, at: NDArray[np.floating]) -> tuple[float, Flo
 
 
 @pytest.mark.parametrize("name", TWINS)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=5)
 @given(st.integers(0, 10**6), st.sampled_from([0.3, 1.0, 2.0]))
 def test_value_and_gradient_are_the_definitions(name: str, seed: int, spread: float) -> None:
     loss, twin = TWINS[name]
@@ -55,7 +55,6 @@ def test_value_and_gradient_are_the_definitions(name: str, seed: int, spread: fl
         npt.assert_allclose(gradient, naive.gradient(twin, x), rtol=1e-4, atol=1e-6)
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.lists(st.integers(-1, 3), min_size=1, max_size=8), st.integers(0, 10**6))
 def test_contrast_of_any_labels(labels: list[int], seed: int) -> None:
     z = np.random.default_rng(seed).normal(size=(len(labels), 3))
@@ -116,7 +115,7 @@ def test_a_singleton_is_no_anchor_but_a_negative() -> None:
 
 
 @pytest.mark.parametrize("name", ["geometry", "variance", "covariance", "contrast"])
-@pytest.mark.parametrize("n_windows", [1, 2, 3, 7])
+@pytest.mark.parametrize("n_windows", [1, 2])
 @pytest.mark.parametrize("kind", ["normal", "constant", "zero"])
 def test_small_batches_are_finite(name: str, n_windows: int, kind: str) -> None:
     rng = np.random.default_rng(6)

@@ -7,13 +7,14 @@ import numpy as np
 import numpy.testing as npt
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rondo.config.settings import MixtureConfig, UnitAlignConfig
+from rondo.config.settings import MixtureConfig
 from rondo.errors import ModelError, RecordingError, RondoWarning
 from rondo.paper import unit_align as align
+from rondo.paper.settings import UnitAlignConfig
 from rondo.paper.unit_align import UnitAlignment, balanced_batches, fit_unit_align
 from rondo.units.mixture import fit_mixture
 from tests import naive_align as naive
@@ -42,7 +43,6 @@ def aligned(y: NDArray[np.floating], config: UnitAlignConfig = SMALL, seed: int 
 # ---------------------------------------------------------------- batches
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.lists(st.integers(-1, 5), min_size=1, max_size=80), st.integers(2, 32), st.integers(0, 1000))
 def test_batches_are_balanced(listed: list[int], batch_size: int, seed: int) -> None:
     labels = np.array(listed)
@@ -96,9 +96,7 @@ def test_stops_when_components_stay(
         warnings.simplefilter("always")
         fitted = fit_unit_align(representations(6), ((0, 6),), config, 0, "cpu")
     assert [line.number for line in fitted.log] == list(range(n_rounds + 1))
-    assert [str(warning.message)[:38] for warning in caught] == (
-        [] if settles else ["UnitAlign's components did not settle "]
-    )
+    assert ["not settle" in str(warning.message) for warning in caught] == ([] if settles else [True])
 
 
 def test_not_settling_is_one_line_with_advice(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -232,7 +230,7 @@ def test_foreign_tensors_are_refused_in_one_line(name: str, fitted: UnitAlignmen
     missing = {key: tensor for key, tensor in tensors.items() if key != name}
     misshapen = {**tensors, name: np.zeros((2, 3, 4), dtype=np.float32)}
     for wrong in (missing, misshapen):
-        with pytest.raises(ModelError, match=r"do not fit together|tensor '(up|inward)\.weight' is") as caught:
+        with pytest.raises(ModelError, match=r"not fit together|tensor '(up|inward)\.weight'") as caught:
             UnitAlignment.restore(wrong, SMALL)
         assert "\n" not in str(caught.value)
 
@@ -250,12 +248,12 @@ def assert_usable(y: NDArray[np.floating], config: UnitAlignConfig = SMALL) -> U
     return fitted
 
 
-@pytest.mark.parametrize("n_windows", [1, 2, 3, 5, 7, 9, 129, 131])
+@pytest.mark.parametrize("n_windows", [1, 2, 9, 131])
 def test_few_windows_and_small_rests(n_windows: int) -> None:
     assert_usable(representations(n_windows))
 
 
-@pytest.mark.parametrize(("n_windows", "value"), [(1, 0.1), (2, 0.0), (20, 0.0), (20, 0.1), (20, -1e6), (20, 1e-30)])
+@pytest.mark.parametrize(("n_windows", "value"), [(1, 0.1), (20, 0.0), (20, -1e6)])
 def test_constant_representations_are_one_component(n_windows: int, value: float) -> None:
     y = np.full((n_windows, 4), value, dtype=np.float32)
     fitted = assert_usable(y)

@@ -250,8 +250,7 @@ class RowParser:
         comma = " (a decimal comma? write a point)" if is_number(cell, has_decimal_comma=True) else ""
         return RecordingError(
             f"line {line}, column '{column}': {_shown(cell)} is not a number{comma}; "
-            f"correct it or delete the line, or leave the column out with label_columns=['{column}'] "
-            f"(--label-column {column!r})"
+            f"correct it or delete the line, or leave the column out with --label-column {column!r}"
         )
 
     def _without_useless(self, rows: ParsedRows) -> ParsedRows:

@@ -250,10 +250,10 @@ def spread(times: Times, clock: str) -> tuple[Times, tuple[str, ...]]:
     first = np.flatnonzero(np.append(True, steps > 0))
     rows_each = np.diff(first, append=times.size)
     readings = times[first]
-    own = np.diff(readings) / rows_each[:-1]
-    inner = own[1:] if own.size > 1 else own
+    row_steps = np.diff(readings) / rows_each[:-1]
+    inner = row_steps[1:] if row_steps.size > 1 else row_steps
     usual = float(np.median(inner))
-    step = np.append(np.minimum(own, usual), usual)
+    step = np.append(np.minimum(row_steps, usual), usual)
     place = np.arange(times.size) - np.repeat(first, rows_each)
     apart = np.repeat(readings, rows_each) + place * np.repeat(step, rows_each)
     apart[: rows_each[0]] = readings[1] - step[0] * np.arange(rows_each[0], 0, -1)

@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
 from rondo.files.columns import Columns, choose_columns
-from rondo.files.reading import RecordingFormat, id_of, listed
-from rondo.files.text.layout import Delimited, Layout, layout_of
-from rondo.files.text.lines import HeadLine, decoded
+from rondo.files.reading import Reading, RecordingFormat, id_of, listed, packing_of
+from rondo.files.text.layout import Layout, json_layout, layout_of
+from rondo.files.text.lines import expected_text_bytes
 from rondo.files.text.spelling import date_seconds, day_order
-from rondo.files.text.table import BLOCK_BYTES, LayoutFinder, opened_utf8, read_layout, read_open_text, read_text_file
+from rondo.files.text.table import BLOCK_BYTES, LayoutFinder, opened_utf8, read_layout, read_open_text
+from rondo.memory import ExpectedSize
 from rondo.wording import counted
 
 # ----------------------------------------------------------------
-# One table that holds several recordings, told apart by a column (`split_by`): a person, a machine, an experiment.
+# One table that holds several recordings, separated by a column (`split_by`): a person, a machine, an experiment.
 #
 # Rows of one value, in their order, are one recording, called by the file and the value. Each is read as a file of its
 # own would be, with everything that stands above the rows. The column itself is no channel.
@@ -64,12 +65,12 @@ def part_ids(id: str, values: Iterable[str], split_by: str) -> dict[str, str]:
     ids: dict[str, str] = {}
     value_of: dict[str, str] = {}
     for value in values:
-        own = f"{id}_{_NOT_IN_IDS.sub('_', value).strip('_') or 'blank'}"
-        if own in value_of:
+        part_id = f"{id}_{_NOT_IN_IDS.sub('_', value).strip('_') or 'blank'}"
+        if part_id in value_of:
             raise RecordingError(
-                f"values of column '{split_by}' such as '{value_of[own]}' give the same id '{own}'; rename them"
+                f"values of column '{split_by}' such as '{value_of[part_id]}' give the same id '{part_id}'; rename them"
             )
-        ids[value], value_of[own] = own, value
+        ids[value], value_of[part_id] = part_id, value
     return ids
 
 
@@ -88,11 +89,6 @@ def part_note(n_parts: int, split_by: str, *, is_clock: bool) -> str:
     return f"one of {counted(n_parts, 'recording')} in the file, {how}"
 
 
-def without_column(label_columns: Sequence[str], split_by: str) -> tuple[str, ...]:
-    """The columns that are no channels, and the one that is split by."""
-    return tuple(dict.fromkeys((*label_columns, split_by)))
-
-
 @contextmanager
 def named_part(id: str) -> Iterator[None]:
     """Say in which of the recordings something is wrong."""
@@ -106,41 +102,24 @@ def named_part(id: str) -> Iterator[None]:
 # ---------------------------------------------------------------- text
 
 
-def read_text_parts(
-    path: Path, split_by: str, layout_of: LayoutFinder, *, rate: float | None, label_columns: Sequence[str] = ()
-) -> list[Recording]:
-    """The recordings in a text table, in the order in which their values first come."""
-    with opened_utf8(path) as file:
-        return open_text_parts(file, split_by, layout_of, id=id_of(path), rate=rate, label_columns=label_columns)
-
-
-def open_text_parts(
-    file: BinaryIO,
-    split_by: str,
-    layout_of: LayoutFinder,
-    *,
-    id: str,
-    rate: float | None,
-    label_columns: Sequence[str] = (),
-) -> list[Recording]:
-    """`read_text_parts`, for lines in UTF-8 that are open already."""
-    layout = read_layout(file, layout_of, BLOCK_BYTES)
+def open_text_parts(file: BinaryIO, layout_of: LayoutFinder, id: str, reading: Reading) -> list[Recording]:
+    """The recordings in a text table in UTF-8, in the order in which their values first come."""
+    layout, split_by = read_layout(file, layout_of, BLOCK_BYTES), reading.split_by or ""
     refuse_no_column(split_by, layout.names)
     file.seek(0)
     above, rows = file.read(layout.start), file.read()
     position = layout.names.index(split_by)
-    columns = choose_columns(layout.names, rate=None, label_columns=label_columns, kinds=layout.kinds())
+    columns = choose_columns(layout.names, replace(reading, rate=None), kinds=layout.kinds())
     restart = _restarts(layout, columns) if columns.clock == position else None
     parts = _parts(rows, layout, position, restart)
     ids = part_ids(id, parts, split_by)
-    left_out = label_columns if restart else without_column(label_columns, split_by)
+    of_part = reading.without_split(keeps_column=restart is not None)
     note = part_note(len(parts), split_by, is_clock=restart is not None)
     found = []
     for value, lines in parts.items():
         with named_part(ids[value]):
             text = io.BytesIO(above + b"".join(lines))
-            own = read_open_text(text, layout_of, id=ids[value], rate=rate, label_columns=left_out)
-            found.append(own.noted(note))
+            found.append(read_open_text(text, layout_of, ids[value], of_part).noted(note))
     return found
 
 
@@ -181,124 +160,39 @@ def _parts(
     return parts
 
 
-# ----------------------------------------------------------------
-# JSON lines (.jsonl, .ndjson): one object per line, one key per channel.
-#
-#     {"time": 0.00, "x": 1.5, "y": -2.0}
-#     {"time": 0.02, "x": 1.4, "y": null}
-#
-# The keys of the first 64 objects are the columns. Their order in a line does not matter; a key that is absent or null
-# is a missing value. Numbers may be written as text, true and false are 1 and 0. A column of text, lists or objects is
-# left out. Everything else works as for any text table (`text_layout`, `row_parser`).
-
-_SEPARATOR = "\t"
-_NO_OBJECT = "not a JSON object"
-_AS_WRITTEN = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=str)
+def read_text(path: Path, reading: Reading, layout_of: LayoutFinder = layout_of) -> Recording:
+    """The recording in a text table."""
+    with opened_utf8(path) as file:
+        return read_open_text(file, layout_of, id_of(path), reading)
 
 
-def read_json_lines(path: Path, *, rate: float | None, label_columns: Sequence[str] = ()) -> Recording:
-    """The recording in a file of JSON lines."""
-    return read_text_file(path, json_layout, rate=rate, label_columns=label_columns)
+def read_text_parts(path: Path, reading: Reading, layout_of: LayoutFinder = layout_of) -> list[Recording]:
+    """The recordings in a text table that a column separates."""
+    with opened_utf8(path) as file:
+        return open_text_parts(file, layout_of, id_of(path), reading)
 
 
-def read_json_parts(
-    path: Path, split_by: str, *, rate: float | None, label_columns: Sequence[str] = ()
-) -> list[Recording]:
-    """The recordings in a file of JSON lines that a key tells apart."""
-    return read_text_parts(path, split_by, json_layout, rate=rate, label_columns=label_columns)
-
-
-def are_json_lines(lines: Sequence[HeadLine]) -> bool:
-    """Whether a text begins with an object."""
-    return lines[0].text.lstrip().startswith("{")
-
-
-def json_layout(lines: Sequence[HeadLine]) -> Layout:
-    """The layout of JSON lines: the keys of the first objects, in the order in which they come."""
-    objects = [_object(line.text) for line in lines]
-    first = objects[0]
-    if first is None:
-        raise RecordingError("its first line is not a whole JSON object; expected one object per line")
-    names = tuple(dict.fromkeys(key for found in objects if found is not None for key in found))
-    if not names:
-        raise RecordingError("its objects are empty; expected one key per channel")
-    rows = tuple(tuple(_cell(found.get(name)) for name in names) for found in objects if found is not None)
-    into_cells = partial(_cells_of_lines, names=names)
-    return Layout(_SEPARATOR, names, rows, lines[0].start, lines[0].number, into_cells=into_cells)
-
-
-def _cells_of_lines(text: bytes, names: tuple[str, ...]) -> Delimited:
-    known, blank = frozenset(names), (None,) * len(names)
-    cells: list[str] = []
-    places: list[int] = []
-    faults: list[tuple[int, str]] = []
-    unknown: set[str] = set()
-    for place, line in enumerate(text.split(b"\n")[:-1]):
-        if not line.strip():
-            continue
-        found = _object(decoded(line)[0])
-        if found is None:
-            faults.append((place, _NO_OBJECT))
-            continue
-        places.append(place)
-        cells.append(_SEPARATOR.join(map(_cell, map(found.get, names, blank))))
-        if not known.issuperset(found):
-            unknown |= found.keys() - known
-    joined = "".join(f"{row}\n" for row in cells).encode("utf-8", "replace")
-    return Delimited(joined, tuple(places), tuple(faults), frozenset(unknown))
-
-
-def _object(line: str) -> dict[str, Any] | None:
-    """The object in a line, its numbers as they are written."""
-    try:
-        found = _AS_WRITTEN.decode(line)
-    except (ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) else None
-
-
-def _cell(value: object) -> str:
-    if isinstance(value, str):
-        return value if value.isprintable() and '"' not in value else "…"  # which is no number either
-    if value is None:
-        return ""
-    return str(int(value)) if isinstance(value, bool) else "…"  # a list or an object
+def _expected_size(path: Path, reading: Reading) -> ExpectedSize:
+    return ExpectedSize(None, None, expected_text_bytes(path) if packing_of(path) else path.stat().st_size)
 
 
 JSON_LINES = RecordingFormat(
     name="json lines",
     suffixes=(".jsonl", ".ndjson"),
-    read=read_json_lines,
-    read_parts=read_json_parts,
+    read=partial(read_text, layout_of=json_layout),
+    read_parts=partial(read_text_parts, layout_of=json_layout),
+    expected_size=_expected_size,
     help="one object per line, one key per channel; a key `time` is the clock; also packed",
     order=0,
 )
 
 
-def layout_of_lines(lines: Sequence[HeadLine]) -> Layout:
-    """The layout of a text by what it holds, whatever its name: a table, or JSON lines."""
-    return json_layout(lines) if are_json_lines(lines) else layout_of(lines)
-
-
-def read_csv(
-    path: Path, *, rate: float | None, label_columns: Sequence[str] = (), block_bytes: int = BLOCK_BYTES
-) -> Recording:
-    """The recording in a text table; `block_bytes` bounds the memory used beside the result."""
-    return read_text_file(path, layout_of_lines, rate=rate, label_columns=label_columns, block_bytes=block_bytes)
-
-
-def read_csv_parts(
-    path: Path, split_by: str, *, rate: float | None, label_columns: Sequence[str] = ()
-) -> list[Recording]:
-    """The recordings in a text table that a column tells apart."""
-    return read_text_parts(path, split_by, layout_of_lines, rate=rate, label_columns=label_columns)
-
-
 TABLES = RecordingFormat(
     name="csv",
     suffixes=(".csv", ".tsv", ".txt"),
-    read=read_csv,
-    read_parts=read_csv_parts,
+    read=read_text,
+    read_parts=read_text_parts,
+    expected_size=_expected_size,
     help="one row per frame; the header is optional; a `time` column is the clock; also packed, as `.csv.gz`",
     order=0,
 )

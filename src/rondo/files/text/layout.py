@@ -15,26 +15,41 @@ Stored files and live sources are read by the same layout. It is found from the 
   nor its size tells, whether an unnamed column that rises is a clock, columns without a value, columns of class codes,
   how rows share a coarse clock's readings;
 - live sources, instead: the channels of the model say which columns are read; unit and coarseness of the clock are
-  told from the head (`rondo.formats.row_clock`).
+  told from the head (`rondo.live.clock`).
 """
 
 from __future__ import annotations
 
 import csv
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import NamedTuple
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rondo.errors import RecordingError
-from rondo.files.columns import Kind, has_no_name, kind_of_numbers, moves_as_a_signal, names_no_signal, rises_or_repeats
+from rondo.files.column_values import (
+    Kind,
+    has_no_name,
+    kind_of_numbers,
+    moves_as_a_signal,
+    names_no_signal,
+    rises_or_repeats,
+)
 from rondo.files.text.clock import is_clock_name, mentions_time_stamps
-from rondo.files.text.lines import HEAD_LINES, HeadLine
-from rondo.files.text.programs import opening_of, rate_in_words
+from rondo.files.text.lines import HEAD_LINES, HeadLine, decoded
+from rondo.files.text.programs import (
+    as_wide,
+    labview_clock,
+    n_lines_of_labview,
+    opening_of,
+    rate_in_words,
+    stacked_names,
+)
 from rondo.files.text.spelling import (
     PLAIN,
     NumberSpelling,
@@ -47,97 +62,6 @@ from rondo.files.text.spelling import (
     is_time_of_day,
     spelling_of,
 )
-
-# ----------------------------------------------------------------
-# Headers that are more than one line of names: names over names, and a program's own lines above them.
-
-_END_OF_HEADER = "***End_of_Header***"  # of LabVIEW
-_X_VALUE = "X_Value"
-_MOST_LINES = 4
-_COMMENT = "Comment"  # LabVIEW's last column, whose cells are left away where there is no comment
-
-
-def n_lines_of_labview(lines: Sequence[str]) -> int:
-    """How many lines stand above a table of LabVIEW, which marks their end; 0 in any other file.
-
-    >>> n_lines_of_labview(["LabVIEW Measurement", "***End_of_Header***", "X_Value,Force", "0,1"])
-    2
-    """
-    return max((place + 1 for place, line in enumerate(lines) if line.startswith(_END_OF_HEADER)), default=0)
-
-
-def labview_clock(line: str) -> str:
-    """A line of a table of LabVIEW, in which the column `X_Value` is the time in seconds.
-
-    Each channel may have one of its own (`X_Columns` is `Multi`).
-
-    >>> labview_clock("X_Value,Force"), labview_clock("0.02,1.5")
-    ('time (s),Force', '0.02,1.5')
-    """
-    return line.replace(_X_VALUE, "time (s)") if line.startswith(_X_VALUE) else line
-
-
-def as_wide(header: tuple[str, ...], rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """The header with a name more or less, where lines end in a separator and the header does not, or only it does."""
-    if rows and all(len(row) == len(header) + 1 and row[-1] == "" for row in rows):
-        return (*header, "")
-    if header[-1] in ("", _COMMENT) and rows and all(len(row) == len(header) - 1 for row in rows):
-        return header[:-1]
-    return header
-
-
-def stacked_names(
-    table: Sequence[Sequence[str]], is_value: Callable[[str], bool]
-) -> tuple[tuple[str, ...], int] | None:
-    """Names in two or three lines, joined by points, and how many lines they take; None where one line holds them.
-
-    So pandas writes columns with several levels, and spreadsheets a heading over several columns, of which only the
-    first cell is filled. The line in which pandas names the index belongs to them.
-
-    >>> stacked_names([["", "left", "left"], ["", "x", "y"], ["0", "1.5", "2"]], str.isdecimal)
-    (('', 'left.x', 'left.y'), 2)
-    >>> stacked_names([["time", "wrist", ""], ["s", "x", "y"], ["0", "1.5", "2"]], str.isdecimal)
-    (('time.s', 'wrist.x', 'wrist.y'), 2)
-    >>> stacked_names([["time", "x", "y"], ["s", "g", "g"], ["0", "1.5", "2"]], str.isdecimal)
-    """
-    n_words = next((place for place, row in enumerate(table[:_MOST_LINES]) if any(map(is_value, row))), _MOST_LINES)
-    words = [row for row in table[:n_words] if len(row) == len(table[0])]
-    if n_words < 2 or len(words) < n_words or n_words >= len(table) or not _needs_a_second(words[0], words[1]):
-        return None
-    names = [_joined(parts) for parts in zip(_filled(words[0], words[1]), words[1], strict=True)]
-    n_lines = 2
-    if n_words > 2 and not _differ(names):
-        above = _filled(words[1], words[2])
-        names = [_joined(parts) for parts in zip(_filled(words[0], above), above, words[2], strict=True)]
-        n_lines = 3
-    if n_words > n_lines and words[n_lines][0] and all(map(is_missing, words[n_lines][1:])):
-        names[0], n_lines = words[n_lines][0], n_lines + 1
-    return (tuple(names), n_lines) if _differ(names) else None
-
-
-def _needs_a_second(upper: Sequence[str], lower: Sequence[str]) -> bool:
-    """Whether names are missing or repeated in the upper line where the lower one has some."""
-    both = [(above, below) for above, below in zip(upper[1:], lower[1:], strict=True) if below]
-    named = [above for above, _ in both if above]
-    return len(both) > 1 and bool(named) and (len(named) < len(both) or not _differ(named))
-
-
-def _filled(upper: Sequence[str], lower: Sequence[str]) -> list[str]:
-    """The upper line with each name repeated over the empty cells that follow it."""
-    found: list[str] = []
-    for above, below in zip(upper, lower, strict=True):
-        found.append(above or (found[-1] if found and below else ""))
-    return found
-
-
-def _joined(parts: Sequence[str]) -> str:
-    return ".".join(part for part in parts if not has_no_name(part))
-
-
-def _differ(names: Sequence[str]) -> bool:
-    named = [name for name in names if name]
-    return len(set(named)) == len(named)
-
 
 WHITESPACE = " "  # a separator that stands for any run of blanks; such runs are turned into one tab before parsing
 SEPARATORS = ("\t", ";", ",", "|", WHITESPACE)  # ";" before ",": with decimal commas both occur
@@ -276,15 +200,20 @@ class Layout:
 
 
 def layout_of(lines: Sequence[HeadLine]) -> Layout:
-    """The layout of a text, perhaps with single bytes of Windows-1252, from its first lines, blank ones left out."""
+    """The layout of a text, from its first lines, blank ones left out: of a table, or of JSON lines."""
+    if lines[0].text.lstrip().startswith("{"):
+        return json_layout(lines)
     try:
-        return _layout(lines)
+        return _table_layout(lines)
     except csv.Error as error:
         raise RecordingError(f"it cannot be cut into cells ({error}); expected columns of numbers") from error
 
 
-def _layout(every_line: Sequence[HeadLine]) -> Layout:
+def _table_layout(every_line: Sequence[HeadLine]) -> Layout:
     header, lines, notes = _without_remarks(every_line)
+    if len(lines) == len(every_line):
+        n_above = _lines_above_the_table(lines)
+        lines, notes = lines[n_above:], _skipped(lines[:n_above], "no part of the table, as they have fewer cells")
     if not all(line.is_utf8 for line in lines):
         notes += ("its text is not UTF-8: read as Windows-1252",)
     first = header or lines[0]
@@ -381,13 +310,14 @@ def _without_remarks(lines: Sequence[HeadLine]) -> tuple[HeadLine | None, list[H
         if len(cells) == len(below) and _are_values(below, _COMMAS) and not _are_values(cells, _COMMAS):
             return header, rest, _skipped(lines[: n_remarks - 1], "remarks")
         return None, rest, _skipped(lines[:n_remarks], "remarks")
-    n_above = _lines_above_the_table(lines)
-    return None, list(lines[n_above:]), _skipped(lines[:n_above], "no part of the table, as they have fewer cells")
+    return None, list(lines), ()
 
 
 def _lines_above_the_table(lines: Sequence[HeadLine]) -> int:
     """How many lines have fewer cells than all that follow, and are no rows of numbers; 0 where that is unclear."""
-    counts_of = {separator: _cells_per_line(lines, separator) for separator in SEPARATORS}
+    counts_of = {
+        separator: _filled_cells([cells_of(line.text, separator) for line in lines]) for separator in SEPARATORS
+    }
     if any(counts[0] > 1 and len(set(counts)) == 1 for counts in counts_of.values()):
         return 0
     for separator in SEPARATORS[:-1]:  # words of a sentence are no cells
@@ -401,12 +331,11 @@ def _lines_above_the_table(lines: Sequence[HeadLine]) -> int:
     return 0
 
 
-def _cells_per_line(lines: Sequence[HeadLine], separator: str) -> list[int]:
+def _filled_cells(table: Sequence[Sequence[str]]) -> list[int]:
     """How many cells each line has, without the empty ones that fill up lines above a table.
 
     A spreadsheet fills them up to the width of the table, Xsens beyond it. They hold a key and perhaps a value.
     """
-    table = [cells_of(line.text, separator) for line in lines]
     n_above = next((place for place, row in enumerate(table) if any(row[_KEY_AND_VALUE:])), 0)
     if n_above < _FEWEST_FILLED_UP or any(_are_values(row[:1], _COMMAS) for row in table[:n_above]):
         n_above = 0
@@ -441,3 +370,70 @@ def _are_units(cells: Sequence[str], below: Sequence[str], spelling: NumberSpell
 
 def _in_short(cells: Sequence[str], most: int = 4) -> str:
     return ", ".join(cells[:most]) + (", …" if len(cells) > most else "")
+
+
+# ----------------------------------------------------------------
+# JSON lines (.jsonl, .ndjson): one object per line, one key per channel.
+#
+#     {"time": 0.00, "x": 1.5, "y": -2.0}
+#     {"time": 0.02, "x": 1.4, "y": null}
+#
+# The keys of the first 64 objects are the columns. Their order in a line does not matter; a key that is absent or null
+# is a missing value. Numbers may be written as text, true and false are 1 and 0. A column of text, lists or objects is
+# left out. Everything else works as for any text table (`text_layout`, `row_parser`).
+
+_SEPARATOR = "\t"
+_NO_OBJECT = "not a JSON object"
+_AS_WRITTEN = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=str)
+
+
+def json_layout(lines: Sequence[HeadLine]) -> Layout:
+    """The layout of JSON lines: the keys of the first objects, in the order in which they come."""
+    objects = [_object(line.text) for line in lines]
+    first = objects[0]
+    if first is None:
+        raise RecordingError("its first line is not a whole JSON object; expected one object per line")
+    names = tuple(dict.fromkeys(key for found in objects if found is not None for key in found))
+    if not names:
+        raise RecordingError("its objects are empty; expected one key per channel")
+    rows = tuple(tuple(_cell(found.get(name)) for name in names) for found in objects if found is not None)
+    into_cells = partial(_cells_of_lines, names=names)
+    return Layout(_SEPARATOR, names, rows, lines[0].start, lines[0].number, into_cells=into_cells)
+
+
+def _cells_of_lines(text: bytes, names: tuple[str, ...]) -> Delimited:
+    known, blank = frozenset(names), (None,) * len(names)
+    cells: list[str] = []
+    places: list[int] = []
+    faults: list[tuple[int, str]] = []
+    unknown: set[str] = set()
+    for place, line in enumerate(text.split(b"\n")[:-1]):
+        if not line.strip():
+            continue
+        found = _object(decoded(line)[0])
+        if found is None:
+            faults.append((place, _NO_OBJECT))
+            continue
+        places.append(place)
+        cells.append(_SEPARATOR.join(map(_cell, map(found.get, names, blank))))
+        if not known.issuperset(found):
+            unknown |= found.keys() - known
+    joined = "".join(f"{row}\n" for row in cells).encode("utf-8", "replace")
+    return Delimited(joined, tuple(places), tuple(faults), frozenset(unknown))
+
+
+def _object(line: str) -> dict[str, Any] | None:
+    """The object in a line, its numbers as they are written."""
+    try:
+        found = _AS_WRITTEN.decode(line)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, str):
+        return value if value.isprintable() and '"' not in value else "…"  # which is no number either
+    if value is None:
+        return ""
+    return str(int(value)) if isinstance(value, bool) else "…"  # a list or an object

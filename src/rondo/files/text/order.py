@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rondo.errors import RecordingError
 from rondo.files.columns import Columns
-from rondo.files.reading import listed
+from rondo.files.reading import Reading, listed
 from rondo.files.text.clock import Times
 from rondo.files.text.layout import Layout
 from rondo.wording import counted
@@ -51,7 +51,7 @@ def without_events(
     return np.ascontiguousarray(values[has_values]), times[has_values], (note,)
 
 
-def refuse_taking_turns(layout: Layout, columns: Columns, label_columns: Sequence[str] = ()) -> None:
+def refuse_taking_turns(layout: Layout, columns: Columns, reading: Reading) -> None:
     """Refuse a table in which rows of several recordings, or of several sensors, share each time.
 
     Each time of the clock then has as many rows as a column has values, with the same values at nearly all times.
@@ -62,11 +62,13 @@ def refuse_taking_turns(layout: Layout, columns: Columns, label_columns: Sequenc
     clock = layout.names[columns.clock]
     when = (columns.clock,) if columns.day is None else (columns.day, columns.clock)
     rows = [row for row in layout.rows if len(row) == len(layout.names)]
-    for teller in _tellers(layout, columns, label_columns):
+    for teller in _tellers(layout, columns, reading):
         at_each = [[row[teller] for row in group] for _, group in groupby(rows, lambda row: [row[at] for at in when])]
         inner = at_each[1:-1] if len(at_each) > _LEAST_TIMES else at_each
         sets = [frozenset(cells) for cells in inner]
-        if len(inner) < _LEAST_TIMES or any(len(own) < len(cells) for own, cells in zip(sets, inner, strict=True)):
+        if len(inner) < _LEAST_TIMES or any(
+            len(values) < len(cells) for values, cells in zip(sets, inner, strict=True)
+        ):
             continue
         usual = max(sets, key=sets.count)
         if len(usual) < 2 or sets.count(usual) < _LEAST_ALIKE * len(sets):
@@ -83,7 +85,7 @@ def refuse_taking_turns(layout: Layout, columns: Columns, label_columns: Sequenc
         )
 
 
-def after_going_back(times: Times, layout: Layout, columns: Columns, label_columns: Sequence[str] = ()) -> str:
+def after_going_back(times: Times, layout: Layout, columns: Columns, reading: Reading) -> str:
     """What to do about a clock that was started again, or "" where rows are out of order in another way."""
     steps = np.diff(times)
     back = -steps[steps < 0]
@@ -92,7 +94,7 @@ def after_going_back(times: Times, layout: Layout, columns: Columns, label_colum
     if columns.clock is None or not is_restart or back.size > _MOST_RESTARTS * times.size:
         return ""
     clock = layout.names[columns.clock]
-    tellers = [layout.names[teller] for teller in _tellers(layout, columns, label_columns)]
+    tellers = [layout.names[teller] for teller in _tellers(layout, columns, reading)]
     tellers = [name for name in tellers if name not in columns.channels]
     if tellers and len(columns.channels) == 1:
         return f"; if it holds one reading per row, {_pivot(clock, tellers[0], columns.channels[0])}"
@@ -120,14 +122,14 @@ def left_out_as_number(name: str, counter: str) -> str:
     )
 
 
-def _tellers(layout: Layout, columns: Columns, label_columns: Sequence[str]) -> list[int]:
+def _tellers(layout: Layout, columns: Columns, reading: Reading) -> list[int]:
     """Columns that may tell recordings apart: words or whole numbers, of which there are fewer than half as rows.
 
     The column of the animal comes first.
     """
     found = []
     for place, name in enumerate(layout.names):
-        if place in (columns.clock, columns.day) or not name or name in label_columns:
+        if place in (columns.clock, columns.day) or not name or reading.names(name):
             continue
         cells = layout.column(place)
         is_able = len(cells) == len(layout.rows) and 2 * len(set(cells)) <= len(cells)

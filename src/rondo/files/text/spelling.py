@@ -217,9 +217,11 @@ def day_order(cells: Sequence[str], beside: Sequence[Sequence[str]] = ()) -> Day
         return DayOrder()
     orders = [np.array([date_seconds(cell, day_first=order) for cell in cells]) for order in (False, True)]
     for other in beside:
-        if (told := _told_by(other, orders)) is not None:
-            words = f"dates such as '{doubtful[0][0]}' read as {_order_in_words(told)}, as the dates beside them say"
-            return DayOrder(told, (words,))
+        if (day_first := _order_beside(other, orders)) is not None:
+            words = (
+                f"dates such as '{doubtful[0][0]}' read as {_order_in_words(day_first)}, as the dates beside them say"
+            )
+            return DayOrder(day_first, (words,))
     return _by_time(orders, doubtful[0][0])
 
 
@@ -227,7 +229,7 @@ def _is_doubtful(match: re.Match[str]) -> bool:
     return match[2] != "." and len(match[1]) < 3 and match[3].isdigit()
 
 
-def _told_by(other: Sequence[str], orders: Sequence[NDArray[np.float64]]) -> bool | None:
+def _order_beside(other: Sequence[str], orders: Sequence[NDArray[np.float64]]) -> bool | None:
     """Whether the day comes first, by ISO dates of the same rows; None where those are none, or fit both."""
     if len(other) != orders[0].size or not all(re.match(r"\d{4}-\d{2}-\d{2}", cell.strip()) for cell in other):
         return None

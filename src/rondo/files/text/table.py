@@ -14,15 +14,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
-from rondo.files.columns import Columns, Kind, choose_columns, without_empty
-from rondo.files.reading import as_names, id_of, listed
+from rondo.files.column_values import Kind
+from rondo.files.columns import Columns, choose_columns, without_empty
+from rondo.files.reading import Reading, listed
 from rondo.files.text.cells import order_in_head, parser_of
 from rondo.files.text.clock import Times, in_seconds, over_midnight, rounded_to, spread
 from rondo.files.text.layout import SEPARATORS, Layout, cells_of
@@ -49,66 +50,45 @@ _DAY_CHARACTERS = 10  # of a date at most; where it is shorter the hour is compa
 LayoutFinder = Callable[[Sequence[HeadLine]], Layout]
 
 
-def read_text_file(
-    path: Path,
-    layout_of: LayoutFinder,
-    *,
-    rate: float | None,
-    label_columns: Sequence[str] = (),
-    block_bytes: int = BLOCK_BYTES,
-) -> Recording:
-    """The recording in a file of lines; `block_bytes` bounds the memory used beside the result."""
-    with opened_utf8(path) as file:
-        return read_open_text(
-            file, layout_of, id=id_of(path), rate=rate, label_columns=label_columns, block_bytes=block_bytes
-        )
-
-
 def read_open_text(
-    file: BinaryIO,
-    layout_of: LayoutFinder,
-    *,
-    id: str,
-    rate: float | None,
-    label_columns: Sequence[str] = (),
-    block_bytes: int = BLOCK_BYTES,
+    file: BinaryIO, layout_of: LayoutFinder, id: str, reading: Reading, block_bytes: int = BLOCK_BYTES
 ) -> Recording:
-    """`read_text_file`, for lines in UTF-8 that are open already."""
+    """The recording in lines of UTF-8; `block_bytes` bounds the memory used beside the result."""
     layout = read_layout(file, layout_of, block_bytes)
     kinds = layout.kinds()
     rises = layout.rises(kinds)
-    scores = [name for name in layout.names if name in layout.scores and name not in as_names(label_columns)]
-    left_out = (*as_names(label_columns), *scores)
-    chosen: dict[str, Any] = {"rate": rate, "label_columns": left_out, "signals": layout.signals()}
-    columns = choose_columns(layout.names, kinds=kinds, rises=rises, **chosen)
-    refuse_taking_turns(layout, columns, label_columns)
+    scores = [name for name in layout.names if name in layout.scores and not reading.names(name)]
+    without_scores, signals = replace(reading, leave_out=(*reading.leave_out, *scores)), layout.signals()
+    columns = choose_columns(layout.names, without_scores, kinds=kinds, rises=rises, signals=signals)
+    refuse_taking_turns(layout, columns, reading)
     values, times, notes = _read(file, layout, columns, block_bytes)
     is_guess = columns.is_finer or kinds.get(-1 if columns.clock is None else columns.clock) == "rising"
     if times is not None and is_guess and not (np.diff(times) > 0).all():  # it rose in the first rows alone
         if not columns.is_finer:
             kinds = {position: kind for position, kind in kinds.items() if position != columns.clock}
-        columns = choose_columns(layout.names, kinds=kinds, **chosen)
+        columns = choose_columns(layout.names, without_scores, kinds=kinds, signals=signals)
         values, times, notes = _read(file, layout, columns, block_bytes)
     scored = tuple(f"column '{name}' left out: it was scored; --keep-column {name!r} keeps it" for name in scores)
     notes = layout.notes + scored + columns.notes + notes
     if columns.clock is not None and times is not None:
         values, times, cut = _without_blank_end(values, times)
-        values, times, more = _told(values, times, columns, layout, kinds)
+        values, times, more = _clock_in_seconds(values, times, columns, layout, kinds)
         notes += cut + more
     values, channels, empty = without_empty(values, columns.channels)
-    if not layout.has_header and columns.clock is None and channels[1:] and channels[0] not in label_columns:
+    if not layout.has_header and columns.clock is None and channels[1:] and not reading.names(channels[0]):
         counters = [place for place, kind in kinds.items() if kind == "counter"]
         counted_rows = [_read(file, layout, Columns(("",), (place,)), block_bytes)[0][:, 0] for place in counters[:1]]
         if numbers_parts(values[:, 0], counted_rows):
             empty += (left_out_as_number(channels[0], layout.names[counters[0]]),)
             values, channels = np.ascontiguousarray(values[:, 1:]), channels[1:]
+    rate = reading.rate
     if rate is None and times is None and layout.rate is not None:
         rate, times, said = _from_opening(layout, layout.rate, len(values))
         notes += said
     try:
         return Recording(values, rate, channels, id, times, notes + empty)
     except RecordingError as error:
-        advice = "" if times is None else after_going_back(times, layout, columns, label_columns)
+        advice = "" if times is None else after_going_back(times, layout, columns, reading)
         raise RecordingError(f"{error}{advice}") from error
 
 
@@ -133,7 +113,9 @@ def opened_utf8(path: Path) -> Iterator[BinaryIO]:
                 while part := text.read(1 << 20):
                     rewritten.write(part.encode("utf-8", "replace"))
             except UnicodeError as error:
-                raise RecordingError("it begins as UTF-16 text and goes on otherwise; save it as UTF-8") from error
+                raise RecordingError(
+                    "it starts as UTF-16 text but does not continue as such; save it as UTF-8"
+                ) from error
             yield rewritten
 
 
@@ -299,7 +281,7 @@ def _without_blank_end(values: NDArray[np.float32], times: Times) -> tuple[NDArr
     return values[:stop], times[:stop], note
 
 
-def _told(
+def _clock_in_seconds(
     values: NDArray[np.float32], times: Times, columns: Columns, layout: Layout, kinds: Mapping[int, Kind]
 ) -> tuple[NDArray[np.float32], Times, tuple[str, ...]]:
     """The clock in seconds, rising through midnight and through readings that repeat, and what was done to it."""

@@ -1,1 +1,0 @@
-"""Many devices: messages of a feed, one stream for each device."""

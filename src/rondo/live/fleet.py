@@ -1,0 +1,354 @@
+"""Fleet: the messages of many devices -> one session each, with its own state and its own folder.
+
+    OUT/model/            the model they begin with; the folders of the devices have it under second names
+    OUT/feed/             marks of partitions, and the inbox of feeds that keep nothing (`rondo.live.inbox`)
+    OUT/<device>/         a run folder, as `rondo stream` writes it for one stream
+
+Exactly once: a checkpoint of a device holds the offset up to which it has read. The mark of a partition is the lowest
+offset that lies in no checkpoint yet; it is written after the checkpoints, and the broker is told after that. A fleet
+that is started again, or another process that gets the partition, begins at the mark; devices pass over what they have.
+
+Devices are independent: one that sends what cannot be read does not stop the others. Those that were silent longest are
+put away when more than `most_open` are open, and go on from their checkpoints when they send again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import parse_qsl, quote, urlencode
+
+from rondo.continual.checkpoint import fingerprint, locked
+from rondo.errors import InputError, OutputError, RecordingError, SettingError
+from rondo.live.address import seconds_in
+from rondo.live.device import DeviceRows, MessageRules
+from rondo.live.growing_run import copy_model
+from rondo.live.inbox import FeedStore
+from rondo.live.payloads import UnreadablePayload, check_kind, split_by
+from rondo.live.session import GivenSource, Session, SessionPaths, Written, missing_cells
+from rondo.live.source import Feed, FeedKind, FeedRequest, Message, Request, feed_kind
+from rondo.model.describe import fitted_ids
+from rondo.model.method import CHECKPOINT
+from rondo.store.folder import make_folder
+
+if TYPE_CHECKING:
+    from rondo.model.rondo import Rondo
+
+_KEEP_AFTER_S = 90.0  # a message waits no longer than that for a checkpoint, however few come
+_MARKS_AFTER_S = 1.0
+_BUSY_S = 60.0  # a device that another process has (before a rebalance reaches it, or to name units) is waited for
+_REFRESH_SHARE = 0.05  # of the time, for segments and summaries
+_LONGEST_NAME = 100
+_OWN = ("model", "feed", "sinks")  # folders of the fleet itself
+
+
+class FleetAddress(NamedTuple):
+    """What --source names: where the feed is, and what the messages are."""
+
+    feed: str
+    rules: MessageRules
+
+
+def fleet_address(where: str) -> FleetAddress:
+    """The address of the feed without the options about messages, and those.
+
+    >>> fleet_address("mqtt://host/sensors/#?key=device&client=a").feed
+    'mqtt://host/sensors/#?client=a'
+    """
+    address, _, options = where.partition("?")
+    given = dict(parse_qsl(options, keep_blank_values=True))
+    own = {name: given.pop(name) for name in ("key", "sequence", "payload", "gap") if name in given}
+    rules = MessageRules(
+        own.get("key"),
+        own.get("sequence"),
+        check_kind(own.get("payload", "auto")),
+        seconds_in(own.get("gap", "10s"), "gap"),
+    )
+    return FleetAddress(address + (f"?{urlencode(given, safe='/:')}" if given else ""), rules)
+
+
+@dataclass
+class OpenDevice:
+    """A device whose session is open."""
+
+    name: str
+    folder: Path
+    session: Session
+    rows: DeviceRows
+    opened: ExitStack
+    waiting: dict[str, int] = field(default_factory=dict)  # the first offsets that are in no checkpoint
+    waiting_since: float = 0.0
+    is_stale: bool = False  # segments and summary are behind
+
+
+class DeviceStep(NamedTuple):
+    """What one device has written."""
+
+    device: OpenDevice
+    written: Written
+
+
+class Told(NamedTuple):
+    """Who is told what happens: in words, that a device has begun or goes on, and that one is refused."""
+
+    said: Callable[[str], None] = lambda line: None
+    begun: Callable[[str, Path, Session], None] = lambda device, folder, session: None
+    refused: Callable[[str, str], None] = lambda device, reason: None
+
+
+class Fleet:
+    """All devices of a feed."""
+
+    def __init__(
+        self,
+        model: Rondo,
+        model_folder: Path,
+        where: str,
+        out: Path,
+        *,
+        frozen: bool = False,
+        told: Told | None = None,
+        most_open: int = 1000,
+        keep_columns: Sequence[str] = (),
+    ) -> None:
+        kind = feed_kind(where)
+        if kind is None:
+            raise SettingError(f"{where}: expected an address such as mqtt://host/topic; check --source")
+        self._model, self._where, self.out = model, where, out
+        self._frozen, self._most_open = frozen, most_open
+        missing_cells(model, keep_columns)  # refuses names that the model does not have
+        self._keep_columns = tuple(keep_columns)
+        self._told = told or Told()
+        self._kind, self._rules = kind.name, fleet_address(where).rules
+        self.devices: OrderedDict[str, OpenDevice] = OrderedDict()  # those that are open, the longest silent first
+        self.refused: dict[str, str] = {}  # devices that cannot be labelled, and why
+        self.n_unreadable = 0  # messages of which nobody can tell the device
+        self.n_dropped = 0  # messages of refused devices
+        self._next: dict[str, int] = {}  # of each partition, the offset after the last message given
+        self._marks: dict[str, int] = {}  # as written last
+        self._marks_due = 0.0
+        self._refresh_at = 0.0
+        self._model_folder, self._model_sha256 = self._shared_model(model_folder)
+        self._store = FeedStore(out / "feed")
+        try:
+            self.feed = self._opened_feed(kind)
+        except BaseException:
+            self._store.close()
+            raise
+
+    def _shared_model(self, model_folder: Path) -> tuple[Path, str]:
+        """The model of all devices, in the folder of the fleet."""
+        sha256 = fingerprint(model_folder)
+        own = self.out / "model"
+        make_folder(self.out)
+        if own.exists() and fingerprint(own) != sha256:
+            raise OutputError(f"{self.out}: it was begun with another model; give that one, or choose another --out")
+        copy_model(model_folder, own, self._model.edits_.among(fitted_ids(self._model)))
+        return own, sha256
+
+    def _opened_feed(self, kind: FeedKind) -> Feed:
+        preprocessor = self._model.preprocessor_
+        request = FeedRequest(self._store, preprocessor.channels, self._model.rate_, self.revoke, self._told.said)
+        return kind.open(fleet_address(self._where).feed, request)
+
+    # ------------------------------------------------------------ messages
+
+    def step(self, seconds: float) -> list[DeviceStep]:
+        """Take the messages that come within so many seconds, and label their rows; gives what was written."""
+        touched: dict[str, None] = {}
+        for message in self.feed.poll(seconds):
+            for name, own in self._of_devices(message):
+                if self._hand_over(name, own):
+                    touched[name] = None
+            self._next[message.partition] = message.offset + 1
+        steps = [step for name in touched for step in self._label(self.devices[name])]
+        self._keep_due()
+        self._put_away()
+        return steps
+
+    def _of_devices(self, message: Message) -> Iterator[tuple[str, Message]]:
+        """The message, or its part for each device that it names."""
+        if self._rules.key is None:
+            yield message.device, message
+            return
+        try:
+            parts = split_by(message.payload, self._rules.key)
+        except UnreadablePayload as error:
+            self.n_unreadable += 1
+            if self.n_unreadable == 1 or self.n_unreadable % 1000 == 0:
+                self._told.said(f"{self.n_unreadable} messages so far belong to no device ({error}); they are left out")
+            return
+        for name, payload in parts.items():
+            yield name, message._replace(device=name, payload=payload)
+
+    def _hand_over(self, name: str, message: Message) -> bool:
+        """Whether the device has something to read now."""
+        if name in self.refused:
+            self.n_dropped += 1
+            return False
+        device = self.devices.get(name)
+        if device is None:
+            folder = self.out / folder_of(name)
+            with ExitStack() as stack:
+                # Outside of what is refused: whoever has the device now lets go of it soon, and what came is not lost.
+                stack.enter_context(locked(folder / CHECKPOINT, _BUSY_S))
+                try:
+                    device = self.devices[name] = self._begun(name, folder, stack)
+                except OutputError:  # the disk is full, say: the run ends, and what came is not lost either
+                    raise
+                except InputError as error:
+                    self._refuse(name, str(error))
+                    return False
+            self._told.begun(name, device.folder, device.session)
+        self.devices.move_to_end(name)
+        if not device.rows.take(message):
+            return False
+        if not device.waiting:
+            device.waiting_since = time.monotonic()
+        device.waiting.setdefault(message.partition, message.offset)
+        return True
+
+    def _begun(self, name: str, folder: Path, stack: ExitStack) -> OpenDevice:
+        """The session of a device, new or from its checkpoint; takes over what is open in `stack`."""
+        place = SessionPaths(self._where, folder, follow=True)
+        sources: list[DeviceRows] = []
+
+        def opened(request: Request) -> DeviceRows:
+            sources.append(DeviceRows(name, self._rules, request))
+            return sources[-1]
+
+        given = GivenSource(self._kind, folder.name, opened, self._model_sha256)
+        session = Session(
+            self._model,
+            self._model_folder,
+            place,
+            frozen=self._frozen,
+            given=given,
+            keep_columns=self._keep_columns,
+        )
+        stack.callback(session.close)
+        return OpenDevice(name, folder, session, sources[0], stack.pop_all())
+
+    def _label(self, device: OpenDevice) -> Iterator[DeviceStep]:
+        """Everything that has come, to the last row: only then can a checkpoint be made."""
+        try:
+            while (written := device.session.step()) is not None:
+                device.is_stale = True
+                yield DeviceStep(device, written)
+            if device.session.is_due:
+                self._keep(device)
+        except RecordingError as error:  # what came before the trouble is labelled and kept
+            self._refuse(device.name, str(error))
+            device.waiting.clear()
+            self._close(device)
+
+    def _refuse(self, name: str, reason: str) -> None:
+        self.refused[name] = reason
+        self._told.said(f"device '{name}' is refused, its messages are left out: {reason}")
+        self._told.refused(name, reason)
+
+    # ------------------------------------------------------------ keeping
+
+    def _keep(self, device: OpenDevice) -> None:
+        device.session.keep()
+        device.waiting.clear()
+
+    def _keep_due(self) -> None:
+        """Checkpoints of those that have waited long enough, the marks, and now and then what follows from labels."""
+        now = time.monotonic()
+        for device in self.devices.values():
+            if device.waiting and now - device.waiting_since > _KEEP_AFTER_S:
+                self._keep(device)
+        if now >= self._marks_due:
+            self._put_marks()
+            self._marks_due = now + _MARKS_AFTER_S
+        if now >= self._refresh_at:
+            stale = next((device for device in self.devices.values() if device.is_stale), None)
+            if stale is not None:
+                self._refresh(stale)
+                self._refresh_at = time.monotonic() + (time.monotonic() - now) / _REFRESH_SHARE
+
+    def _refresh(self, device: OpenDevice) -> None:
+        device.session.refresh()
+        device.is_stale = False
+
+    def _put_marks(self) -> None:
+        marks = dict(self._next)
+        for device in self.devices.values():
+            for partition, offset in device.waiting.items():
+                marks[partition] = min(marks.get(partition, offset), offset)
+        changed = {name: offset for name, offset in marks.items() if self._marks.get(name) != offset}
+        if changed:
+            self._store.put_marks(changed)
+            self._marks |= changed
+            self.feed.settle(changed)
+
+    def _put_away(self) -> None:
+        """The longest silent, where too many are open."""
+        while len(self.devices) > self._most_open:
+            device = next(iter(self.devices.values()))
+            if device.is_stale:
+                self._refresh(device)
+            self._keep_and_close(device)
+
+    def _keep_and_close(self, device: OpenDevice) -> None:
+        if device.waiting:
+            self._keep(device)
+        self._close(device)
+
+    def _close(self, device: OpenDevice) -> None:
+        del self.devices[device.name]
+        device.opened.close()
+
+    def revoke(self, partitions: Collection[str]) -> None:
+        """Another process gets these partitions: their devices are kept and let go of before it begins."""
+        gone = [device for device in self.devices.values() if device.rows.partitions & set(partitions)]
+        for device in gone:
+            for _ in self._label(device):
+                pass
+            if device.name in self.devices:
+                self._keep_and_close(device)
+        self._put_marks()
+        for partition in partitions:
+            self._next.pop(partition, None)
+            self._marks.pop(partition, None)
+
+    # ------------------------------------------------------------ the end
+
+    def stop(self, seconds: float = 5.0) -> None:
+        """Everything is kept; segments and summaries as far as there is time. The same command goes on from here."""
+        for device in list(self.devices.values()):
+            if device.waiting:
+                self._keep(device)
+        self._put_marks()
+        until = time.monotonic() + seconds
+        for device in self.devices.values():
+            if device.is_stale and time.monotonic() < until:
+                self._refresh(device)
+
+    def close(self) -> None:
+        """Let go of everything; what is in no checkpoint will be given again."""
+        for device in list(self.devices.values()):
+            self._close(device)
+        self.feed.close()
+        self._store.close()
+
+
+def folder_of(device: str) -> str:
+    """A name for the folder of a device, another one for each.
+
+    >>> folder_of("hall 2/press.7"), folder_of(".."), folder_of("model")
+    ('hall 2%2Fpress.7', '%2E%2E', '%6Dodel')
+    """
+    name = quote(device, safe=" -_.~")
+    if name.startswith(".") or name in _OWN:
+        name = "".join(f"%{ord(character):02X}" for character in name[:1]) + name[1:].replace(".", "%2E")
+    if len(name) > _LONGEST_NAME:
+        name = f"{name[:_LONGEST_NAME]}~{hashlib.sha256(device.encode()).hexdigest()[:16]}"
+    return name

@@ -1,0 +1,254 @@
+"""What a stream writes as it goes on: decisions and events, and the run folder around them.
+
+labels.csv        one line per decision, in the order they were taken: only ever appended to (`rondo.run.decisions`)
+rows.csv          which frame every row has become (`rondo.run.rows`)
+events.jsonl      the journal
+
+Everything else in the folder follows from these and is brought up to date as they grow.
+"""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from itertools import chain, islice
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+import numpy as np
+
+from rondo.continual.journal import AppendOnly, Event, append_events
+from rondo.data.labels import OTHER
+from rondo.editing.edits import Edits, write_edits
+from rondo.errors import OutputError
+from rondo.model.describe import fitted_ids, stream_summary, words_of
+from rondo.report.contents import kept_wish
+from rondo.report.render import write_page
+from rondo.result import Result
+from rondo.run.decisions import COLUMNS, DECISIONS, EVENTS, Label, stored_stream
+from rondo.run.overview import (
+    FrameScores,
+    GrowingOverview,
+    overview_path,
+    stored_overview,
+)
+from rondo.run.rows import ROWS, ROWS_HEADER, RowFrames, RowPlaces
+from rondo.run.summary import RunSummary, StreamSummary
+from rondo.run.writer import RunWriter
+from rondo.store.folder import link_file, make_folder, open_draft, whole_file, write_bytes
+from rondo.store.model_file import EDITS, MOST_BYTES
+from rondo.store.reading import read_regular
+from rondo.units.vocabulary import Level
+
+if TYPE_CHECKING:
+    from rondo.model.rondo import Rondo
+
+_HEADER = ",".join(COLUMNS) + "\n"
+_LABEL = np.dtype(np.int32)
+_BLOCK_FRAMES = 1 << 20
+_SPANS_AT_ONCE = 4096
+_SECONDS_BETWEEN_LOOKS = 2.0
+_Span = tuple[int, int, int]  # start, stop, id
+_GOES_ON = "make room or give permission, then start the same command again: it goes on from its last checkpoint"
+_SECONDS_BETWEEN, _TIMES_AS_LONG = 30.0, 20.0  # between updates: at least so many, and so much longer than one takes
+_SIGNAL_SECONDS, _SIGNAL_TIMES_AS_LONG = 1.0, 50.0  # the same for the signal alone, which live pages show
+_MOST_BYTES = 1 << 25  # of labels.csv that are read again for an update while the stream goes on
+Reached = tuple[int, StreamSummary]
+"""Rows so far, and the counters."""
+
+
+class Outputs:
+    """The files that grow, and what is made of them at the end."""
+
+    def __init__(self, out: Path, lengths: Mapping[str, int] | None = None) -> None:
+        """Open the files of a run, cut back to the lengths in its checkpoint; they are new where these are 0."""
+        self.out = out
+        lengths = lengths or {}
+        with _written(out):
+            out.mkdir(parents=True, exist_ok=True)
+        self.places = RowPlaces()
+        self._look_at = 0.0
+        self._rows = AppendOnly(out / ROWS, lengths.get(ROWS, 0))
+        self._labels = AppendOnly(out / DECISIONS, lengths.get(DECISIONS, 0))
+        self._events = AppendOnly(out / EVENTS, lengths.get(EVENTS, 0))
+        for file, header in ((self._rows, ROWS_HEADER), (self._labels, _HEADER)):
+            if not file.n_bytes:
+                file.append(header)
+
+    @property
+    def lengths(self) -> dict[str, int]:
+        return {file.path.name: file.n_bytes for file in self._files}
+
+    @property
+    def _files(self) -> tuple[AppendOnly, ...]:
+        return self._rows, self._labels, self._events
+
+    def add(self, labels: Sequence[Label], events: Iterable[Event]) -> None:
+        spans = "".join(span.line() for span in self.places.take())
+        if spans:
+            self._rows.append(spans)  # before the labels of these rows: whoever reads labels finds their rows
+        lines = (",".join("" if value is None else str(value) for value in label.values()) for label in labels)
+        text = "".join(line + "\n" for line in lines)
+        if text:
+            self._labels.append(text)
+        append_events(self._events, events)
+
+    def look(self) -> None:
+        """Now and then: whether the files are still there, so that a stream does not go on for nobody."""
+        if time.monotonic() >= self._look_at:
+            self.check()
+
+    def check(self) -> None:
+        """Refuse to go on where a file is gone; a checkpoint would be made in a folder that somebody has removed."""
+        for file in self._files:
+            file.check()
+        self._look_at = time.monotonic() + _SECONDS_BETWEEN_LOOKS
+
+    def sync(self) -> None:
+        """Return when all that was added is on the disk: a checkpoint may count it then."""
+        self.check()
+        for file in self._files:
+            file.sync()
+
+    def write_arrays(self, id: str, n_rows: int, edits: Edits) -> None:
+        """labels/<id>.npy and units/<id>.npy from labels.csv, however long it is: one label for every row read.
+
+        OTHER where no decision speaks, and for rows that were skipped. Under the ids that people have kept since.
+        """
+        rows = RowFrames.read(self.out)
+        skipped = [(start, stop, OTHER) for start, stop in rows.spans_of("skipped", n_rows)]
+        levels: tuple[tuple[str, Level], ...] = (("labels", "motif"), ("units", "unit"))
+        for folder, level in levels:
+            with _written(self.out):
+                make_folder(self.out / folder)
+            found = _on_rows(_spans(self.out / DECISIONS, level), rows)
+            kept = ((a, b, edits.kept(level, id)) for a, b, id in found)
+            with whole_file(self.out / folder / f"{id}.npy", _GOES_ON) as file:
+                _write_track(file, n_rows, chain(kept, skipped))
+
+    def close(self) -> None:
+        for file in self._files:
+            file.close()
+
+
+def _on_rows(spans: Iterator[_Span], rows: RowFrames) -> Iterator[_Span]:
+    """The rows of spans of frames, some at a time."""
+    while some := list(islice(spans, _SPANS_AT_ONCE)):
+        table = np.array(some, np.int64)
+        starts, stops = rows.rows_from(table[:, 0]), rows.rows_from(table[:, 1])
+        yield from zip(starts.tolist(), stops.tolist(), table[:, 2].tolist(), strict=True)
+
+
+def _spans(labels: Path, column: str) -> Iterator[_Span]:
+    place = COLUMNS.index(column)
+    with labels.open(encoding="utf-8") as file:
+        next(file)
+        for line in file:
+            cells = line.split(",")
+            yield int(cells[0]), int(cells[1]), int(cells[place])
+
+
+def _write_track(file: IO[bytes], n_frames: int, spans: Iterator[_Span]) -> None:
+    """An .npy file of int32 that holds each value on its span, and OTHER elsewhere.
+
+    With plain writes: a sparse file that is mapped into memory ends the process on a full disk.
+    """
+    np.lib.format.write_array_header_1_0(
+        file, {"descr": np.lib.format.dtype_to_descr(_LABEL), "fortran_order": False, "shape": (n_frames,)}
+    )
+    begin = file.tell()
+    for start in range(0, n_frames, _BLOCK_FRAMES):
+        file.write(np.full(min(_BLOCK_FRAMES, n_frames - start), OTHER, _LABEL).tobytes())
+    at = file.tell()
+    for start, stop, value in spans:
+        place = begin + start * _LABEL.itemsize
+        if place != at:  # most follow on the one before, and moving empties the buffer
+            file.seek(place)
+        at = place + file.write(np.full(max(0, min(stop, n_frames) - start), value, _LABEL).tobytes())
+
+
+@contextmanager
+def _written(out: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(f"{out}: cannot be written ({error.strerror or error}); {_GOES_ON}") from None
+
+
+class GrowingRun:
+    """Knows everything that the folder says beside labels and events."""
+
+    def __init__(self, model: Rondo, id: str, source: str, out: Path) -> None:
+        self._model, self._id, self._source, self._out = model, id, source, out
+        self.overview = GrowingOverview(model.preprocessor_.channels)
+        self._not_before = self._signal_not_before = 0.0
+        self._n_rows_shown = 0
+        self.summary: RunSummary
+
+    def begin(self, model_folder: Path, edits: Edits, progress: Reached, *, shared: bool) -> None:
+        """The model that the stream began with, and what there is to say before anything has come."""
+        copy_model(model_folder, self._out / "model", self._model.edits_.among(fitted_ids(self._model)), shared)
+        self._write(self._result(edits, progress))
+        self._not_before = time.monotonic() + _SECONDS_BETWEEN
+
+    def update(self, edits: Edits, progress: Reached) -> None:
+        """Segments and summary, if it is time: the longer the stream, the less often."""
+        began = time.monotonic()
+        if began < self._not_before:
+            return
+        self.refresh(edits, progress)
+        took = time.monotonic() - began
+        self._not_before = time.monotonic() + max(_SECONDS_BETWEEN, _TIMES_AS_LONG * took)
+
+    def show_signal(self, n_rows: int) -> None:
+        """The signal so far, if it is time: for live pages; it need not survive the machine, nor be written at all."""
+        began = time.monotonic()
+        if began < self._signal_not_before or n_rows == self._n_rows_shown:
+            return
+        self._n_rows_shown = n_rows
+        with suppress(OSError), open_draft(overview_path(self._out, self._id)) as file:
+            file.write(stored_overview(self.overview.overview(n_rows)))
+        now = time.monotonic()
+        self._signal_not_before = now + max(_SIGNAL_SECONDS, _SIGNAL_TIMES_AS_LONG * (now - began))
+
+    def refresh(self, edits: Edits, progress: Reached) -> None:
+        """Segments and summary, as long as they are made in little time and memory: all of labels.csv is read."""
+        if max((self._out / name).stat().st_size for name in (DECISIONS, ROWS)) <= _MOST_BYTES:
+            self._write(self._result(edits, progress))
+
+    def write(self, outputs: Outputs, edits: Edits, progress: Reached) -> None:
+        """Everything: labels of every row, scores, segments, summary and report."""
+        result = self._result(edits, progress)
+        outputs.write_arrays(self._id, result.recordings[0].n_frames, edits)
+        self._write(result, result.frame_scores[self._id])
+        write_page(result, self._out / "report.html", kept_wish(self._out))
+
+    def _write(self, result: Result, scores: FrameScores | None = None) -> None:
+        writer = RunWriter(self._out)
+        writer.add(self._id, result.overviews[self._id], scores)
+        self.summary = result.summary
+        writer.close(result.summary, {"segments": result.tables["segments"]})
+
+    def _result(self, edits: Edits, progress: Reached) -> Result:
+        model = copy.copy(self._model)
+        model.edits_ = edits
+        base = stream_summary(model, self._id, self._source, *progress)
+        words = words_of(model)
+        return Result(stored_stream(self._out, base, words, lambda about: self.overview.overview(about.n_frames)))
+
+
+def copy_model(source: Path, target: Path, edits: Edits, shared: bool = False) -> None:
+    """The files of a model folder; the manifest comes last, so that a folder with one is whole.
+
+    `shared`: as second names of the same files, which nobody writes into: a thousand devices have one model.
+    """
+    make_folder(target)
+    if not (target / "manifest.json").is_file():
+        for path in sorted(source.iterdir(), reverse=True):
+            if not path.is_file() or EDITS in path.name or (shared and link_file(path, target / path.name)):
+                continue
+            write_bytes(target / path.name, read_regular(path, MOST_BYTES))
+    if edits.history:
+        write_edits(target, edits)

@@ -1,0 +1,439 @@
+"""KafkaFeed: the messages of one Kafka topic; the broker is the log, and our checkpoints say where to go on in it.
+
+Rules:
+
+- *offsets*: a partition is read from `mark_of` on, whatever the consumer group has committed. The commit follows in
+  `settle`; it is there for people who watch the lag of the group, and nothing is ever read from it;
+- *group*: processes with the same --out are one consumer group and share the partitions. Its name is drawn once and
+  kept in the store of the feed (`?group=NAME` names another), so that two runs do not take messages from each other;
+- *rebalance*: the eager protocol. Every reader gives back all its partitions, `revoked` saves them, and only when all
+  readers have done so partitions are dealt out again: whoever gets one finds the marks of the one before on the disk;
+- *killed*: the broker notices after `session.timeout.ms` (10 s here) and deals out the partitions to the others;
+- *deleted by the broker* (retention) before it was read: it goes on with the oldest message that is left, the first of
+  each device `is_after_loss`. A topic that ends before our mark is another topic of the same name: it is refused;
+- *no broker answers*: it is waited for, as long as `?patience=10min` allows, forever where that is not given.
+
+Settings of librdkafka come from the environment: RONDO_KAFKA_SECURITY_PROTOCOL is its `security.protocol`.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+import uuid
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from rondo.errors import MissingExtraError, RecordingError, SettingError, SourceLostError
+from rondo.live.address import Address, kafka_settings, parse_address, seconds_in
+from rondo.live.source import FeedKind, FeedRequest, Message
+from rondo.wording import counted, did_you_mean, noun, one_of
+
+if TYPE_CHECKING:
+    from confluent_kafka import Consumer, KafkaError, TopicPartition
+    from confluent_kafka import Message as Received
+
+    from rondo.live.inbox import FeedStore
+
+PORT = 9092
+_OPTIONS = ("from", "group", "patience")
+_MOST_MESSAGES, _MOST_BYTES = 1_000, 8 << 20  # of one poll
+_SHORTEST_LOOK_S, _LONGEST_LOOK_S = 0.1, 5.0  # at whether a broker answers
+
+_OURS: Mapping[str, Any] = {
+    "enable.auto.commit": False,
+    "enable.auto.offset.store": False,
+    "auto.offset.reset": "error",  # a message that is gone is never skipped in silence
+    "partition.assignment.strategy": "range,roundrobin",  # the eager ones
+    "allow.auto.create.topics": False,
+    "enable.partition.eof": False,
+}
+_RESERVED = (*_OURS, "bootstrap.servers", "metadata.broker.list", "group.id", "group.protocol")
+_DEFAULTS: Mapping[str, Any] = {
+    "session.timeout.ms": 10_000,  # how long the partitions of a killed process wait for another
+    "queued.max.messages.kbytes": 16_384,  # what is fetched ahead
+    "client.id": "rondo",
+}
+_LOG = logging.getLogger(__name__)
+_LOG.addHandler(logging.NullHandler())  # librdkafka logs every attempt to connect; `say` has what people need
+
+
+class KafkaFeed:
+    """Messages of the partitions that the group gives to this process.
+
+    Parameters
+    ----------
+    where
+        The address, kafka://host[:port][,host...]/topic?option=value.
+    request
+        What is asked for.
+    clock
+        Seconds that only rise.
+    """
+
+    ended = False
+
+    def __init__(self, where: str, request: FeedRequest, clock: Callable[[], float] = time.monotonic) -> None:
+        address = parse_address(where, ["kafka"], _OPTIONS, several=True)
+        if not address.path or "/" in address.path:
+            raise SettingError(f"{address}: expected one topic after the host, found '{address.path}'")
+        self._topic, self._request = address.path, request
+        self._from_latest = _from_latest(address)
+        self._first: Mapping[str, int] = {}  # offsets where partitions without a mark begin; the others begin at 0
+        self._name = f"{address.scheme}://{','.join(address.servers_with(PORT))}/{self._topic}"
+        self._wait = _Wait(self._name, _patience(address), request.say, clock)
+        self._next: dict[str, int | None] = {}  # of every partition we have: the next offset; None: not known yet
+        self._batch: list[Message] = []
+        self._stalled: set[str] = set()  # partitions whose next message is gone, and nobody knows yet how many more
+        self._losses = _Losses(request.store)
+        self._failure: RecordingError | None = None
+        self._is_doubtful, self._is_subscribed, self._is_closed = True, False, False
+        fixed = {
+            "bootstrap.servers": ",".join(address.servers_with(PORT)),
+            "group.id": self._group(address),
+            "error_cb": self._on_error,
+            "logger": _LOG,
+        }
+        self._consumer: Consumer = new_client("Consumer", _DEFAULTS, {**_OURS, **fixed}, _RESERVED)
+        try:
+            self._look(_LONGEST_LOOK_S)
+        except BaseException:
+            self.close()
+            raise
+
+    # ------------------------------------------------------------ what the fleet calls
+
+    def poll(self, seconds: float) -> list[Message]:
+        if self._is_doubtful:
+            self._look(min(max(seconds, _SHORTEST_LOOK_S), _LONGEST_LOOK_S))
+            seconds = 0.0 if self._is_doubtful else seconds
+        for partition in sorted(self._stalled):
+            self._skip_lost(partition)
+        self._batch, n_bytes = [], 0
+        # One by one, and not by `consume`: a rebalance inside a batch would leave messages of partitions in it that
+        # were given back already; here `_on_revoke` takes them out.
+        while len(self._batch) < _MOST_MESSAGES and n_bytes < _MOST_BYTES:
+            received = self._consumer.poll(seconds)
+            if self._failure is not None:
+                raise self._failure
+            if received is None:
+                break
+            seconds = 0.0
+            n_bytes += self._take(received)
+        self._losses.keep()  # before the messages are given
+        batch, self._batch = self._batch, []
+        return batch
+
+    def settle(self, marks: Mapping[str, int]) -> None:
+        from confluent_kafka import KafkaException
+
+        ours = [self._place(name, mark) for name, mark in marks.items() if name in self._next]
+        if ours:
+            with suppress(KafkaException):  # the marks are on the disk; the broker's copy is for those who watch it
+                self._consumer.commit(offsets=ours, asynchronous=True)
+
+    @property
+    def backlog(self) -> int:
+        n_messages = 0
+        for name, offset in self._next.items():
+            low, high = self._consumer.get_watermark_offsets(self._place(name), cached=True)
+            n_messages += max(0, high - (max(low, 0) if offset is None else offset))
+        return n_messages
+
+    def close(self) -> None:
+        """Leave the group. Devices were let go of before, so `revoked` is not called: it would move their marks."""
+        self._is_closed = True
+        self._consumer.close()
+
+    # ------------------------------------------------------------ messages
+
+    def _take(self, received: Received) -> int:
+        """Put a message into the batch; its bytes."""
+        error, number, offset = received.error(), received.partition(), received.offset()
+        if error is not None:
+            self._heed(error, number)
+            return 0
+        assert number is not None
+        assert offset is not None
+        name = self._partition(number)
+        if name not in self._next:
+            return 0  # given back meanwhile: whoever has it now reads it
+        self._next[name] = offset + 1
+        self._wait.end()
+        payload = received.value()
+        if payload is None:
+            return 0  # a tombstone, by which a compacted topic forgets a key: no row was sent
+        device = _device(received.key(), number)
+        _, milliseconds = received.timestamp()
+        arrived_s = milliseconds / 1000 if milliseconds > 0 else None
+        is_after_loss = self._losses.is_first(name, device, offset)
+        self._batch.append(Message(device, payload, name, offset, arrived_s, is_after_loss))
+        return len(payload)
+
+    def _heed(self, error: KafkaError, number: int | None) -> None:
+        """What came instead of a message."""
+        codes = type(error)
+        code = error.code()
+        if code == codes._AUTO_OFFSET_RESET and number is not None:
+            self._skip_lost(self._partition(number))
+        elif code in (codes.UNKNOWN_TOPIC_OR_PART, codes._UNKNOWN_TOPIC, codes._UNKNOWN_PARTITION):
+            self._is_doubtful = True  # the look that follows refuses a topic that is gone
+        elif code in (codes.TOPIC_AUTHORIZATION_FAILED, codes.GROUP_AUTHORIZATION_FAILED):
+            raise RecordingError(f"{self._name}: the broker refuses to let us read it ({error.str()}); {_LOGIN}")
+        elif code == codes.FENCED_INSTANCE_ID:
+            raise RecordingError(
+                f"{self._name}: another process reads with the same group.instance.id; give each its own "
+                "RONDO_KAFKA_GROUP_INSTANCE_ID"
+            )
+        elif error.fatal():
+            raise RecordingError(f"{self._name}: {error.str()}; start the same command again")
+        elif code == codes._MAX_POLL_EXCEEDED:
+            self._request.say(
+                f"{self._name}: this process was busy for too long, its partitions go to others meanwhile"
+            )
+        else:
+            self._on_error(error)
+
+    def _skip_lost(self, name: str) -> None:
+        """The broker has deleted what comes next: go on with the oldest message that is left."""
+        from confluent_kafka import KafkaException
+
+        self._stalled.discard(name)
+        wanted = self._next.get(name)
+        if wanted is None:  # it begins where the broker begins, or is no longer ours
+            return
+        try:
+            low, high = self._consumer.get_watermark_offsets(self._place(name), timeout=_LONGEST_LOOK_S)
+        except KafkaException:
+            self._stalled.add(name)  # no answer now: the next poll tries again
+            return
+        if wanted > high:
+            raise RecordingError(
+                f"{self._name}: partition {name} ends at offset {high}, and we had read up to {wanted}: the topic was "
+                "deleted and made again; begin again with another --out"
+            )
+        if wanted < low:
+            n_lost = counted(low - wanted, "message")
+            self._request.say(f"{self._name}: the broker deleted {n_lost} of {name} before we read them (retention)")
+            self._next[name] = low
+            self._losses.begin(name)
+        self._assign()  # librdkafka has stopped the partition, and `seek` takes only those that run
+
+    # ------------------------------------------------------------ partitions
+
+    def _partition(self, number: int) -> str:
+        return f"{self._topic}/{number}"
+
+    def _place(self, name: str, offset: int | None = None) -> TopicPartition:
+        from confluent_kafka import TopicPartition
+
+        number = int(name.rpartition("/")[2])
+        return TopicPartition(self._topic, number) if offset is None else TopicPartition(self._topic, number, offset)
+
+    def _on_assign(self, consumer: Consumer, dealt: list[TopicPartition]) -> None:
+        self._next = {}
+        for place in dealt:
+            name = self._partition(place.partition)
+            self._losses.load(name)
+            mark = self._request.store.mark_of(name)
+            self._next[name] = self._first.get(name) if mark is None else mark
+        self._assign()
+        numbers = ", ".join(str(place.partition) for place in dealt)
+        here = f"{noun(len(dealt), 'partition')} {numbers}" if dealt else "no partition, others read all of them"
+        self._request.say(f"{self._name}: this process reads {here}")
+
+    def _assign(self) -> None:
+        """Read all our partitions from their next offsets on; what was fetched ahead is fetched again."""
+        from confluent_kafka import OFFSET_BEGINNING
+
+        first = {name: OFFSET_BEGINNING if offset is None else offset for name, offset in self._next.items()}
+        self._consumer.assign([self._place(name, offset) for name, offset in first.items()])
+
+    def _on_revoke(self, consumer: Consumer, places: list[TopicPartition]) -> None:
+        """Give partitions back. Also where they are lost (others may have them already): what keeps two processes out
+        of the files of one device is then the lock of the device."""
+        names = {self._partition(place.partition) for place in places}
+        self._batch = [message for message in self._batch if message.partition not in names]
+        for name in names:
+            self._next.pop(name, None)
+            self._losses.drop(name)
+        self._stalled -= names
+        if not self._is_closed:
+            self._request.revoked(sorted(names))
+
+    def _ends(self, numbers: list[int]) -> dict[str, int]:
+        """Where `?from=latest` begins: the ends of all partitions, when the first process looked."""
+        names = [self._partition(number) for number in numbers]
+        ends = (self._consumer.get_watermark_offsets(self._place(name), timeout=_LONGEST_LOOK_S) for name in names)
+        return {name: high for name, (_, high) in zip(names, ends, strict=True)}
+
+    def _group(self, address: Address) -> str:
+        if "group" in address.options:
+            return address.options["group"]
+        return str(self._request.store.setdefault("kafka group", lambda: f"rondo-{uuid.uuid4()}"))
+
+    # ------------------------------------------------------------ the connection
+
+    def _look(self, seconds: float) -> None:
+        """Ask the broker for the topic: whether it answers, and then whether there is such a topic."""
+        from confluent_kafka import KafkaException
+
+        try:
+            found = self._consumer.list_topics(self._topic, timeout=seconds).topics[self._topic]
+            is_there = found.error is None and bool(found.partitions)
+            others = [] if is_there else sorted(self._consumer.list_topics(timeout=_LONGEST_LOOK_S).topics)
+            if is_there and self._from_latest and not self._first:
+                self._first = self._request.store.setdefault("kafka from", lambda: self._ends(sorted(found.partitions)))
+        except KafkaException:
+            if not self._is_subscribed:
+                self._consumer.poll(0)  # why it failed: `_on_error`
+            if self._failure is not None:
+                raise self._failure from None
+            self._wait.begin()
+            return
+        if not is_there:
+            raise RecordingError(f"{self._name}: {_no_topic(self._topic, others)}")
+        self._wait.end()
+        self._is_doubtful = False
+        if not self._is_subscribed:
+            lost = self._on_revoke
+            self._consumer.subscribe([self._topic], self._on_assign, on_revoke=self._on_revoke, on_lost=lost)
+            self._is_subscribed = True
+
+    def _on_error(self, error: KafkaError) -> None:
+        """What librdkafka says about the connection; it goes on trying by itself."""
+        codes = type(error)
+        if error.code() in (codes._AUTHENTICATION, codes.SASL_AUTHENTICATION_FAILED):
+            self._failure = RecordingError(f"{self._name}: the broker refuses the login ({error.str()}); {_LOGIN}")
+        elif error.code() == codes._SSL and not self._is_subscribed:
+            self._failure = RecordingError(
+                f"{self._name}: no secure connection ({' '.join(error.str().split())}); check "
+                "RONDO_KAFKA_SSL_CA_LOCATION and RONDO_KAFKA_SECURITY_PROTOCOL"
+            )
+        else:
+            self._is_doubtful = True
+
+
+_LOGIN = "check RONDO_KAFKA_SASL_USERNAME, RONDO_KAFKA_SASL_PASSWORD and the rights of that user"
+
+
+class _Losses:
+    """Which message of each device is the first after messages that the broker deleted before they were read.
+
+    That must not depend on when a process was killed, nor on which one reads the partition now. So a partition that
+    lost messages has the first offset of each device since then in the store, written before those messages are given.
+    """
+
+    def __init__(self, store: FeedStore) -> None:
+        self._store = store
+        self._first_offsets: dict[str, dict[str, int]] = {}  # of each partition that lost messages, by device
+        self._changed: set[str] = set()
+
+    def load(self, partition: str) -> None:
+        """This process gets the partition."""
+        found = self._store.get(f"lost {partition}")
+        if found is not None:
+            self._first_offsets[partition] = found
+
+    def drop(self, partition: str) -> None:
+        """Another process gets it. What is not written yet was given to nobody."""
+        self._first_offsets.pop(partition, None)
+        self._changed.discard(partition)
+
+    def begin(self, partition: str) -> None:
+        """Messages are gone: the next one of every device comes after that."""
+        self._first_offsets[partition] = {}
+        self._changed.add(partition)
+
+    def is_first(self, partition: str, device: str, offset: int) -> bool:
+        """Whether this message is the first of its device since the last loss of its partition."""
+        known = self._first_offsets.get(partition)
+        if known is None:
+            return False
+        if device not in known:
+            known[device] = offset
+            self._changed.add(partition)
+        return known[device] == offset
+
+    def keep(self) -> None:
+        """Bring what has changed to the disk."""
+        self._store.put({f"lost {name}": self._first_offsets[name] for name in self._changed})
+        self._changed.clear()
+
+
+class _Wait:
+    """How long no broker has answered: said once when it begins and once when it ends."""
+
+    def __init__(
+        self, name: str, patience_s: float | None, say: Callable[[str], None], clock: Callable[[], float]
+    ) -> None:
+        self._name, self._patience_s, self._say, self._clock = name, patience_s, say, clock
+        self._since: float | None = None
+
+    def begin(self) -> None:
+        if self._since is None:
+            self._since = self._clock()
+            self._say(f"{self._name}: no broker answers; waiting for one")
+        elif self._patience_s is not None and self._clock() - self._since > self._patience_s:
+            raise SourceLostError(
+                f"{self._name}: no broker has answered for {self._patience_s:g} s (patience); once one does, start the "
+                "same command again"
+            )
+
+    def end(self) -> None:
+        if self._since is not None:
+            self._since = None
+            self._say(f"{self._name}: a broker answers again")
+
+
+# ---------------------------------------------------------------- what an address says
+
+
+def _from_latest(address: Address) -> bool:
+    chosen = address.options.get("from", "earliest")
+    if chosen not in ("earliest", "latest"):
+        raise SettingError(f"{address}: the option 'from' must be {one_of(('earliest', 'latest'))}, got '{chosen}'")
+    return chosen == "latest"
+
+
+def _patience(address: Address) -> float | None:
+    text = address.options.get("patience")
+    return None if text is None else seconds_in(text, "patience")
+
+
+def _device(key: str | bytes | None, number: int) -> str:
+    """The key as text; bytes that are none are written as \\x.., so that two keys never become one device."""
+    text = key.decode(errors="backslashreplace") if isinstance(key, bytes) else key
+    return text or f"partition-{number}"
+
+
+def _no_topic(topic: str, others: list[str]) -> str:
+    few = f"there are {', '.join(others[:8])}" if others else "the broker has none"
+    return f"there is no topic '{topic}'; {did_you_mean(topic, others, few)}"
+
+
+def new_client(kind: str, defaults: Mapping[str, Any], fixed: Mapping[str, Any], reserved: Collection[str]) -> Any:
+    """A Consumer or Producer, with settings from the environment between the defaults and those that are fixed."""
+    try:
+        import confluent_kafka
+    except ImportError:
+        raise MissingExtraError("kafka://", "confluent-kafka", "kafka") from None
+    chosen = kafka_settings(reserved)
+    try:
+        return getattr(confluent_kafka, kind)({**defaults, **chosen, **fixed})
+    except confluent_kafka.KafkaException as error:
+        reason = " ".join(error.args[0].str().split())
+        guilty = next((name for name in chosen if f'"{name}"' in reason), None)
+        variable = "RONDO_KAFKA_" + ("..." if guilty is None else guilty.upper().replace(".", "_"))
+        raise SettingError(f"{variable}: librdkafka refuses it ({reason}); its CONFIGURATION.md lists all") from None
+
+
+FEED = FeedKind(
+    name="kafka",
+    address="kafka://HOST[:PORT]/TOPIC",
+    help="messages of a Kafka topic, one stream per message key",
+    schemes=("kafka",),
+    open=KafkaFeed,
+    order=20,
+)

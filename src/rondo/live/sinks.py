@@ -1,0 +1,425 @@
+"""Sinks: standard output, a webhook, an MQTT topic and a Kafka topic; each takes batches and confirms them.
+
+A webhook gets one JSON object a line (application/x-ndjson), at most 500 in a POST:
+
+- 2xx: the batch has arrived;
+- no connection, no answer in ten seconds, 408, 425, 429 or 5xx: the same batch again, after pauses up to a minute;
+- 401, 403, 404, 405, 407 or a redirection, which are about the address or the token: again too, after a minute;
+- any other 4xx is about the content: the batch is refused for good and counted, and the next one follows.
+
+A message to an MQTT topic has arrived when the broker acknowledges it (QoS 1, PUBACK); the thread of paho-mqtt keeps
+the connection, and publishes again after a reconnection what was not acknowledged. A message to a Kafka topic has
+arrived when its delivery report says so; one that fails is produced again after a pause, unless it is too large for the
+topic.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import select
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections import deque
+from collections.abc import Sequence
+from email.message import Message as Headers
+from typing import IO, TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from rondo.errors import SettingError
+from rondo.live import kafka, mqtt
+from rondo.live.address import Address, parse_address, webhook_token
+from rondo.live.source import SinkKind, SinkMessage, has_scheme
+from rondo.version import __version__
+
+if TYPE_CHECKING:
+    from confluent_kafka import Producer
+    from paho.mqtt.client import Client
+
+_PIPE_BYTES = getattr(select, "PIPE_BUF", 512)
+_FIRST_S, _LONGEST_S, _TIMEOUT_S = 0.5, 60.0, 10.0
+_LATER, _ABOUT_US = (408, 425, 429), (401, 403, 404, 405, 407)
+_MOST_BATCHES = 2  # on their way to a broker
+_KEEPALIVE_S, _RECONNECT_S = 30, (1, 30)
+_SAFE = "".join(chr(code) for code in range(32, 127) if chr(code) not in "/+#%")  # + and # are wildcards
+_RESERVED = ("bootstrap.servers", "enable.idempotence", "acks", "message.timeout.ms", "error.cb", "log.level")
+_FLUSH_S = 1.0
+_LOG = logging.getLogger(__name__)
+_LOG.addHandler(logging.NullHandler())
+
+
+# ---------------------------------------------------------------- standard output
+
+
+class StandardOutput:
+    """JSON lines for another program: a pipe, a file or a terminal. A slow reader does not hold up the stream.
+
+    A pipe takes at least PIPE_BUF bytes when the system reports it writable, so pieces of that size never wait.
+    """
+
+    problem: str | None = None
+    n_refused = 0
+    waits_at_end = True
+
+    def __init__(self) -> None:
+        self._n_taken = 0
+        self._rest = memoryview(b"")
+
+    def is_ready(self) -> bool:
+        self._write()
+        return not self._rest
+
+    def send(self, batch: Sequence[SinkMessage]) -> None:
+        self._n_taken += 1
+        self._rest = memoryview("".join(message.text + "\n" for message in batch).encode())
+        self._write()
+
+    def n_confirmed(self) -> int:
+        self._write()
+        return self._n_taken - bool(self._rest)
+
+    def _write(self) -> None:
+        while self._rest and _is_writable():
+            sys.stdout.write(bytes(self._rest[:_PIPE_BYTES]).decode())
+            sys.stdout.flush()
+            self._rest = self._rest[_PIPE_BYTES:]
+
+    def close(self) -> None:
+        """Standard output stays open."""
+
+
+def _is_writable() -> bool:
+    try:
+        return bool(select.select([], [sys.stdout.fileno()], [], 0)[1])
+    except (OSError, ValueError):  # no descriptor that the system can ask about: it takes what it gets
+        return True
+
+
+STANDARD_OUTPUT = SinkKind(
+    name="standard output",
+    address="-",
+    help="JSON lines on stdout",
+    matches=lambda where: where == "-",
+    open=lambda where: StandardOutput(),
+    order=10,
+)
+
+
+# ---------------------------------------------------------------- webhooks
+
+
+class GrowingPauses:
+    """The current pause, and the length of the next: each twice as long, up to a minute.
+
+    >>> pauses = GrowingPauses()
+    >>> [pauses.begin(0.0) for _ in range(9)]
+    [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0]
+    >>> pauses.is_pausing(59.0), pauses.is_pausing(61.0)
+    (True, False)
+    >>> pauses.end()
+    >>> pauses.begin(100.0, at_least_s=3.0), pauses.begin(100.0)
+    (3.0, 1.0)
+    """
+
+    def __init__(self) -> None:
+        self._next_s, self._until = _FIRST_S, float("-inf")
+
+    def begin(self, now: float, at_least_s: float = 0.0) -> float:
+        """Begin a pause; its seconds."""
+        pause_s = min(max(self._next_s, at_least_s), _LONGEST_S)
+        self._until, self._next_s = now + pause_s, min(2 * self._next_s, _LONGEST_S)
+        return pause_s
+
+    def is_pausing(self, now: float) -> bool:
+        return now < self._until
+
+    def end(self) -> None:
+        """Something worked: the next pause is short again."""
+        self._next_s, self._until = _FIRST_S, float("-inf")
+
+
+class _NoRedirection(urllib.request.HTTPRedirectHandler):
+    """A redirected POST would become a GET without content."""
+
+    def redirect_request(
+        self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Headers, newurl: str
+    ) -> None:
+        return None
+
+
+class Webhook:
+    """One web page, and the thread that posts to it."""
+
+    waits_at_end = False
+
+    def __init__(self, address: Address) -> None:
+        self._url, self._shown = str(address), f"{address.scheme}://{address.host}"  # a path may hold a secret
+        self._token = webhook_token()
+        self.problem: str | None = None
+        self.n_refused = 0
+        self._n_taken = self._n_done = 0
+        self._batches: queue.SimpleQueue[Sequence[SinkMessage] | None] = queue.SimpleQueue()
+        self._is_closed = threading.Event()
+        self._opener = urllib.request.build_opener(_NoRedirection)
+        self._pauses = GrowingPauses()
+        threading.Thread(target=self._run, name="rondo webhook", daemon=True).start()
+
+    def is_ready(self) -> bool:
+        return self._n_taken == self._n_done
+
+    def send(self, batch: Sequence[SinkMessage]) -> None:
+        self._n_taken += 1
+        self._batches.put(batch)
+
+    def n_confirmed(self) -> int:
+        return self._n_done
+
+    def close(self) -> None:
+        """A post that waits for its answer is given up: its thread ends with the process."""
+        self._is_closed.set()
+        self._batches.put(None)
+
+    def _run(self) -> None:
+        while (batch := self._batches.get()) is not None:
+            body = "".join(message.text + "\n" for message in batch).encode()
+            while (pause_s := self._post(body, len(batch))) is not None:
+                if self._is_closed.wait(pause_s):
+                    return
+            self._n_done += 1
+
+    def _post(self, body: bytes, n_messages: int) -> float | None:
+        """Post once; seconds until the next attempt, None if none is needed."""
+        headers = {"Content-Type": "application/x-ndjson", "User-Agent": f"rondo/{__version__}"}
+        if self._token is not None:
+            headers["Authorization"] = f"Bearer {self._token}"
+        request = urllib.request.Request(self._url, body, headers, method="POST")
+        try:
+            with self._opener.open(request, timeout=_TIMEOUT_S) as answer:
+                answer.read(1 << 16)  # so that the other side is not cut off
+        except urllib.error.HTTPError as error:
+            with error:
+                return self._answered(error, n_messages)
+        except Exception as error:  # noqa: BLE001  # whatever a server that is no web server makes http.client raise
+            return self._wait(f"{self._shown}: no answer ({getattr(error, 'reason', None) or error})")
+        self.problem = None
+        self._pauses.end()
+        return None
+
+    def _answered(self, error: urllib.error.HTTPError, n_messages: int) -> float | None:
+        answer = f"{self._shown}: answered {error.code} {error.reason}"
+        if error.code < 400 or error.code in _ABOUT_US:
+            return self._wait(f"{answer}; check the address and RONDO_WEBHOOK_TOKEN", _LONGEST_S)
+        if error.code >= 500 or error.code in _LATER:
+            seconds = (error.headers.get("Retry-After") or "").strip()
+            return self._wait(answer, float(seconds) if seconds.isascii() and seconds.isdigit() else 0.0)
+        self.n_refused += n_messages
+        self.problem = f"{answer}: {n_messages} messages refused"
+        return None
+
+    def _wait(self, problem: str, at_least_s: float = 0.0) -> float:
+        self.problem = problem
+        return self._pauses.begin(time.monotonic(), at_least_s)
+
+
+WEBHOOK = SinkKind(
+    name="webhook",
+    address="http(s)://...",
+    help="a web page, by POST of JSON lines",
+    matches=has_scheme("http", "https"),
+    open=lambda where: Webhook(parse_address(where, ["http", "https"], None)),
+    order=13,
+)
+
+
+# ---------------------------------------------------------------- MQTT
+
+
+class MqttSink:
+    """One topic, or one for each device and type, of one broker."""
+
+    n_refused = 0
+    waits_at_end = False
+
+    def __init__(self, address: Address) -> None:
+        self._address = address
+        self.problem: str | None = None
+        self._is_connected = False
+        self._under_way: deque[set[int]] = deque()  # message numbers of each batch that are not acknowledged
+        self._acknowledged: set[int] = set()
+        self._n_confirmed = 0
+        self._client = self._connected()
+
+    def _connected(self) -> Client:
+        client = mqtt.new_client(self._address.scheme)
+        client.on_connect, client.on_disconnect = self._on_connect, self._on_disconnect
+        client.on_connect_fail, client.on_publish = self._on_connect_fail, self._on_publish
+        client.enable_logger(_LOG)  # errors that its thread catches would otherwise end the thread
+        client.suppress_exceptions = True
+        client.max_inflight_messages_set(0)  # as many as a batch has
+        client.reconnect_delay_set(*_RECONNECT_S)
+        client.connect_async(self._address.host, self._address.port or mqtt.PORTS[self._address.scheme], _KEEPALIVE_S)
+        client.loop_start()
+        return client
+
+    def _on_connect(self, client: Any, data: Any, flags: Any, reason: Any, properties: Any) -> None:
+        refused = f"the broker at {self._address.host} refuses the connection ({reason})"
+        advice = "check RONDO_MQTT_USERNAME and RONDO_MQTT_PASSWORD"
+        self.problem = f"{refused}; {advice}" if reason.is_failure else None
+        self._is_connected = not reason.is_failure
+
+    def _on_connect_fail(self, client: Any, data: Any) -> None:
+        self.problem = f"no connection to {self._address.host}"
+
+    def _on_disconnect(self, client: Any, data: Any, flags: Any, reason: Any, properties: Any) -> None:
+        self._is_connected = False
+        self.problem = self.problem or f"lost the connection to {self._address.host} ({reason})"
+
+    def _on_publish(self, client: Any, data: Any, number: int, reason: Any, properties: Any) -> None:
+        self._acknowledged.add(number)
+
+    def is_ready(self) -> bool:
+        return self._is_connected and len(self._under_way) < _MOST_BATCHES
+
+    def send(self, batch: Sequence[SinkMessage]) -> None:
+        self._under_way.append({self._publish(message) for message in batch})
+
+    def _publish(self, message: SinkMessage) -> int:
+        topic = self._address.path.replace("{device}", quote(message.device, safe=_SAFE))
+        return self._client.publish(topic.replace("{type}", message.type), message.text.encode(), qos=1).mid
+
+    def n_confirmed(self) -> int:
+        while self._under_way:
+            first = self._under_way[0]
+            arrived = first & self._acknowledged
+            first -= arrived
+            self._acknowledged -= arrived
+            if first:
+                break
+            self._under_way.popleft()
+            self._n_confirmed += 1
+        return self._n_confirmed
+
+    def close(self) -> None:
+        self._client.disconnect()
+        self._client.loop_stop()
+
+
+def _open_mqtt(where: str) -> MqttSink:
+    address = parse_address(where, list(mqtt.PORTS))
+    if not address.path or any(sign in address.path for sign in "#+\0"):
+        raise SettingError(
+            f"{where}: expected a topic to publish to, as mqtt://host/rondo/{{device}}, found '{address.path}'; "
+            "+ and # are for those who subscribe"
+        )
+    return MqttSink(address)
+
+
+MQTT = SinkKind(
+    name="mqtt",
+    address="mqtt://HOST[:PORT]/TOPIC",
+    help="an MQTT topic, QoS 1, mqtts:// with TLS; {device} and {type} in the topic are filled in",
+    matches=has_scheme("mqtt", "mqtts"),
+    open=_open_mqtt,
+    order=11,
+)
+
+
+# ---------------------------------------------------------------- Kafka
+
+
+class KafkaSink:
+    """One topic of one cluster; the producer is idempotent: a message sent again after a lost answer arrives once."""
+
+    waits_at_end = False
+
+    def __init__(self, address: Address) -> None:
+        self._address, self._topic = address, address.path
+        self.problem: str | None = None
+        self.n_refused = 0
+        self._n_left: deque[list[int]] = deque()  # of each batch under way, how many have not arrived
+        self._again: list[tuple[list[int], SinkMessage]] = []  # those that failed
+        self._pauses = GrowingPauses()
+        self._n_confirmed = 0
+        fixed = {
+            "bootstrap.servers": ",".join(address.servers_with(kafka.PORT)),
+            "enable.idempotence": True,
+            "acks": "all",
+            "message.timeout.ms": 0,  # a cluster that is away for a day is waited for
+            "error_cb": self._on_error,
+            "log_level": 0,  # errors go to `problem`, not to stderr
+        }
+        self._producer: Producer = kafka.new_client("Producer", {"linger.ms": 20}, fixed, _RESERVED)
+
+    def _on_error(self, error: Any) -> None:
+        self.problem = f"{self._address.host}: {error.str()}"
+
+    def is_ready(self) -> bool:
+        self._poll()
+        return len(self._n_left) < _MOST_BATCHES and not self._again
+
+    def send(self, batch: Sequence[SinkMessage]) -> None:
+        left = [len(batch)]
+        self._n_left.append(left)
+        for message in batch:
+            self._produce(left, message)
+
+    def _produce(self, left: list[int], message: SinkMessage) -> None:
+        from confluent_kafka import KafkaError, KafkaException
+
+        def report(error: Any, _: Any = None) -> None:
+            self.problem = None if error is None else f"{self._address.host}, topic {self._topic}: {error.str()}"
+            is_too_large = error is not None and error.code() in (KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.INVALID_MSG)
+            if error is None or is_too_large:
+                self.n_refused += is_too_large
+                left[0] -= 1
+                self._pauses.end()
+                return
+            self._again.append((left, message))
+            if not self._pauses.is_pausing(time.monotonic()):
+                self._pauses.begin(time.monotonic())
+
+        try:
+            self._producer.produce(self._topic, message.text.encode(), message.device.encode(), on_delivery=report)
+        except BufferError:  # its queue is full
+            self._again.append((left, message))
+        except KafkaException as error:
+            report(error.args[0])
+
+    def _poll(self) -> None:
+        self._producer.poll(0)
+        if self._again and not self._pauses.is_pausing(time.monotonic()):
+            again, self._again = self._again, []
+            for left, message in again:
+                self._produce(left, message)
+
+    def n_confirmed(self) -> int:
+        self._poll()
+        while self._n_left and not self._n_left[0][0]:
+            self._n_left.popleft()
+            self._n_confirmed += 1
+        return self._n_confirmed
+
+    def close(self) -> None:
+        if self._n_left:
+            self._producer.purge()
+        self._producer.flush(_FLUSH_S)
+
+
+def _open_kafka(where: str) -> KafkaSink:
+    address = parse_address(where, ["kafka"], several=True)
+    if not address.path or "/" in address.path:
+        raise SettingError(f"{where}: expected one topic, as kafka://host/labels, found '{address.path}'")
+    return KafkaSink(address)
+
+
+KAFKA = SinkKind(
+    name="kafka",
+    address="kafka://HOST[:PORT]/TOPIC",
+    help="a Kafka topic, the device as key; several HOST[:PORT] with commas between",
+    matches=has_scheme("kafka"),
+    open=_open_kafka,
+    order=12,
+)

@@ -1,1 +1,0 @@
-"""Commands that the benchmark adds: rondo bench, rondo datasets."""

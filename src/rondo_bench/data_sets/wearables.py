@@ -1,0 +1,411 @@
+"""Sets of sensors that people wear: PAMAP2, OPPORTUNITY, USC-HAD, HuGaDB, ActRecTut.
+
+PAMAP2 Physical Activity Monitoring (Reiss and Stricker, ISWC 2012), the Protocol files as they are published.
+
+A row of `Protocol/subject101.dat` has 54 numbers, a hundred rows a second; NaN where a wireless sensor was silent:
+
+    1 time in seconds   2 activity   3 heart rate (about 9 a second)   4-20 hand   21-37 chest   38-54 ankle
+
+and each IMU its temperature, acceleration up to 16 g, acceleration up to 6 g, turning rate, magnetic field (three axes
+each) and an orientation that is not valid in this collection. Without time, activity and orientations that leaves the
+40 channels of the paper; its experiments take nine of them, ACCELERATION. Activity 0 is what lies between activities:
+it is a class like the others, so that every row counts (2,864,056 in subjects 101 to 108, as the paper has it).
+
+OPPORTUNITY (Chavarriaga et al., Pattern Recognition Letters 2013), the UCI files as they are published.
+
+A row of `dataset/S1-ADL1.dat` has 250 numbers, NaN where a sensor was silent. Their order, as `column_names.txt` beside
+the files has it:
+
+    1 milliseconds   2-37 twelve accelerometers on the body   38-102 five IMUs (back, upper and lower arms)
+    103-134 an IMU on each shoe   135-194 twelve objects   195-207 reed switches   208-231 eight accelerometers in the
+    room   232-243 four location tags   244-250 seven tracks of labels
+
+Without time and labels that leaves the 242 channels of the paper, which projects them on 54 axes. Its classes are those
+of the track Locomotion: standing, walking, sitting, lying, and 0 for none of them, 5 in all. Every subject has five ADL
+runs and a Drill: 24 recordings, 869,387 rows.
+
+USC-HAD (Zhang and Sawchuk, UbiComp 2012): twelve daily activities of fourteen subjects, one IMU at the hip.
+
+sipi.usc.edu/had/USC-HAD.zip, for research use, with citation of the paper. A folder `Subject1` to `Subject14` has a
+file for each trial, `a3t2.mat` being activity 3, trial 2: its variable `sensor_readings` (n, 6) holds acceleration x
+y z in g and turning rate x y z in degrees per second, 100 rows a second. There are five trials of each of twelve
+activities.
+
+A trial is one activity from beginning to end. For discovery they are put one after the other, trial 1 of activities 1
+to 12, then trial 2 and so on, as Time2State does it; the joins are artificial. 2,811,490 rows in all (counted; the
+set is not in the paper). The
+activity is taken from the name of the file: one of the 840 spells its variable `activity_number` otherwise.
+
+HuGaDB (Chereshnev and Kertész-Farkas, AIST 2017): gait of eighteen people, six IMUs and two EMGs on the legs.
+
+github.com/romanchereshnev/HuGaDB, free for research with citation of the paper; the archive lies on its authors'
+Dropbox and Google Drive. `HuGaDB_v2_various_01_00.txt` is activity, participant, counter; version 2 has better
+labels. A file has three lines of comment, a line of names, then 39 numbers in a row between tabs: for the right foot,
+shin and thigh and the left ones acceleration x y z and turning rate x y z (int16, up to 2 g and 2000 degrees per
+second), two EMGs, and the activity. About 60 rows a second (the documentation gives 2,111,962 rows in 35,903 seconds,
+58.8). Not in the paper.
+
+ActRecTut (Bulling, Blanke and Schiele, ACM Computing Surveys 2014): walking and gestures of two subjects.
+
+github.com/andreas-bulling/ActRecTut (now codeberg.org/andreas-bulling/ActRecTut), GPL 3. A folder
+`Data/subject1_walk` holds a file per sensor and the labels, numbers between blanks:
+
+    S111.dat S112.dat S125.dat S131.dat   seconds, sensor, counter, acceleration x y z, turning rate x y z
+    labels.dat                            seconds, the key that was held (about 16 a second)
+    data.mat                              what the authors made of it: `data` and `labels` (1 is NULL)
+
+The sensors run at about 32 Hz (the documentation says 32, the paper 42), each at its own, jittering times. The
+paper's 200,693 frames are the rows of the four S111.dat, so those are the clock here, and the other sensors are
+interpolated onto it; the four data.mat have 197,227 rows. S112 was not worn for gestures: its six channels, which
+make the paper's 24, are 0 there.
+
+Keys are ASCII codes: 49 to 53 are the five ways of walking; 49 to 57, 48 and 39 the eleven gestures; 0, 32 and a few
+stray codes are NULL. That makes 17 classes, as the paper has them. Where the .dat are missing data.mat is read as it
+is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rondo.annotations.annotation import Annotation
+from rondo.data.recording import Recording
+from rondo.errors import AnnotationError, RecordingError
+from rondo_bench.data_sets.tables import (
+    Reader,
+    files_in,
+    mat_shape,
+    numbered,
+    read_columns,
+    read_mat,
+    read_numbers,
+    refuse_unknown,
+    timed_recording,
+)
+
+# ---------------------------------------------------------------- PAMAP2
+
+
+PAMAP2_RATE = 100.0
+PAMAP2_IDS = tuple(f"subject{number}" for number in range(101, 109))  # the paper leaves out 109, who did little
+_PAMAP2, _PAMAP2_COLUMNS, _PAMAP2_TIME, _PAMAP2_ACTIVITY = "PAMAP2", 54, 0, 1
+_PAMAP2_IMUS = {"hand": 3, "chest": 20, "ankle": 37}
+_PAMAP2_SENSORS = ("temp", *(f"{sensor}{axis}" for sensor in ("acc16", "acc6", "gyr", "mag") for axis in "xyz"))
+_PAMAP2_COLUMN_OF = {"heart_rate": 2} | {
+    f"{place}_{sensor}": first + i for place, first in _PAMAP2_IMUS.items() for i, sensor in enumerate(_PAMAP2_SENSORS)
+}
+PAMAP2_CHANNELS = tuple(_PAMAP2_COLUMN_OF)
+PAMAP2_ACCELERATION = tuple(name for name in PAMAP2_CHANNELS if "acc16" in name)
+PAMAP2_CLASSES = {
+    0: "other", 1: "lying", 2: "sitting", 3: "standing", 4: "walking", 5: "running", 6: "cycling", 7: "Nordic walking",
+    9: "watching TV", 10: "computer work", 11: "car driving", 12: "ascending stairs", 13: "descending stairs",
+    16: "vacuum cleaning", 17: "ironing", 18: "folding laundry", 19: "house cleaning", 20: "playing soccer",
+    24: "rope jumping",
+}  # fmt: skip
+
+
+def find_pamap2(folder: Path) -> list[Path]:
+    """The Protocol files of the subjects of the paper, in a folder or where the published archive has them in it."""
+    return files_in(folder, ("Protocol", "PAMAP2_Dataset/Protocol"), PAMAP2_IDS)
+
+
+def read_pamap2(path: Path, channels: Sequence[str] = PAMAP2_CHANNELS) -> Recording:
+    """One subject, without the activities."""
+    refuse_unknown(channels, PAMAP2_CHANNELS, _PAMAP2)
+    numbers = read_numbers(
+        path, _PAMAP2_COLUMNS, [_PAMAP2_TIME, *(_PAMAP2_COLUMN_OF[name] for name in channels)], _PAMAP2
+    )
+    return timed_recording(path, numbers[:, 1:], numbers[:, 0], PAMAP2_RATE, channels)
+
+
+def pamap2_annotation(path: Path) -> Annotation:
+    """The activity of each row of that subject, for evaluation."""
+    classes = read_numbers(path, _PAMAP2_COLUMNS, [_PAMAP2_ACTIVITY], _PAMAP2)[:, 0]
+    return numbered(classes, PAMAP2_CLASSES, path.stem, path, _PAMAP2, "activity")
+
+
+# ---------------------------------------------------------------- OPPORTUNITY
+
+
+OPPORTUNITY_RATE = 30.0  # of the documentation; the times in the files are more exact (the paper prints 30.3)
+_OPPORTUNITY, _OPPORTUNITY_COLUMNS, _OPPORTUNITY_TIME = "OPPORTUNITY", 250, 0
+_ON_BODY = ("RKN^", "HIP", "LUA^", "RUA_", "LH", "BACK", "RKN_", "RWR", "RUA^", "LUA_", "LWR", "RH")
+_OPPORTUNITY_IMUS, _SHOES = ("BACK", "RUA", "RLA", "LUA", "LLA"), ("L-SHOE", "R-SHOE")
+_OBJECTS = (
+    "CUP", "SALAMI", "WATER", "CHEESE", "BREAD", "KNIFE1", "MILK", "SPOON", "SUGAR", "KNIFE2", "PLATE", "GLASS",
+)  # fmt: skip
+_SWITCHES = (
+    "DISHWASHER S1", "FRIDGE S3", "FRIDGE S2", "FRIDGE S1", "MIDDLEDRAWER S1", "MIDDLEDRAWER S2", "MIDDLEDRAWER S3",
+    "LOWERDRAWER S3", "LOWERDRAWER S2", "UPPERDRAWER", "DISHWASHER S3", "LOWERDRAWER S1", "DISHWASHER S2",
+)  # fmt: skip
+_IN_ROOM = ("DOOR1", "LAZYCHAIR", "DOOR2", "DISHWASHER", "UPPERDRAWER", "LOWERDRAWER", "MIDDLEDRAWER", "FRIDGE")
+_XYZ = ("X", "Y", "Z")
+_SHOE_SENSORS = (
+    *(f"Eu{axis}" for axis in _XYZ), *(f"{frame}_A{axis}" for frame in ("Nav", "Body") for axis in "xyz"),
+    *(f"AngVel{frame}Frame{axis}" for frame in ("Body", "Nav") for axis in _XYZ), "Compass",
+)  # fmt: skip
+
+
+def _channel_names() -> Iterator[str]:
+    """In the order of the columns, as the documentation spells them."""
+    accelerations = [f"acc{axis}" for axis in _XYZ]
+    imu = [f"{sensor}{axis}" for sensor in ("acc", "gyro", "magnetic") for axis in _XYZ]
+    imu += [f"Quaternion{i}" for i in range(1, 5)]
+    parts: list[tuple[str, Sequence[str], Sequence[str]]] = [
+        ("Accelerometer", _ON_BODY, accelerations),
+        ("InertialMeasurementUnit", _OPPORTUNITY_IMUS, imu),
+        ("InertialMeasurementUnit", _SHOES, _SHOE_SENSORS),
+        ("Accelerometer", _OBJECTS, [*accelerations, "gyroX", "gyroY"]),
+    ]
+    for kind, places, sensors in parts:
+        yield from (f"{kind} {place} {sensor}" for place in places for sensor in sensors)
+    yield from (f"REED SWITCH {place}" for place in _SWITCHES)
+    yield from (f"Accelerometer {place} {sensor}" for place in _IN_ROOM for sensor in accelerations)
+    yield from (f"LOCATION TAG{number} {axis}" for number in range(1, 5) for axis in _XYZ)
+
+
+OPPORTUNITY_CHANNELS = tuple(_channel_names())
+OPPORTUNITY_TRACKS = (
+    "Locomotion", "HL_Activity", "LL_Left_Arm", "LL_Left_Arm_Object", "LL_Right_Arm", "LL_Right_Arm_Object",
+    "ML_Both_Arms",
+)  # fmt: skip
+OPPORTUNITY_IDS = tuple(
+    f"S{subject}-{run}" for subject in range(1, 5) for run in ("ADL1", "ADL2", "ADL3", "ADL4", "ADL5", "Drill")
+)
+LOCOMOTION = {0: "other", 1: "stand", 2: "walk", 4: "sit", 5: "lie"}
+
+
+def find_opportunity(folder: Path) -> list[Path]:
+    """The 24 runs, in a folder or where the published archive has them in it."""
+    return files_in(folder, ("dataset", "OpportunityUCIDataset/dataset"), OPPORTUNITY_IDS)
+
+
+def read_opportunity(path: Path, channels: Sequence[str] = OPPORTUNITY_CHANNELS) -> Recording:
+    """One run, without any label."""
+    refuse_unknown(channels, OPPORTUNITY_CHANNELS, _OPPORTUNITY)
+    numbers = read_numbers(
+        path,
+        _OPPORTUNITY_COLUMNS,
+        [_OPPORTUNITY_TIME, *(1 + OPPORTUNITY_CHANNELS.index(name) for name in channels)],
+        _OPPORTUNITY,
+    )
+    return timed_recording(path, numbers[:, 1:], numbers[:, 0] / 1000, OPPORTUNITY_RATE, channels)
+
+
+def opportunity_annotation(path: Path, track: str = "Locomotion") -> Annotation:
+    """The class of each row of that run in one of OPPORTUNITY_TRACKS, under its published number, for evaluation."""
+    if track not in OPPORTUNITY_TRACKS:
+        raise AnnotationError(f"OPPORTUNITY has no track '{track}'; choose among {', '.join(OPPORTUNITY_TRACKS)}")
+    classes = read_numbers(
+        path, _OPPORTUNITY_COLUMNS, [1 + len(OPPORTUNITY_CHANNELS) + OPPORTUNITY_TRACKS.index(track)], _OPPORTUNITY
+    )[:, 0]
+    if track != "Locomotion":
+        return Annotation(classes, id=path.stem)
+    return numbered(classes, LOCOMOTION, path.stem, path, _OPPORTUNITY, "locomotion")
+
+
+# ---------------------------------------------------------------- USC-HAD
+
+
+USC_HAD_RATE = 100.0
+USC_HAD_CHANNELS = ("acc_x", "acc_y", "acc_z", "gyro_x", "gyro_y", "gyro_z")
+USC_HAD_CLASSES = (
+    "-", "walk forward", "walk left", "walk right", "walk up-stairs", "walk down-stairs", "run forward", "jump up",
+    "sit on chair", "stand", "sleep", "elevator up", "elevator down",
+)  # fmt: skip
+USC_HAD_IDS = tuple(f"subject{number:02d}" for number in range(1, 15))
+_USC_HAD, _READINGS = "USC-HAD", "sensor_readings"
+_TRIAL = re.compile(r"a(\d+)t(\d+)\.mat", re.IGNORECASE)
+
+
+def find_usc_had(folder: Path) -> list[Path]:
+    """The folders of the subjects, in a folder or where the published archive has them in it."""
+    for place in (folder, folder / "USC-HAD"):
+        found = [place / f"Subject{number}" for number in range(1, 15) if (place / f"Subject{number}").is_dir()]
+        if found:
+            return found
+    return []
+
+
+def usc_had_id(path: Path) -> str:
+    """`subject01` for the folder Subject1.
+
+    >>> usc_had_id(Path("USC-HAD/Subject1"))
+    'subject01'
+    """
+    return f"subject{int(path.name.removeprefix('Subject')):02d}"
+
+
+def read_usc_had(path: Path) -> Recording:
+    """The trials of one subject, one after the other."""
+    trials = [read_mat(file, _READINGS, _USC_HAD) for _, file in _trials(path)]
+    odd = next((trial.shape for trial in trials if trial.ndim != 2 or trial.shape[1] != len(USC_HAD_CHANNELS)), None)
+    if odd is not None:
+        raise RecordingError(f"{path}: a trial has readings of shape {odd}, expected (n, {len(USC_HAD_CHANNELS)})")
+    return Recording(np.concatenate(trials), USC_HAD_RATE, USC_HAD_CHANNELS, usc_had_id(path))
+
+
+def usc_had_annotation(path: Path) -> Annotation:
+    """The activity of each frame, from the names and lengths of the files."""
+    lengths = [mat_shape(file, _READINGS, _USC_HAD)[0] for _, file in _trials(path)]
+    classes = np.repeat([activity for activity, _ in _trials(path)], lengths)
+    return Annotation(classes, USC_HAD_CLASSES, id=usc_had_id(path))
+
+
+def _trials(path: Path) -> list[tuple[int, Path]]:
+    """Activity and file of each trial, in the order in which they are put together."""
+    found = [(match, file) for file in path.iterdir() if (match := _TRIAL.fullmatch(file.name))]
+    trials = sorted((int(match[2]), int(match[1]), file) for match, file in found)
+    if not trials:
+        raise RecordingError(f"{path}: no trials in it; expected files like a1t1.mat, as in {_USC_HAD}")
+    unknown = next((activity for _, activity, _ in trials if not 1 <= activity < len(USC_HAD_CLASSES)), None)
+    if unknown is not None:
+        raise RecordingError(
+            f"{path}: a trial of activity {unknown}; {_USC_HAD} has activities 1 to {len(USC_HAD_CLASSES) - 1}"
+        )
+    return [(activity, file) for _, activity, file in trials]
+
+
+# ---------------------------------------------------------------- HuGaDB
+
+
+HUGADB_RATE = 60.0
+HUGADB_CLASSES = {
+    1: "walking", 2: "running", 3: "going up", 4: "going down", 5: "sitting", 6: "sitting down", 7: "standing up",
+    8: "standing", 9: "bicycling", 10: "up by elevator", 11: "down by elevator", 12: "sitting in car",
+}  # fmt: skip
+HUGADB_CHANNELS = (
+    *(f"{kind}_{side}{part}_{axis}" for side in "rl" for part in "fst" for kind in ("acc", "gyro") for axis in "xyz"),
+    "EMG_r", "EMG_l",
+)  # fmt: skip
+_HUGADB, _N_COMMENTS = "HuGaDB", 3
+_HUGADB_NAME = re.compile(r"(?:HuGaDB|HGD)_v(\d+)_(.+)\.txt", re.IGNORECASE)
+
+
+def find_hugadb(folder: Path) -> list[Path]:
+    """The recordings in a folder and the folders in it; of two versions of one the later."""
+    versions = [(int(match[1]), path) for path in folder.rglob("*.txt") if (match := _HUGADB_NAME.fullmatch(path.name))]
+    latest = {hugadb_id(path): path for _, path in sorted(versions)}
+    return [latest[name] for name in sorted(latest)]
+
+
+def hugadb_id(path: Path) -> str:
+    """The name without the version.
+
+    >>> hugadb_id(Path("HuGaDB_v2_various_01_00.txt"))
+    'various_01_00'
+    """
+    match = _HUGADB_NAME.fullmatch(path.name)
+    return match[2] if match else path.stem
+
+
+def read_hugadb(path: Path) -> Recording:
+    """One recording, without its activities."""
+    return Recording(
+        read_columns(path, HUGADB_CHANNELS, _HUGADB, "\t", _N_COMMENTS), HUGADB_RATE, HUGADB_CHANNELS, hugadb_id(path)
+    )
+
+
+def hugadb_annotation(path: Path) -> Annotation:
+    """The activity of each row."""
+    activities = read_columns(path, ["act"], _HUGADB, "\t", _N_COMMENTS)[:, 0]
+    return numbered(activities, HUGADB_CLASSES, hugadb_id(path), path, _HUGADB)
+
+
+# ---------------------------------------------------------------- ActRecTut
+
+
+ACTRECTUT_RATE = 32.0
+SENSORS = ("S131", "S111", "S125", "S112")
+ACTRECTUT_CHANNELS = tuple(f"{sensor}_{kind}_{axis}" for sensor in SENSORS for kind in ("acc", "gyr") for axis in "xyz")
+GESTURES = (
+    "Open window", "Drink", "Water plant", "Close window", "Cut", "Chop", "Stir", "Book", "Forehand", "Backhand",
+    "Smash",
+)  # fmt: skip
+WALKS = ("sitting", "standing", "walk horizontal", "walk down", "walk up")
+ACTRECTUT_CLASSES = ("NULL", *GESTURES, *WALKS)
+_KEYS = {"walk": (49, 50, 51, 52, 53), "gesture": (49, 50, 51, 52, 53, 54, 55, 56, 57, 48, 39)}
+_FIRST_CLASS = {"walk": 1 + len(GESTURES), "gesture": 1}
+ACTRECTUT_IDS = tuple(f"subject{subject}_{kind}" for kind in ("walk", "gesture") for subject in (1, 2))
+_CLOCK, _ACTRECTUT, _ACTRECTUT_COLUMNS = "S111", "ActRecTut", 9
+
+
+def find_actrectut(folder: Path) -> list[Path]:
+    """The four recordings, each a folder of files."""
+    for place in (folder, folder / "Data", folder / "ActRecTut-master" / "Data", folder / "ActRecTut" / "Data"):
+        found = [
+            place / name
+            for name in ACTRECTUT_IDS
+            if _has_sensors(place / name) or (place / name / "data.mat").is_file()
+        ]
+        if found:
+            return found
+    return []
+
+
+def read_actrectut(path: Path) -> Recording:
+    """One folder, without its labels."""
+    if not _has_sensors(path):
+        note = "from data.mat: the sensor files, by whose rows the paper counts, are not there"
+        return Recording(
+            read_mat(path / "data.mat", "data", _ACTRECTUT), ACTRECTUT_RATE, None, path.name, notes=(note,)
+        )
+    clock = _actrectut_clock(path)
+    values = np.zeros((clock.size, len(ACTRECTUT_CHANNELS)), dtype=np.float32)
+    for i, sensor in enumerate(SENSORS):
+        file = path / f"{sensor}.dat"
+        if file.is_file():
+            rows = read_numbers(file, _ACTRECTUT_COLUMNS, [0, *range(3, 9)], _ACTRECTUT)
+            for j in range(6):
+                values[:, 6 * i + j] = np.interp(clock, rows[:, 0], rows[:, 1 + j])
+    return Recording(values, ACTRECTUT_RATE, ACTRECTUT_CHANNELS, path.name)
+
+
+def actrectut_annotation(path: Path) -> Annotation:
+    """The class of each frame: the key held last, or what data.mat says."""
+    kind = path.name.rsplit("_", 1)[-1]
+    if kind not in _KEYS:
+        raise AnnotationError(f"{path}: expected a folder whose name ends in _walk or _gesture, as in {_ACTRECTUT}")
+    if not _has_sensors(path):
+        return _from_mat(path, kind)
+    labels, clock = read_numbers(path / "labels.dat", 2, [0, 1], _ACTRECTUT), _actrectut_clock(path)
+    held = np.searchsorted(labels[:, 0], clock, side="right") - 1
+    keys = np.where(held >= 0, labels[np.maximum(held, 0), 1], 0)
+    classes = np.zeros(clock.size, dtype=np.int64)
+    for i, key in enumerate(_KEYS[kind]):
+        classes[keys == key] = _FIRST_CLASS[kind] + i
+    return Annotation(classes, ACTRECTUT_CLASSES, id=path.name)
+
+
+def _from_mat(path: Path, kind: str) -> Annotation:
+    numbers = read_mat(path / "data.mat", "labels", _ACTRECTUT).ravel().astype(np.int64)
+    if numbers.min() < 1 or numbers.max() > 1 + len(_KEYS[kind]):
+        raise AnnotationError(f"{path / 'data.mat'}: labels from {numbers.min()} to {numbers.max()}, expected 1 and up")
+    classes = np.where(numbers == 1, 0, numbers - 2 + _FIRST_CLASS[kind])
+    return Annotation(classes, ACTRECTUT_CLASSES, id=path.name)
+
+
+def _actrectut_clock(path: Path) -> NDArray[Any]:
+    times = read_numbers(path / f"{_CLOCK}.dat", _ACTRECTUT_COLUMNS, [0], _ACTRECTUT)[:, 0]
+    if not np.isfinite(times).all():
+        raise RecordingError(f"{path / _CLOCK}.dat: a row has no time; get the file again")
+    return times
+
+
+def _has_sensors(path: Path) -> bool:
+    return (path / f"{_CLOCK}.dat").is_file() and (path / "labels.dat").is_file()
+
+
+READERS = {
+    "pamap2": Reader(find_pamap2, read_pamap2, pamap2_annotation),
+    "opportunity": Reader(find_opportunity, read_opportunity, opportunity_annotation),
+    "usc_had": Reader(find_usc_had, read_usc_had, usc_had_annotation, usc_had_id),
+    "hugadb": Reader(find_hugadb, read_hugadb, hugadb_annotation, hugadb_id),
+    "actrectut": Reader(find_actrectut, read_actrectut, actrectut_annotation),
+}

@@ -1,0 +1,191 @@
+"""Alarms, health.json and exit codes around the labelling of one stream or of many."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from rondo.editing.edits import Edits
+from rondo.errors import RecordingError
+from rondo.live.health import DEVICES_REFUSED, Health
+from rondo.live.session import Counters, Written
+from rondo.run.decisions import COLUMNS, Label
+from rondo.run.health import HealthReport, devices_of, judged, read_health, write_health
+from tests.live.servers import web_page
+from tests.systems import needs_posix
+
+WINDOW_S, WINDOW_FRAMES = 1.0, 50
+
+
+class Device:
+    """A session as far as it is watched: units come in, labels.csv grows."""
+
+    def __init__(self, health: Health, folder: Path, name: str = "d") -> None:
+        self.health, self.folder, self.name = health, folder, name
+        folder.mkdir(exist_ok=True)
+        (folder / "labels.csv").write_text(",".join(COLUMNS) + "\n")
+        self.session: Any = SimpleNamespace(counters=Counters(), edits=Edits())
+        health.begin(name, folder, self.session)
+
+    def step(self, units: list[int]) -> None:
+        before = self.session.counters
+        labels = [self._label(before.n_windows + i, unit) for i, unit in enumerate(units)]
+        with (self.folder / "labels.csv").open("a") as file:
+            file.writelines(",".join(str(value) for value in label.values()) + "\n" for label in labels)
+        n_rows, n_windows = before.n_rows + WINDOW_FRAMES * len(units), before.n_windows + len(units)
+        self.session.counters = Counters(n_rows=n_rows, n_windows=n_windows)
+        self.health.after(self.name, self.folder, Written(labels, []), self.session)
+
+    def _label(self, n: int, unit: int) -> Label:
+        row = (WINDOW_FRAMES * n, WINDOW_FRAMES * (n + 1), n * WINDOW_S, (n + 1) * WINDOW_S, unit, 0, 0.5, 0.5)
+        return dict(zip(COLUMNS, row, strict=True))
+
+
+def stored(folder: Path) -> HealthReport:
+    found = read_health(folder)
+    assert found is not None
+    return found
+
+
+# ------------------------------------------------------------ alarms
+
+
+@pytest.mark.parametrize("n_each", [1, 7, 100])
+def test_nothing_fits_is_raised_once_and_cleared_once_whatever_the_chunks(tmp_path: Path, n_each: int) -> None:
+    lines: list[str] = []
+    device = Device(Health(tmp_path, say=lines.append), tmp_path)
+    units = [1] * 10 + [-1] * 29 + [2] + [-1] * 35 + [3] * 5 + [-1] * 10
+    for start in range(0, len(units), n_each):
+        device.step(units[start : start + n_each])
+    assert lines == [
+        "alarm: d: nothing-fits: no unit fits since 40.0 s, 30 s of data",
+        "alarm over: d: nothing-fits: a unit fits again after 35 s of data",
+    ]
+
+
+def test_silence_is_raised_once_and_cleared_with_its_length(tmp_path: Path) -> None:
+    lines: list[str] = []
+    health = Health(tmp_path, silent_s=60.0, say=lines.append)
+    device, now = Device(health, tmp_path), time.monotonic()
+    health.tick(now + 59)
+    assert (lines, stored(tmp_path).state) == ([], "ok")
+    health.tick(now + 61)
+    health.tick(now + 90)
+    assert len(lines) == 1 and lines[0].startswith("alarm: d: silent: no row for")
+    assert (stored(tmp_path).state, list(stored(tmp_path).alarms["d"])) == ("alarm", ["silent"])
+    device.step([1])
+    assert len(lines) == 2 and lines[1].startswith("alarm over: d: silent")
+
+
+def test_silence_is_no_alarm_where_the_source_ends(tmp_path: Path) -> None:
+    health = Health(tmp_path)
+    Device(health, tmp_path)
+    health.tick(time.monotonic() + 1000)
+    assert stored(tmp_path).alarms == {}
+
+
+def test_a_refused_device_is_named_once_and_decides_the_exit_code(tmp_path: Path) -> None:
+    lines: list[str] = []
+    health = Health(tmp_path, silent_s=60.0, say=lines.append)
+    Device(health, tmp_path / "a", "a").step([1])
+    assert health.exit_code == 0
+    for _ in range(3):
+        health.refused("b", "it lacks the channel 'x'")
+    health.tick(time.monotonic())
+    assert lines == ["alarm: b: refused: it lacks the channel 'x'"]
+    found = stored(tmp_path)
+    assert (found.state, found.n_refused, found.alarms["b"]["refused"]) == ("alarm", 1, "it lacks the channel 'x'")
+    assert health.exit_code == DEVICES_REFUSED == 3
+    (tmp_path / "a" / "summary.json").write_text("{}")
+    assert [device.in_words().partition(",")[0] for device in devices_of(tmp_path, found, time.time())] == [
+        "a: ok",
+        "b: alarm (refused: it lacks the channel 'x')",
+    ]
+
+
+def test_labels_of_all_devices_reach_every_sink(tmp_path: Path) -> None:
+    with web_page() as page:
+        health = Health(tmp_path, [page.address])
+        devices = [Device(health, tmp_path / name, name) for name in ("a", "b")]
+        devices[0].step([-1] * 30)
+        devices[1].step([1])
+        health.close("stopped")
+        got = [json.loads(line) for body in page.bodies for line in body.splitlines()]
+    assert sorted((one["device"], one["n"]) for one in got) == [*(("a", n) for n in range(30)), ("b", 0)]
+
+
+# ------------------------------------------------------------ health.json
+
+
+def test_health_while_it_runs_and_when_it_has_ended(tmp_path: Path) -> None:
+    health = Health(tmp_path)
+    Device(health, tmp_path).step([1, 2, 3])
+    health.tick(time.monotonic(), lambda: 2000)
+    found = stored(tmp_path)
+    assert (found.pid, found.n_rows, found.n_windows, found.backlog_bytes) == (os.getpid(), 150, 3, 2000)
+    assert judged(found, 30.0, time.time()) == (0, "ok: 1 device, 150 rows, 3 windows, 2 kB behind")
+    assert judged(found, 30.0, time.time() + 60)[0] == 2
+    health.close("finished")
+    assert judged(stored(tmp_path), 30.0, time.time() + 1e6) == (0, "finished: 1 device, 150 rows, 3 windows")
+
+
+@needs_posix
+def test_a_process_that_is_gone_is_dead(tmp_path: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as process:
+        process.wait()
+    write_health(tmp_path, HealthReport("ok", time.time(), pid=process.pid))
+    code, words = judged(read_health(tmp_path), 30.0, time.time())
+    assert (code, f"process {process.pid} is gone" in words) == (2, True)
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"state": "ok"}', '{"state": "good", "written_s": 1}', '{"state": 1}'])
+def test_a_file_that_is_no_health(tmp_path: Path, content: str) -> None:
+    (tmp_path / "health.json").write_text(content)
+    assert read_health(tmp_path) is None
+    assert judged(None, 30.0, 0.0)[0] == 2
+
+
+def test_a_source_that_is_refused_is_an_alarm_and_the_end(tmp_path: Path) -> None:
+    with pytest.raises(RecordingError), Health(tmp_path) as health:
+        Device(health, tmp_path)
+        raise RecordingError("x.csv: it lacks the channel 'b'")
+    found = stored(tmp_path)
+    assert (found.state, found.exit_code, judged(found, 30.0, time.time())[0]) == ("stopped", 2, 2)
+    assert list(found.alarms["d"]) == ["refused"]
+
+
+def test_before_anything_is_opened_nothing_is_written(tmp_path: Path) -> None:
+    with pytest.raises(RecordingError), Health(tmp_path):
+        raise RecordingError("no such file")
+    assert list(tmp_path.iterdir()) == []
+
+
+@needs_posix
+@pytest.mark.parametrize("is_abstract", [False, True])
+def test_systemd_hears_that_it_is_ready_alive_and_stopping(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_abstract: bool
+) -> None:
+    if is_abstract and not sys.platform.startswith("linux"):
+        pytest.skip("names without a file exist on Linux only")
+    name = f"@rondo-test-{os.getpid()}" if is_abstract else os.path.relpath(tmp_path / "notify")
+    monkeypatch.setenv("NOTIFY_SOCKET", name if is_abstract else str(tmp_path / "notify"))
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
+        listener.settimeout(30)
+        listener.bind(name.replace("@", "\0") if is_abstract else name)
+        health = Health(tmp_path)
+        Device(health, tmp_path)
+        health.tick(time.monotonic())
+        assert listener.recv(4096) == b"READY=1\nWATCHDOG=1\nSTATUS=ok: 1 device, 0 rows, 0 windows"
+        health.tick(time.monotonic() + 6)
+        assert listener.recv(4096).startswith(b"WATCHDOG=1")
+        health.close("stopped")
+        assert listener.recv(4096) == b"STOPPING=1"

@@ -1,0 +1,206 @@
+"""The LSL feed with outlets in other processes: rows and times, senders and readers that are killed, wrong streams."""
+
+from __future__ import annotations
+
+import io
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rondo.errors import OutputError, RecordingError, SettingError
+from rondo.live.lsl import FEED
+from rondo.live.source import Feed, Message
+from tests.live.feeding import feed_request
+from tests.live.lsl_outlet import Outlet, OutletPlan, configure
+
+PATIENCE_S = 60.0  # for a busy machine; every wait ends as soon as it can
+CHANNELS = ("x", "y")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _loopback(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """liblsl reads its file when it is loaded: so before pylsl is imported anywhere in this process."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LSLAPICFG", str(configure(tmp_path_factory.mktemp("lsl"))))
+        pytest.importorskip("pylsl")
+        yield
+
+
+@pytest.fixture
+def outlets() -> Iterator[Callable[..., Outlet]]:
+    begun: list[Outlet] = []
+
+    def begin(name: str, **more: Any) -> Outlet:
+        begun.append(Outlet(OutletPlan(name, **more)))
+        return begun[-1]
+
+    yield begin
+    for outlet in begun:
+        if outlet.process.poll() is None:
+            outlet.kill()
+
+
+@pytest.fixture
+def name() -> str:
+    """Of a stream that no other test on this machine has."""
+    return f"imu-{uuid.uuid4().hex[:12]}"
+
+
+class Asked:
+    """What a feed is asked for, and what it says."""
+
+    def __init__(self, folder: Path, mark: int | None = None, rate: float | None = 50.0) -> None:
+        self.said: list[str] = []
+        marks = {} if mark is None else {"inbox": mark}
+        self.request = feed_request(folder, CHANNELS, rate, marks=marks, say=self.said.append)
+
+    def says(self, words: str) -> bool:
+        return any(words in line for line in self.said)
+
+
+def wait_until(holds: Callable[[], Any], what: str) -> None:
+    end = time.monotonic() + PATIENCE_S
+    while not holds():
+        assert time.monotonic() < end, f"waited in vain: {what}"
+        time.sleep(0.02)
+
+
+def read(feed: Feed, holds: Callable[[list[Message]], bool], what: str = "messages") -> list[Message]:
+    found: list[Message] = []
+    wait_until(lambda: found.extend(feed.poll(0.1)) or holds(found), what)
+    return found
+
+
+def rows(messages: list[Message]) -> np.ndarray[Any, Any]:
+    return np.concatenate([np.load(io.BytesIO(one.payload), allow_pickle=False) for one in messages])
+
+
+# ------------------------------------------------------------ rows
+
+
+@pytest.mark.slow
+def test_rows_and_times_arrive(outlets: Callable[..., Outlet], name: str, tmp_path: Path) -> None:
+    asked = Asked(tmp_path)
+    outlets(name, source_id=f"{name}-1")
+    with closing(FEED.open(f"lsl:name='{name}'", asked.request)) as feed:
+        found = read(feed, lambda found: sum(len(rows([one])) for one in found) > 100)
+        assert feed.backlog == 0
+    array = rows(found)
+    assert array.dtype == np.dtype("<f8")
+    numbers = array[:, 1]
+    assert np.array_equal(np.diff(numbers), np.ones(len(numbers) - 1))  # none lost, none twice
+    assert np.allclose(array[:, 2], numbers + 0.1, atol=1e-3)
+    assert np.all(np.diff(array[:, 0]) > 0)
+    assert abs(array[-1, 0] - time.time()) < 60  # seconds since 1970
+    assert {one.device for one in found} == {f"{name}-1"}
+    assert [one.offset for one in found] == list(range(1, len(found) + 1))
+    assert [one.is_after_loss for one in found] == [True] + [False] * (len(found) - 1)
+    assert asked.says(f"the stream '{name}-1' is read (2 channels, 50 Hz")
+
+
+def test_all_streams_that_match_are_devices(outlets: Callable[..., Outlet], name: str, tmp_path: Path) -> None:
+    outlets(f"{name}-a", type=name)
+    outlets(f"{name}-b", type=name)
+    with closing(FEED.open(f"lsl:type={name}", Asked(tmp_path).request)) as feed:
+        read(feed, lambda found: {one.device for one in found} == {f"{name}-a", f"{name}-b"})
+
+
+def test_the_inbox_is_emptied_by_settle(outlets: Callable[..., Outlet], name: str, tmp_path: Path) -> None:
+    outlets(name)
+    with closing(FEED.open(f"lsl:{name}", Asked(tmp_path).request)) as feed:
+        found = read(feed, lambda found: len(found) >= 5)
+        feed.settle({"inbox": found[3].offset})
+        with pytest.raises(OutputError, match="another process reads into this inbox"):
+            FEED.open(f"lsl:{name}", Asked(tmp_path).request)
+    with closing(FEED.open("lsl:nobody", Asked(tmp_path, mark=found[3].offset).request)) as feed:
+        again = read(feed, lambda again: len(again) >= len(found) - 3)
+    assert again[: len(found) - 3] == found[3:]
+
+
+# ------------------------------------------------------------ those that are killed
+
+
+@pytest.mark.slow
+def test_an_outlet_that_is_killed_and_back_is_a_loss(outlets: Callable[..., Outlet], name: str, tmp_path: Path) -> None:
+    asked = Asked(tmp_path)
+    first = outlets(name, source_id=name)
+    with closing(FEED.open(f"lsl:{name}", asked.request)) as feed:
+        before = read(feed, lambda found: len(found) >= 3)
+        first.kill()
+        before += read(feed, lambda found: asked.says("is gone; waiting for it"), "a word that it is gone")
+        outlets(name, source_id=name, first=10_000)
+        after = read(feed, lambda found: len(found) >= 3)
+    assert [one.is_after_loss for one in after] == [True] + [False] * (len(after) - 1)
+    numbers = rows(before + after)[:, 1]
+    assert np.sum(np.diff(numbers) != 1) == 1  # one boundary, and nothing lost besides
+    assert numbers[-1] > 10_000
+    assert np.all(np.diff(rows(before + after)[:, 0]) > 0)
+    assert asked.says("is read again")
+
+
+# ------------------------------------------------------------ streams that do not fit
+
+
+@pytest.mark.parametrize(
+    ("plan", "message"),
+    [
+        ({"rate": 100.0}, "it has 100 Hz, the model has 50 Hz; name another stream"),
+        ({"rate": 0.0}, "it has no regular rate, expected one; name another stream"),
+        ({"rate": 0.0, "format": "string"}, "it sends texts"),
+        ({"labels": (), "n_channels": 3}, "it has 3 channels without names, expected 2"),
+        ({"labels": ("x", "z")}, "lacks the channel 'y'"),
+        ({"labels": ("x",)}, "lacks the channel 'y'"),
+    ],
+)
+def test_a_stream_that_does_not_fit_is_refused(
+    outlets: Callable[..., Outlet], name: str, tmp_path: Path, plan: dict[str, Any], message: str
+) -> None:
+    outlets(name, **plan)
+    with closing(FEED.open(f"lsl:{name}", Asked(tmp_path).request)) as feed, pytest.raises(RecordingError) as caught:
+        read(feed, bool)
+    assert f"the LSL stream '{name}': " in str(caught.value)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_one_that_does_not_fit_stops_no_others(outlets: Callable[..., Outlet], name: str, tmp_path: Path) -> None:
+    asked = Asked(tmp_path)
+    outlets(f"{name}-a", type=name)
+    with closing(FEED.open(f"lsl:type={name}", asked.request)) as feed:
+        read(feed, bool)
+        outlets(f"{name}-b", type=name, rate=20.0)
+        read(feed, lambda found: asked.says(f"'{name}-b': it has 20 Hz") and bool(found))
+        assert {one.device for one in read(feed, bool)} == {f"{name}-a"}
+
+
+# ------------------------------------------------------------ addresses
+
+
+@pytest.mark.parametrize(
+    ("where", "message"),
+    [
+        ("lsl:", "expected the streams to read"),
+        ("lsl:typ=EEG", "there is no field 'typ'; did you mean 'type'"),
+        ("lsl:imu?inbx=1GiB", "there is no option 'inbx'; did you mean 'inbox'"),
+        ("lsl:imu?inbox=big", "inbox=big: expected a size"),
+    ],
+)
+def test_an_address_that_cannot_be_used_is_one_line(tmp_path: Path, where: str, message: str) -> None:
+    with pytest.raises(SettingError) as caught:
+        FEED.open(where, Asked(tmp_path).request)
+    assert message in str(caught.value)
+
+
+@pytest.mark.slow
+def test_patience_ends(name: str, tmp_path: Path) -> None:
+    asked = Asked(tmp_path)
+    ends = pytest.raises(RecordingError, match=r"no stream has matched for 2\.5 s")
+    with closing(FEED.open(f"lsl:{name}?patience=2.5s", asked.request)) as feed, ends:
+        read(feed, bool)
+    assert asked.says("no stream matches; waiting for one")

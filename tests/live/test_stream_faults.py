@@ -1,0 +1,268 @@
+"""`rondo stream` refuses what its model cannot read, and loses nothing where files, disks or pipes fail."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from rondo.continual.journal import read_journal
+from rondo.live import growing_run as outputs
+from rondo.live import session
+from tests.cli.running import Command, Outcome, refused, tree, waves, without_wall_clock, write_csv
+from tests.systems import needs_posix
+
+RATE = 50
+
+
+# ------------------------------------------------------------ the wrong rate, the wrong channels
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".npz", ".jsonl"])
+def test_another_rate_is_refused_and_leaves_nothing(rondo: Command, here: Path, model: Path, suffix: str) -> None:
+    path = write_csv(here / "x.csv", waves(400), np.arange(400) / 25)
+    if suffix == ".npz":
+        np.savez(here / "x.npz", X=waves(400), time=np.arange(400) / 25, channels=np.array(["a", "b"]))
+    elif suffix == ".jsonl":
+        pl.read_csv(path).write_ndjson(here / "x.jsonl")
+    before = tree(here)
+    done = rondo("stream", model, "--source", f"x{suffix}", "--out", "out")
+    refused(done, "25 Hz", "the model has 50 Hz", "`rondo label --resample`")
+    assert tree(here) == before
+
+
+@pytest.mark.filterwarnings("ignore::rondo.errors.RondoWarning")
+@pytest.mark.parametrize(
+    ("times", "name", "hint"),
+    [
+        (np.arange(400) * 20.0, "time", "milliseconds? then name the column 'time_ms'"),
+        (np.arange(400) / RATE, "time_ms", "seconds? then name the column 'time_s'"),
+    ],
+)
+def test_a_clock_in_another_unit_is_refused_with_a_hint(
+    rondo: Command, here: Path, model: Path, times: np.ndarray, name: str, hint: str
+) -> None:
+    write_csv(here / "x.csv", waves(400), times)
+    text = (here / "x.csv").read_text()
+    (here / "x.csv").write_text(text.replace("time,", f"{name},", 1))
+    refused(rondo("stream", model, "--source", "x.csv", "--out", "out"), "the model has 50 Hz", hint)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::rondo.errors.RondoWarning")
+def test_a_rate_that_changes_on_the_way_is_a_boundary(rondo: Command, here: Path, model: Path) -> None:
+    steps = np.concatenate([np.full(1_000, 1 / 50), np.full(1_000, 1 / 25), np.full(1_000, 1 / 50)])
+    write_csv(here / "x.csv", waves(3_000), np.cumsum(steps))
+    done = rondo("stream", model, "--source", "x.csv", "--out", "out")
+    assert done.code == 0, done.err
+    cuts = [e.evidence["cause"] for e in read_journal(here / "out" / "events.jsonl") if e.evidence.get("cause")]
+    expected = ["rows now come at 25 Hz, the model has 50 Hz", "rows come at the 50 Hz of the model again"]
+    assert [cause for cause in cuts if str(cause).startswith("rows ")] == expected
+    assert "rows now come at 25 Hz" in done.err
+    assert np.load(here / "out" / "units" / "x.npy").shape == (3_000,)
+
+
+# ------------------------------------------------------------ faults
+
+
+def in_background(command: list[str], here: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(command, cwd=here, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def until(holds: Callable[[], bool], process: subprocess.Popen[str]) -> None:
+    end = time.monotonic() + 300
+    while not holds():
+        assert process.poll() is None and time.monotonic() < end, process.communicate(timeout=60)
+        time.sleep(0.05)
+
+
+@pytest.mark.slow
+@needs_posix
+@pytest.mark.parametrize("what", ["labels.csv", "the folder", "another file"])
+def test_an_output_that_is_gone_while_the_source_is_silent(here: Path, model: Path, what: str) -> None:
+    """M3: it was not noticed; the run ended well, and could not be resumed."""
+    write_csv(here / "x.csv", waves(900))
+    command = [sys.executable, "-m", "rondo", "stream", str(model), "--source", "x.csv", "--out", "out", "--follow"]
+    process = in_background(command, here)
+    labels, kept = here / "out" / "labels.csv", here / "kept"
+    until(lambda: labels.exists() and labels.stat().st_size > 200, process)
+    if what == "the folder":
+        (here / "out").rename(kept)
+    else:
+        labels.rename(kept)
+    if what == "another file":
+        labels.write_text("mine\n")
+    _, err = process.communicate(timeout=300)
+    assert process.returncode == 2
+    (said,) = [line for line in err.splitlines() if line.startswith("error: ")]
+    assert "was removed, replaced or cut while the stream was writing it; put it back as it was" in said
+    if what == "the folder":
+        assert not (here / "out").exists()  # nor is it made again, with half of what it should hold
+    kept.rename(here / "out" if what == "the folder" else labels)
+    done = subprocess.run(command[:-1], cwd=here, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert np.load(here / "out" / "units" / "x.npy").shape == (900,)
+
+
+@pytest.mark.usefixtures("fake")
+def test_an_output_that_is_gone_is_noticed_before_the_next_checkpoint(
+    rondo: Command, here: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """M3, without waiting: a checkpoint that counts labels which nobody has is never written."""
+    write_csv(here / "x.csv", waves(900))
+    monkeypatch.setattr(session, "CHUNK_ROWS", 100)
+    monkeypatch.setattr(outputs, "_SECONDS_BETWEEN_LOOKS", 1e9)
+    real, n_steps = session.Session.step, 0
+
+    def losing(self: session.Session) -> object:
+        nonlocal n_steps
+        n_steps += 1
+        if n_steps == 4:
+            shutil.rmtree(here / "out")
+        return real(self)
+
+    monkeypatch.setattr(session.Session, "step", losing)
+    refused(rondo("stream", model, "--source", "x.csv", "--out", "out"), "choose another --out")
+    assert not (here / "out").exists()
+
+
+@pytest.mark.filterwarnings("ignore::rondo.errors.RondoWarning")
+@pytest.mark.usefixtures("fake")
+@pytest.mark.parametrize("n_new", [10, 300])
+def test_a_file_rotated_to_one_that_lacks_a_channel(
+    rondo: Command, here: Path, model: Path, n_new: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """M4: a traceback, and 900 rows lost for good; with fewer than 64 lines the head is awaited first."""
+    values = waves(900 + 300, seed=3)
+    path = write_csv(here / "x.csv", values[:900])
+    write_csv(here / "mended.csv", values[900:])
+    lacking = write_csv(here / "lacking.csv", values[900:, :1]).read_text().splitlines(keepends=True)
+    command = ("stream", model, "--source", "x.csv", "--out", "out", "--follow")
+    real, n_idle = session.Session.step, 0
+
+    def rotating(self: session.Session) -> object:
+        nonlocal n_idle
+        written = real(self)
+        n_idle += written is None
+        if written is None and n_idle == 2:
+            path.rename(here / "x.1.csv")
+            path.write_text("".join(lacking[:n_new]))
+        elif written is None and n_idle == 6:
+            path.write_text(path.read_text() + "".join(lacking[n_new:]))
+        return written
+
+    with monkeypatch.context() as patched:
+        patched.setattr(session.Session, "step", rotating)
+        refused(rondo(*command), "x.csv: it lacks the channel 'b'")
+    shutil.copy(here / "mended.csv", path)
+    done = finished_after(rondo, command, monkeypatch, n_rows=1_200)
+    assert done.code == 0, done.err
+    assert "resuming after 900 rows" in done.err
+    labels = (here / "out" / "labels.csv").read_text().splitlines()
+    assert int(labels[-1].split(",")[1]) > 1_150
+    assert not [e for e in read_journal(here / "out" / "events.jsonl") if e.kind == "gap"]  # rotation is no boundary
+
+
+def finished_after(
+    rondo: Command, command: tuple[object, ...], monkeypatch: pytest.MonkeyPatch, n_rows: int
+) -> Outcome:
+    """A stream that follows its source until so many rows have come, then is asked to stop."""
+    real = session.Session.step
+
+    def stopping(self: session.Session) -> object:
+        written = real(self)
+        if written is None and self.counters.n_rows >= n_rows:
+            os.kill(os.getpid(), 15)
+        return written
+
+    with monkeypatch.context() as patched:
+        patched.setattr(session.Session, "step", stopping)
+        return rondo(*command)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("fake")
+@pytest.mark.parametrize("n_good", [0, 1])
+def test_a_full_disk_at_the_end(
+    rondo: Command, here: Path, model: Path, n_good: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """M5: SIGBUS, as a sparse file was mapped; that none is, `tests/live/test_outputs.py` shows with a small limit."""
+    write_csv(here / "x.csv", waves(900))
+    assert rondo("stream", model, "--source", "x.csv", "--out", "whole").code == 0
+    real, n_written = outputs._write_track, 0
+
+    def full(*given: Any) -> None:
+        nonlocal n_written
+        n_written += 1
+        if n_written > n_good:
+            given[0].write(bytes(100))
+            raise OSError(errno.ENOSPC, "No space left on device")
+        real(*given)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(outputs, "_write_track", full)
+        done = rondo("stream", model, "--source", "x.csv", "--out", "out")
+    refused(done, "x.npy: cannot be written (No space left on device)", "start the same command again")
+    assert rondo("stream", model, "--source", "x.csv", "--out", "out").code == 0
+    whole, out = (without_wall_clock(here / run) for run in ("whole", "out"))
+    assert out == whole
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("fake")
+def test_a_file_truncated_while_it_is_read(
+    rondo: Command, here: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """M6: "finished", with 23,326 of 59,396 rows and no word about the others."""
+    text = write_csv(here / "x.csv", np.abs(waves(30_000)) / 9).read_bytes()
+    assert rondo("stream", model, "--source", "x.csv", "--out", "whole").code == 0
+    real, n_steps = session.Session.step, 0
+
+    def truncating(self: session.Session) -> object:
+        nonlocal n_steps
+        n_steps += 1
+        if n_steps == 5:
+            os.truncate(here / "x.csv", len(text) // 2)
+        return real(self)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(session.Session, "step", truncating)
+        done = rondo("stream", model, "--source", "x.csv", "--out", "out")
+    refused(done, "it became shorter while it was read", "put the whole file back")
+    (here / "x.csv").write_bytes(text)
+    assert rondo("stream", model, "--source", "x.csv", "--out", "out").code == 0
+    assert (here / "out" / "labels.csv").read_bytes() == (here / "whole" / "labels.csv").read_bytes()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [[], ["--sink", "-"]])
+def test_an_empty_pipe_says_that_nothing_came(here: Path, model: Path, options: list[str]) -> None:
+    command = [sys.executable, "-m", "rondo", "stream", str(model), "--source", "-", "--out", "out", *options]
+    for _ in range(2):
+        done = subprocess.run(command, input="", capture_output=True, text=True, check=False, timeout=300)
+        assert (done.returncode, done.stdout) == (0, "")
+        assert "nothing came from standard input: no rows to label" in done.stderr
+        assert "finished" not in done.stderr
+    text = write_csv(here / "x.csv", waves(300)).read_text()
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert np.load(here / "out" / "units" / "stdin.npy").shape == (300,)
+
+
+@pytest.mark.usefixtures("fake")
+@pytest.mark.parametrize(
+    "content", [b"\x00\x01\x02" * 500, b"a,b\n" + b"\x00" * 3000 + b"\n1,2\n", b"a,b\n" + b"9" * 200_000 + b",1\n"]
+)
+def test_a_binary_file_is_refused_in_one_line(rondo: Command, here: Path, model: Path, content: bytes) -> None:
+    (here / "x.csv").write_bytes(content)
+    refused(rondo("stream", model, "--source", "x.csv", "--out", "out"), "x.csv: ")
