@@ -159,8 +159,6 @@ class Result:
             elif edits.history:
                 make_folder(draft / "model")
                 write_edits(draft / "model", edits)
-            if self.run.edits.history:
-                write_edits(draft, self.run.edits)
             found = found_table(self.run)
             tables = {name: self.tables[name] for name in self.tables if name != "found"}
             writer.close(self.summary, tables if found is None else tables | {"found": found}, self.report)
@@ -617,14 +615,12 @@ class Result:
     # ------------------------------------------------------------ the same, otherwise
 
     def edited(self, edits: Edits | None = None) -> Result:
-        """Return the result with the names, merges and splits made in its model since, as by `model.merge("u0", "u2")`.
-
-        Edits on frames of the recordings are applied as well.
+        """Return the result with the names and merges made in its model since, as by `model.merge("u0", "u2")`.
 
         Parameters
         ----------
         edits : Edits or None
-            Edits of the entries, for a result without a model.
+            The edits to show it under; those of its model if not given.
 
         Returns
         -------
@@ -632,8 +628,7 @@ class Result:
             The edited result.
         """
         known = Words.of_summary(self.summary) if self.model is None else find_method(self.method).words(self.model)
-        whole = (known.edits if edits is None else edits).then(self.run.edits)
-        return replace(self, run=self.run.edited(replace(known, edits=whole)))
+        return replace(self, run=self.run.edited(known if edits is None else replace(known, edits=edits)))
 
 
 def result_in(folder: Path, summary: RunSummary) -> Result:
