@@ -7,13 +7,16 @@ import shutil
 from pathlib import Path
 
 import numpy as np
+import numpy.testing as npt
 import pytest
 from numpy.typing import NDArray
 
 from rondo.edit import apply_edits
+from rondo.editing.apply import shown
 from rondo.errors import OutputError
 from rondo.model.rondo import Rondo
 from rondo.result import Result
+from rondo.run.summary import run_edits
 from tests.cli.running import call
 
 FROZEN = Path(__file__).parent / "frozen/v0.2.0"
@@ -88,15 +91,31 @@ def test_edits_are_shown() -> None:
     assert set(live[live["name"] == "learned on the way"]["id"]) == {5}
 
 
+@pytest.mark.parametrize("run", RUNS)
+def test_edits_in_kinds_that_are_gone_show_the_labels_that_were_stored(run: str) -> None:
+    result = Result.load(FROZEN / run)
+    edits = run_edits(FROZEN / run, result.summary)
+    for labelling in result:
+        again = shown(labelling, edits)
+        assert np.array_equal(again.units, labelling.units) and np.array_equal(again.motifs, labelling.motifs)
+
+
 def test_the_history_of_edits_is_kept_and_goes_on(old: Path) -> None:
     history = json.loads(call("name", "edited", "--history", "--json").out)["history"]
-    assert {edit["kind"] for edit in history} == {"name", "merge", "split", "relabel", "divide", "cut", "undo"}
+    assert [edit["kind"] for edit in history] == [
+        "name", "name", "merge", "undo", "merge", "merge", "name", "undo", *["relabel"] * 4,
+    ]  # fmt: skip
+    labels = [np.load(f"edited/{level}/short.npy") for level in ("units", "labels")]
     assert call("name", "edited", "unit:0", "pause").code == 0
-    assert call("apply", "edited", "wanted.json").code == 0  # applied twice is applied once
+    npt.assert_array_equal([np.load(f"edited/{level}/short.npy") for level in ("units", "labels")], labels)
     names = Result.load(old / "edited").segments.groupby(["level", "id"])["name"].first()
     assert names["unit", 0] == "pause" and names["unit", 1000] == "limp"
     assert call("undo", "edited").code == 0
     assert Result.load(old / "edited").segments.groupby(["level", "id"])["name"].first()["unit", 0] == "rest"
+    assert call("apply", "edited", "wanted.json").code == 2  # a page of 0.2.0 asks for a cut
+    for number in range(9, 13):
+        assert call("undo", "edited", number).code == 0
+    assert 1000 not in Result.load(old / "edited").units
 
 
 def test_what_was_merged_stays_merged_in_new_labels(old: Path) -> None:

@@ -24,6 +24,7 @@ from rondo.many.engines import ENGINES, engine_of
 from rondo.many.unfinished import check_place
 from rondo.memory import is_much, refuse_all_at_once
 from rondo.methods import DEFAULT, Model, Options, find_method, load_model, refuse_idle
+from rondo.model.describe import carrying
 from rondo.model.folder import from_config
 from rondo.model.method import CHECKPOINT, has_checkpoint, relabel
 from rondo.model.rondo import Rondo
@@ -365,7 +366,8 @@ def _model_of(given: Model | str | Path) -> tuple[Model, bool]:
     """The model, and whether a stream has grown it."""
     if isinstance(given, str | Path):
         folder = model_folder(Path(given))
-        return load_model(folder), follows_stream(folder)
+        model = load_model(folder)
+        return carrying(model) if isinstance(model, Rondo) else model, follows_stream(folder)
     if isinstance(given, Rondo):
         _ = given.units_  # refuses one that is not fitted
     return given, False

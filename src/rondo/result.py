@@ -111,19 +111,7 @@ class Result:
         rondo.errors.OutputError: missing: no such folder; give the --out of `rondo discover`, `label` or `stream`
         """
         run = run_here(folder)
-        return cls.of_folder(run, read_summary(run))
-
-    @classmethod
-    def of_folder(cls, folder: Path, summary: RunSummary) -> Result:
-        """The run of a folder whose summary may not be written yet; its model is read once, on first use."""
-        model = model_place(folder)
-        has_model = (model / MANIFEST).is_file()
-        if summary.stream is not None and not summary.stream.finished:
-            words = find_method(summary.method).words_in(model) if has_model else Words()
-            run = running_stream(folder, summary, words)
-        else:
-            run = stored_run(folder, summary)
-        return cls(run, _read_model=cache(lambda: _stored_model(model) if has_model else None))
+        return result_in(run, read_summary(run))
 
     def save(self, folder: str | Path) -> Location:
         """Write the run folder, completely or not at all.
@@ -171,8 +159,6 @@ class Result:
             elif edits.history:
                 make_folder(draft / "model")
                 write_edits(draft / "model", edits)
-            if self.run.edits.history:
-                write_edits(draft, self.run.edits)
             found = found_table(self.run)
             tables = {name: self.tables[name] for name in self.tables if name != "found"}
             writer.close(self.summary, tables if found is None else tables | {"found": found}, self.report)
@@ -629,14 +615,12 @@ class Result:
     # ------------------------------------------------------------ the same, otherwise
 
     def edited(self, edits: Edits | None = None) -> Result:
-        """Return the result with the names, merges and splits made in its model since, as by `model.merge("u0", "u2")`.
-
-        Edits on frames of the recordings are applied as well.
+        """Return the result with the names and merges made in its model since, as by `model.merge("u0", "u2")`.
 
         Parameters
         ----------
         edits : Edits or None
-            Edits of the entries, for a result without a model.
+            The edits to show it under; those of its model if not given.
 
         Returns
         -------
@@ -644,8 +628,19 @@ class Result:
             The edited result.
         """
         known = Words.of_summary(self.summary) if self.model is None else find_method(self.method).words(self.model)
-        whole = (known.edits if edits is None else edits).then(self.run.edits)
-        return replace(self, run=self.run.edited(replace(known, edits=whole)))
+        return replace(self, run=self.run.edited(known if edits is None else replace(known, edits=edits)))
+
+
+def result_in(folder: Path, summary: RunSummary) -> Result:
+    """The run of a folder whose summary may not be written yet; its model is read once, on first use."""
+    model = model_place(folder)
+    has_model = (model / MANIFEST).is_file()
+    if summary.stream is not None and not summary.stream.finished:
+        words = find_method(summary.method).words_in(model) if has_model else Words()
+        run = running_stream(folder, summary, words)
+    else:
+        run = stored_run(folder, summary)
+    return Result(run, _read_model=cache(lambda: _stored_model(model) if has_model else None))
 
 
 def _stored_model(folder: Path) -> Any:

@@ -96,9 +96,10 @@ def label(
 
 def _loaded(folder: Path, chosen: dict[str, Any]) -> Rondo:
     """The model, with what its stream has learned since if it has one, and the settings that were given."""
+    from rondo.model.describe import carrying
     from rondo.model.folder import config_of
     from rondo.model.method import grown_model
 
-    fitted = grown_model(folder)
+    fitted = carrying(grown_model(folder))
     config_of(fitted.set_params(**{name: value for name, value in chosen.items() if value is not None}))  # refuses
     return fitted

@@ -52,7 +52,7 @@ from rondo.model.describe import fit_notes, fit_profile, run_fields, words_of
 from rondo.model.fit import FitPlan, learn_into, planned
 from rondo.model.folder import config_of
 from rondo.model.rondo import Rondo
-from rondo.result import Result
+from rondo.result import Result, result_in
 from rondo.run.labelling import curve_table
 from rondo.run.summary import FailedFile, RunKind, RunSummary
 from rondo.run.tally import RunTally, profile_summary
@@ -315,9 +315,9 @@ class _Run:
         summary = self._summary(batches, parts, model, kind).model_copy(update={"failed": tuple(every)})
         here = self.folder.path
         tables = self._tables(batches, summary, model)
-        RunWriter(here).close(summary, tables, lambda page: Result.of_folder(here, summary).report(page))
+        RunWriter(here).close(summary, tables, lambda page: result_in(here, summary).report(page))
         close_run(self.folder)
-        return Result.of_folder(here, summary)
+        return result_in(here, summary)
 
     def _tables_of(self, name: str, batches: Sequence[FileBatch]) -> list[Path | None]:
         paths = [self.folder.path / TABLES[name] / f"{batch.name}.parquet" for batch in batches]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ import numpy as np
 from rondo.data.labels import Runs
 from rondo.data.recording import Recording
 from rondo.data.window_lengths import FEWEST_TELLING_FRAMES, too_few_windows
+from rondo.editing.edits import KnownIds
 from rondo.evidence.verdicts import EntryEvidence, Evidence
 from rondo.motifs.composed import ComposedMotifs
 from rondo.motifs.model import MotifModel
@@ -60,6 +62,7 @@ def result_of(
     labels other recordings; `is_foreign`: the evidence comes from other recordings; `more`: findings that follow those
     of the model.
     """
+    model = carrying(model)
     return make_result(
         "rondo",
         recordings,
@@ -74,6 +77,16 @@ def result_of(
         fitted=fitted,
         groups=None if groups is None else dict(zip((one.id for one in recordings), groups, strict=True)),
     )
+
+
+def carrying(model: Rondo) -> Rondo:
+    """The model with the edits that hold for other recordings; itself where it has no others."""
+    edits = model.edits_.carried()
+    if edits is model.edits_:
+        return model
+    carrying = copy(model)
+    carrying.edits_ = edits
+    return carrying
 
 
 def stream_summary(model: Rondo, id: str, source: str, n_frames: int, counters: StreamSummary) -> RunSummary:
@@ -215,6 +228,11 @@ def fitted_ids(model: Rondo) -> dict[Level, tuple[int, ...]]:
     """The ids of units and motifs as they were fitted, including motifs that labels do not show."""
     motifs = model.motif_model_
     return {"unit": tuple(model.unit_model_.ids), "motif": (*motifs.ids, *motifs.unshown_ids)}
+
+
+def known_ids(model: Rondo) -> KnownIds:
+    """The entries that can be edited."""
+    return KnownIds(entry_ids(model), own_motifs(model), model.motif_model_.unshown_ids)
 
 
 def entry_ids(model: Rondo) -> dict[Level, tuple[int, ...]]:

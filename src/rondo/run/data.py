@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rondo.continual.journal import Event
 from rondo.data.recording import Recording
-from rondo.editing.edits import Edits
+from rondo.editing.apply import shown
 from rondo.lazy import Lazy
 from rondo.run.findings import edited_findings
 from rondo.run.labelling import FitProfile, Labelling, curve_table
@@ -31,13 +31,12 @@ class RunData:
     overviews: Mapping[str, Overview]  # signals, small enough to draw
     scores: Mapping[str, FrameScores | None]
     tables: Mapping[str, pl.DataFrame]  # segments, unshown_segments; truth and training if there are any
-    edits: Edits = field(default_factory=Edits)  # of frames of the recordings
     folder: Path | None = None
     read_events: Callable[[], Sequence[Event]] = tuple
 
     def edited(self, words: Words) -> RunData:
         """The run under the edits of these words; its evidence and findings stay where they still hold."""
-        labellings = {id: labelling.edited(words.edits) for id, labelling in self.labellings.items()}
+        labellings = {id: shown(labelling, words.edits) for id, labelling in self.labellings.items()}
         parts = [RecordingPart.counted(one, labellings[one.id], words) for one in self.summary.recordings]
         summary = _tally(parts, labellings).recounted(self.summary, words)
         findings = edited_findings(summary.findings, words.edits, summary.motifs_are_units)

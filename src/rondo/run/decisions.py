@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from rondo.continual.journal import Event, read_journal
 from rondo.data.labels import OTHER
+from rondo.editing import apply
 from rondo.editing.edits import Edits
 from rondo.errors import OutputError, RondoWarning
 from rondo.lazy import Lazy
@@ -223,7 +224,7 @@ def stream_data(
 
     def labelling(id: str) -> Labelling:
         before = _labelling(about, found, decisions, rows)
-        return before.edited(words.edits).stored(shown, words.edits, before)
+        return apply.shown(before, words.edits).stored(shown, words.edits, before)
 
     return RunData(
         summary,

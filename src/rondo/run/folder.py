@@ -6,7 +6,6 @@
     segments.csv, segments.parquet    every occurrence (`rondo.run.segments`)
     unshown_segments.csv, .parquet    the same of motifs that labels do not show, with their kind; where there are any
     found.parquet                     segments before people merged entries or changed frames; only where they have
-    edits.json                        what people have changed on frames of the recordings; only where they have
     truth.parquet, training.csv       ground truth, curves of training; where there are any
     failed.csv                        files that could not be read, where recordings were read one by one
     model/                            the model, where the method can label others; edits.json beside it
@@ -30,7 +29,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rondo.data.labels import OTHER, Labels
-from rondo.editing.edits import Edits, read_edits
+from rondo.editing.apply import shown
+from rondo.editing.edits import Edits
 from rondo.errors import OutputError
 from rondo.lazy import Lazy, Passing
 from rondo.run.clock import run_clock
@@ -59,7 +59,7 @@ from rondo.run.segments import (
     unit_sequences,
     with_kinds,
 )
-from rondo.run.summary import RecordingSummary, RunSummary, model_place, shifted_units
+from rondo.run.summary import RecordingSummary, RunSummary, run_edits, shifted_units
 from rondo.run.tally import Words
 from rondo.run.writer import FOUND, TRAINING, TRUTH
 from rondo.store.csv_text import text_table
@@ -77,11 +77,11 @@ def stored_run(run_dir: Path, summary: RunSummary) -> RunData:
     ids = [one.id for one in summary.recordings]
     about = {one.id: one for one in summary.recordings}
     tables = _tables(run_dir, summary)
-    run_edits, rows = read_edits(run_dir), _RowsByRecording(tables)
+    rows = _RowsByRecording(tables)
 
     @cache
     def edits() -> Edits:
-        return read_edits(model_place(run_dir)).then(run_edits)
+        return run_edits(run_dir, summary)
 
     def table(name: str) -> pl.DataFrame:
         if name != "unshown_segments":
@@ -94,7 +94,6 @@ def stored_run(run_dir: Path, summary: RunSummary) -> RunData:
         Overviews(ids, lambda id: _overview(run_dir, about[id])),
         Passing(ids, lambda id: read_scores(scores_path(run_dir, id), about[id].n_frames)),
         Lazy([*tables, "unshown_segments"], table),
-        run_edits,
         run_dir,
         lambda: events_on_rows(events_of(run_dir), RowFrames.read(run_dir)),
     )
@@ -199,7 +198,8 @@ def _labelling(
     )
     if unshown is not None:
         base = own if found is None else found  # whose units are those that were found
-        written = replace(written, unshown=_unshown(base, unshown, as_found).edited(edits.without_spans("motif")))
+        other = _unshown(base, unshown, as_found)
+        written = replace(written, unshown=shown(replace(other, unshown=other), edits).unshown)
     return written.stored(own, edits, None if found is None else as_found(found))
 
 

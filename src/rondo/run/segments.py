@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from rondo.arrays import Floats as Floats
 from rondo.data.labels import OTHER, Labels, Runs, from_runs
+from rondo.editing.apply import kept_ids
 from rondo.editing.edits import Edits
 from rondo.errors import OutputError
 from rondo.run.summary import RunSummary
@@ -124,7 +125,7 @@ def edited(table: pl.DataFrame, edits: Edits, breaks: Collection[int]) -> pl.Dat
     unit_runs = Runs(*(np.zeros(0, np.int64),) * 3)
     for level in LEVELS:
         own = table.filter(pl.col("level") == level)
-        ids = edits.apply(level, own["id"].to_numpy())
+        ids = kept_ids(edits.moved(level), own["id"].to_numpy())
         if edits.groups(level):
             own = _joined(own, ids, breaks)
         runs = spans_in(own)

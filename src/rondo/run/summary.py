@@ -20,6 +20,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, computed_field, model_validator
 
+from rondo.editing.edits import Edits, read_edits
 from rondo.errors import OutputError
 from rondo.store.reading import checked_id, read_regular
 
@@ -230,7 +231,7 @@ class RunSummary(_Stored):
         if isinstance(found, dict) and found.get("own_vocabularies") and len(found.get("recordings", ())) > 1:
             try:
                 return _with_shifted_ids(found)
-            except (LookupError, TypeError, AttributeError) as error:
+            except (LookupError, TypeError, AttributeError, ArithmeticError) as error:
                 raise ValueError(f"its entries cannot be read ({error!r})") from None
         return found
 
@@ -270,6 +271,9 @@ def _with_shifted_ids(stored: dict[str, Any]) -> dict[str, Any]:
         own = [entry for entry in (*stored["units"], *stored["motifs"]) if entry["recording"] == recording]
         shifts[recording] = first
         first += 1 + max((id for entry in own for id in (entry["id"], *entry["absorbed"])), default=-1)
+
+    if first >= 1 << 31:
+        raise OverflowError("ids are too large")
 
     def entry(one: dict[str, Any]) -> dict[str, Any]:
         shift, recording = shifts[one["recording"]], one["recording"]
@@ -328,6 +332,14 @@ def read_summary(run_dir: Path) -> RunSummary:
         raise OutputError(
             f"{path}: {where}: {' '.join(first['msg'].removeprefix('Value error, ').split())}; run {again}"
         ) from None
+
+
+def run_edits(run_dir: Path, summary: RunSummary) -> Edits:
+    """The edits that a run is shown under: beside its model, or beside the checkpoint of a stream."""
+    checkpoint = run_dir / "checkpoint"
+    if summary.kind == "stream" and checkpoint.is_dir():
+        return read_edits(run_dir / "model").carried().then(read_edits(checkpoint))
+    return read_edits(model_place(run_dir))
 
 
 def model_place(run_dir: Path) -> Path:
