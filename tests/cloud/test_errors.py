@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from rondo.errors import InputError
-from rondo.files import locations
 from rondo.result import Result
+from rondo.store import locations
 from rondo.store.locations import size_of
 from tests.cli.running import Command, waves, write_csv
 from tests.cloud.conftest import s3_server, use_endpoint
