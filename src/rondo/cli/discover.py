@@ -92,22 +92,16 @@ def discover(
         announce(out, summary, json)
         raise typer.Exit(2 if summary.failed else 0)
     check_free(out)
-    summary = _discovered_at_once(chosen, read_all(paths, reading), settings, chosen_seed, out)
-    announce(out, summary, json)
-
-
-def _discovered_at_once(
-    method: Method, recordings: list[Recording], settings: Any, seed: int | None, out: Path
-) -> RunSummary:
     from rondo.data.window_lengths import refuse_too_short
 
+    recordings = read_all(paths, reading)
     refuse_too_short(recordings)
-    _say_notes(method, recordings, settings)
+    _say_notes(chosen, recordings, settings)
     with progress() as tell:
-        result = method.discover(recordings, settings, seed, tell)
+        result = chosen.discover(recordings, settings, chosen_seed, tell)
         tell("writing", len(recordings), len(recordings))
         result.save(out)
-    return result.summary
+    announce(out, result.summary, json)
 
 
 def _say_notes(method: Method, recordings: list[Recording], settings: Any) -> None:
