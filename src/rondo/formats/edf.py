@@ -22,7 +22,9 @@ EVENT_LABELS = ("EDF Annotations", "BDF Annotations")
 
 def read_edf(path: Path, reading: Reading) -> Recording:
     """The signals of one rate in physical units; the others have to be left out, or `rate` says which are meant."""
-    head = _mark_of(path)
+    with path.open("rb") as file:
+        head = file.read(8)
+    refuse_another_format(head, head in (b"0       ", b"\xffBIOSEMI"), "EDF or BDF file")
     pyedflib = optional_library("pyedflib", "Reading .edf and .bdf")
     _refuse_truncated(path)
     try:
@@ -45,13 +47,6 @@ def read_edf(path: Path, reading: Reading) -> Recording:
         values = _values(reader, [signals[place] for place in kept])
     notes += tuple(f"channel '{labels[place]}' left out: it holds events" for place in events) + more
     return Recording(values, own_rate, [names[place] for place in kept], path.stem, notes=notes)
-
-
-def _mark_of(path: Path) -> bytes:
-    with path.open("rb") as file:
-        head = file.read(8)
-    refuse_another_format(head, head in (b"0       ", b"\xffBIOSEMI"), "EDF or BDF file")
-    return head
 
 
 def _refuse_truncated(path: Path) -> None:

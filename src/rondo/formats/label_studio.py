@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 from xml.etree import ElementTree as Xml
 
-from rondo.annotations.formats import AnnotationFormat, Export, ExportedRecording, ExportedSegment
+from rondo.annotations.formats import AnnotationFormat, Export, ExportedSegment
 from rondo.annotations.tracks import Axis, NamedSpan, Track
 from rondo.errors import AnnotationError
 
@@ -74,7 +74,13 @@ def _recording(data: dict[str, Any]) -> str:
 
 def as_label_studio(export: Export) -> dict[str, bytes]:
     """The tasks, whose `csv` is to be set to where Label Studio finds the file, and the labelling configuration."""
-    tasks = [_task(recording, export.made_by) for recording in export.recordings]
+    tasks = []
+    for recording in export.recordings:
+        data = {"csv": recording.source_name, RECORDING_KEY: recording.id, AXIS_KEY: "frames"}
+        if recording.rate is not None:
+            data["rondo_rate"] = f"{recording.rate:.12g}"
+        regions = [_region(number, segment) for number, segment in enumerate(recording.segments)]
+        tasks.append({"data": data, "predictions": [{"model_version": export.made_by, "result": regions}]})
     text = json.dumps(tasks, indent=1, allow_nan=False, ensure_ascii=False)
     return {"": text.encode("utf-8"), ".config.xml": _configuration(export)}
 
@@ -91,14 +97,6 @@ def _configuration(export: Export) -> bytes:
         Xml.SubElement(series, "Channel", column=channel)
     Xml.indent(view)
     return f"{Xml.tostring(view, encoding='unicode')}\n".encode()
-
-
-def _task(recording: ExportedRecording, made_by: str) -> dict[str, Any]:
-    data = {"csv": recording.source_name, RECORDING_KEY: recording.id, AXIS_KEY: "frames"}
-    if recording.rate is not None:
-        data["rondo_rate"] = f"{recording.rate:.12g}"
-    regions = [_region(number, segment) for number, segment in enumerate(recording.segments)]
-    return {"data": data, "predictions": [{"model_version": made_by, "result": regions}]}
 
 
 def _region(number: int, segment: ExportedSegment) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -65,9 +64,12 @@ def read_mat(path: Path, reading: Reading) -> Recording:
 
 def untried(path: Path, is_hdf5: bool, reading: Reading) -> Recording:
     """`read_mat`, for a file that ends no process."""
-    opened: AbstractContextManager[_Contents] = _in_hdf5(path) if is_hdf5 else _in_version_5(path)
-    with opened as contents:
-        return _recording(contents, path.stem, reading)
+    if not is_hdf5:
+        return _recording(_Version5(path), path.stem, reading)
+    import h5py
+
+    with h5py.File(path, "r") as file:
+        return _recording(_Version73(file), path.stem, reading)
 
 
 def _recording(contents: _Contents, id: str, reading: Reading) -> Recording:
@@ -150,11 +152,6 @@ class _Version5:
             return loadmat(str(self._path), variable_names=[name])[name]
 
 
-@contextmanager
-def _in_version_5(path: Path) -> Any:
-    yield _Version5(path)
-
-
 # ---------------------------------------------------------------- version 7.3
 
 
@@ -197,14 +194,6 @@ def _class_of(item: Any) -> str:
 
 def _text(codes: Any) -> str:
     return "".join(map(chr, np.asarray(codes).ravel().tolist())).strip()
-
-
-@contextmanager
-def _in_hdf5(path: Path) -> Any:
-    import h5py
-
-    with h5py.File(path, "r") as file:
-        yield _Version73(file)
 
 
 FORMAT = RecordingFormat(

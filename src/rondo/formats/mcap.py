@@ -174,7 +174,11 @@ def numbers_of(message: Any, left_out: set[str]) -> Iterator[tuple[str, float]]:
 
 def _numbers(value: Any, path: str, left_out: set[str], depth: int) -> Iterator[tuple[str, float]]:
     if isinstance(value, int | float):
-        yield path or "value", _as_float(value)
+        try:
+            number = float(value)
+        except OverflowError:  # of whole numbers that no sensor has
+            number = float("nan")
+        yield path or "value", number
     elif value is None or isinstance(value, str | bytes) or depth > _DEEPEST:
         return
     elif (parts := _parts(value)) is not None:
@@ -195,22 +199,14 @@ def _parts(value: Any) -> Mapping[str, Any] | None:
         return value
     descriptor = getattr(value, "DESCRIPTOR", None)
     if descriptor is not None:
-        fields = [field for field in descriptor.fields if field.enum_type is None and not _is_absent(value, field)]
-        return {field.name: getattr(value, field.name) for field in fields}
+        # A message inside a message may not have been sent; numbers that were not sent are 0.
+        return {
+            field.name: getattr(value, field.name)
+            for field in descriptor.fields
+            if field.enum_type is None and (not field.has_presence or value.HasField(field.name))
+        }
     slots = getattr(type(value), "__slots__", None)
     return None if not isinstance(slots, list) else {name: getattr(value, name) for name in slots}
-
-
-def _is_absent(message: Any, field: Any) -> bool:
-    """Whether a message inside a message was not sent; numbers that were not sent are 0."""
-    return bool(field.has_presence and not message.HasField(field.name))
-
-
-def _as_float(value: float) -> float:
-    try:
-        return float(value)
-    except OverflowError:  # of whole numbers that no sensor has
-        return float("nan")
 
 
 _MOST_FIELDS = 4096  # of one topic
@@ -370,7 +366,9 @@ class _Table:
         for name, column in self.columns.items():
             column.extend([np.nan] * (len(stamps) - len(column)))
             numbers = np.frombuffer(column, np.float64)[order]
-            if _tells_time(name) and not (np.diff(numbers) < 0).any():
+            last = name.rpartition(".")[2]
+            tells_time = is_clock_name(last) or mentions_time_stamps(last)
+            if tells_time and not (np.diff(numbers) < 0).any():
                 notes += (f"field '{name}' left out: it tells the time; the log time is the clock",)
                 continue
             names.append(name)
@@ -382,11 +380,6 @@ class _Table:
             f"field '{name}' left out: it has more than {MOST_OF_A_LIST} elements" for name in sorted(self.too_long)
         )
         return names, stamps[order].astype(np.float64) / 1e9, np.stack(values, axis=1), notes
-
-
-def _tells_time(path: str) -> bool:
-    name = path.rpartition(".")[2]
-    return is_clock_name(name) or mentions_time_stamps(name)
 
 
 def _joined(

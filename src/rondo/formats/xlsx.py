@@ -12,6 +12,7 @@ import tempfile
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import reduce
 from itertools import dropwhile
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -106,17 +107,10 @@ def _extent(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> int:
         rest = b""
         while piece := sheet.read(1 << 20):
             for column, row in _CELL_NAME.findall(rest + piece):
-                last_row = max(last_row, int(row))
-                last_column = max(last_column, _column_number(column))
+                number = reduce(lambda so_far, letter: 26 * so_far + letter - ord("A") + 1, column, 0)
+                last_row, last_column = max(last_row, int(row)), max(last_column, number)
             rest = piece[-16:]
     return last_row * last_column
-
-
-def _column_number(letters: bytes) -> int:
-    number = 0
-    for letter in letters:
-        number = 26 * number + letter - ord("A") + 1
-    return number
 
 
 def _chosen(book: Any, key: str | None) -> tuple[Any, tuple[str, ...]]:
