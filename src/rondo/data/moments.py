@@ -83,8 +83,7 @@ def with_silent(each: Sequence[ChannelMoments], silent: Sequence[Sequence[int]])
         if not heard:
             continue
         one = ChannelMoments.joined(
-            (ChannelMoments(part.count, part.mean[[c]], part.squares[[c]]) for part in heard),
-            n_channels=1,
+            (ChannelMoments(part.count, part.mean[[c]], part.squares[[c]]) for part in heard), n_channels=1
         )
         for i, lacking in enumerate(silent):
             if c in lacking:

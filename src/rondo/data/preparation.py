@@ -33,7 +33,7 @@ from numpy.typing import ArrayLike, NDArray
 from rondo.arrays import Flags, Floats, Ints, Tensors, owned, owned_by
 from rondo.config.settings import PreprocessConfig, to_frames
 from rondo.data.admission import Admitted, RowAdmission
-from rondo.data.gaps import GapBridge, TimedRows
+from rondo.data.gaps import GapBridge, MissingValues, TimedRows
 from rondo.data.grid import FrameFit, FrameGrid, Laid
 from rondo.data.input_events import InputEvent, InputLog
 from rondo.data.recording import Recording, Values
@@ -156,14 +156,6 @@ class Prepared(NamedTuple):
     time_s: float | None  # of the first frame; None where the stream has no clock
 
 
-class MissingValues(NamedTuple):
-    """How many values of each channel (n_channels,) were missing, by what became of them."""
-
-    n_bridged: Ints
-    n_lost: Ints
-    n_filled: Ints
-
-
 class Preparation:
     """The part of the input that is not yet frames; it is small and does not grow."""
 
@@ -256,11 +248,10 @@ class Preparation:
         yield from self._through(timed, is_complete, ends)
 
     def _through(self, rows: TimedRows, is_complete: bool, ends: bool) -> Iterator[Laid]:
-        settled = self.gaps.push(rows, is_complete=is_complete, ends=ends)
-        self.missing = MissingValues(
-            *(total if more is None else total + more for total, more in zip(self.missing, settled[1:], strict=True))
-        )
-        for laid in self.grid.push(settled.rows, ends=ends):
+        settled, missing = self.gaps.push(rows, is_complete=is_complete, ends=ends)
+        if missing is not None:
+            self.missing = MissingValues(*map(np.add, self.missing, missing))
+        for laid in self.grid.push(settled, ends=ends):
             if self._log is not None:
                 self._log.rows(laid, self._origin_s or 0.0)
             if self._placed is not None and laid.rows.clock.size:

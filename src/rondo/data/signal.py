@@ -26,9 +26,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from rondo.arrays import Ints as Ints
 from rondo.config.settings import PreprocessConfig
-from rondo.data.gaps import LOST
+from rondo.data.gaps import LOST, MissingValues
 from rondo.data.grid import Laid
-from rondo.data.preparation import BLOCK, MissingValues, Preparation, RowPlan
+from rondo.data.preparation import BLOCK, Preparation, RowPlan
 from rondo.data.recording import Recording, Values
 from rondo.data.windows import Span
 from rondo.errors import RecordingError, SettingError

@@ -48,7 +48,9 @@ def _tracks(task: dict[str, Any], path: Path) -> list[Track]:
     for region in given[-1]["result"] if given else []:
         if region.get("type") == KIND:
             spans.setdefault(str(region["from_name"]), []).append(_span(region["value"], path))
-    recording = _recording(data)
+    files = [value for value in data.values() if isinstance(value, str) and PurePosixPath(value).suffix]
+    recording = PurePosixPath(files[0]).stem if len(files) == 1 else ""  # the only file that the task names
+    recording = str(data.get(RECORDING_KEY, recording))  # the id that `rondo export` wrote
     return [Track(tuple(found), tag, recording, axis, stop_is_inside=True) for tag, found in spans.items()]
 
 
@@ -59,14 +61,6 @@ def _span(value: dict[str, Any], path: Path) -> NamedSpan:
             f"'{path}': a region begins at '{start}', a date; export it from a project whose time column holds seconds"
         )
     return NamedSpan(float(start), float(stop), str(value[KIND][0]))
-
-
-def _recording(data: dict[str, Any]) -> str:
-    """The id that `rondo export` wrote; else the stem of the only file that the task names."""
-    if RECORDING_KEY in data:
-        return str(data[RECORDING_KEY])
-    files = [value for value in data.values() if isinstance(value, str) and PurePosixPath(value).suffix]
-    return PurePosixPath(files[0]).stem if len(files) == 1 else ""
 
 
 # ---------------------------------------------------------------- writing

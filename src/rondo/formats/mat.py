@@ -11,7 +11,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,14 +40,6 @@ class Variable(NamedTuple):
     kind: str  # MATLAB's class
 
 
-class _Contents(Protocol):
-    variables: Mapping[str, Variable]
-
-    def numbers(self, name: str) -> NDArray[Any]: ...
-
-    def texts(self, name: str) -> list[str]: ...
-
-
 def read_mat(path: Path, reading: Reading) -> Recording:
     """The array called `key`, or the only one."""
     with path.open("rb") as file:
@@ -72,7 +64,7 @@ def untried(path: Path, is_hdf5: bool, reading: Reading) -> Recording:
         return _recording(_Version73(file), path.stem, reading)
 
 
-def _recording(contents: _Contents, id: str, reading: Reading) -> Recording:
+def _recording(contents: _Version5 | _Version73, id: str, reading: Reading) -> Recording:
     variables = contents.variables
     name = _chosen(variables, reading.key)
     n_rows, n_columns = table_shape(variables[name].shape, np.dtype(float), f"array '{name}'")
@@ -112,7 +104,7 @@ def _described(variables: Mapping[str, Variable]) -> str:
     return listed([f"{name} ({found.kind})" for name, found in variables.items()])
 
 
-def _beside(contents: _Contents, name: str, shape: tuple[int, int]) -> dict[str, NDArray[Any]]:
+def _beside(contents: _Version5 | _Version73, name: str, shape: tuple[int, int]) -> dict[str, NDArray[Any]]:
     found: dict[str, NDArray[Any]] = {}
     for other, (own_shape, kind) in contents.variables.items():
         size = int(np.prod(own_shape))

@@ -382,9 +382,7 @@ class _Table:
         return names, stamps[order].astype(np.float64) / 1e9, np.stack(values, axis=1), notes
 
 
-def _joined(
-    tables: dict[str, _Table],
-) -> tuple[list[str], NDArray[np.float32], NDArray[np.float64], tuple[str, ...]]:
+def _joined(tables: dict[str, _Table]) -> tuple[list[str], NDArray[np.float32], NDArray[np.float64], tuple[str, ...]]:
     """One table: the frames of the first topic, and the last values of the others at their times."""
     parts = {topic: table.sorted() for topic, table in tables.items()}
     (first, (names, times, values, notes)), *others = parts.items()
