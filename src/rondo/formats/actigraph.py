@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
 from rondo.files.columns import kept_channels
-from rondo.files.extras import refuse_another_format
+from rondo.files.extras import marked_head
 from rondo.files.reading import Reading, RecordingFormat
 from rondo.files.text.clock import spread
 from rondo.memory import refuse_large_array
@@ -190,9 +190,7 @@ _ROTATED = ("MOS", "1.6.0")  # this firmware turned the axes by a quarter about 
 
 def read_gt3x(path: Path, reading: Reading) -> Recording:
     """The raw acceleration, in g."""
-    with path.open("rb") as file:
-        head = file.read(4)
-    refuse_another_format(head, head == b"PK\x03\x04", "ActiGraph archive (.gt3x)")
+    marked_head(path, 4, lambda head: head == b"PK\x03\x04", "ActiGraph archive (.gt3x)")
     kept, notes = kept_channels(CHANNELS, reading)
     with zipfile.ZipFile(path) as archive:
         info = _info(archive)
@@ -322,9 +320,7 @@ _ROWS_AT_ONCE = 1 << 14
 
 def read_agd(path: Path, reading: Reading) -> Recording:
     """The counts of every epoch."""
-    with path.open("rb") as file:
-        head = file.read(16)
-    refuse_another_format(head, head.startswith(b"SQLite format 3"), "ActiGraph database (.agd)")
+    marked_head(path, 16, lambda head: head.startswith(b"SQLite format 3"), "ActiGraph database (.agd)")
     address = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
     with closing(sqlite3.connect(address, uri=True)) as database:
         database.execute("PRAGMA trusted_schema = OFF")

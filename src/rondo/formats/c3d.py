@@ -18,7 +18,7 @@ from rondo.data.recording import Recording
 from rondo.errors import RecordingError
 from rondo.files.columns import kept_channels
 from rondo.files.crash_guard import refuse_fatal
-from rondo.files.extras import distinct_names, optional_library, refuse_another_format
+from rondo.files.extras import distinct_names, marked_head, optional_library
 from rondo.files.reading import Reading, RecordingFormat
 from rondo.wording import counted, noun
 
@@ -40,9 +40,7 @@ def read_c3d(path: Path, reading: Reading) -> Recording:
     ezc3d ends the process where a file stops too early, so its size is checked before. Other damage can do that too, or
     keep it busy without end: so the file is tried in a child first.
     """
-    with path.open("rb") as file:
-        head = file.read(8)
-    refuse_another_format(head, head[1:2] == bytes([_MARK]), "C3D file")
+    marked_head(path, 8, lambda head: head[1:2] == bytes([_MARK]), "C3D file")
     ezc3d = optional_library("ezc3d", "Reading .c3d")
     _refuse_truncated(path)
     refuse_fatal(path, "ezc3d", "ezc3d.c3d(path)")

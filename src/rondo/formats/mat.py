@@ -20,7 +20,7 @@ from rondo.data.recording import Recording
 from rondo.errors import RecordingError
 from rondo.files.arrays import TIME_KEYS, description_of, is_rate_name, only_array, recording_of, table_shape
 from rondo.files.crash_guard import refuse_fatal
-from rondo.files.extras import optional_library, refuse_another_format
+from rondo.files.extras import marked_head, optional_library
 from rondo.files.reading import Reading, RecordingFormat, listed
 from rondo.formats.hdf5 import refuse_elsewhere
 from rondo.memory import refuse_large_array
@@ -42,9 +42,7 @@ class Variable(NamedTuple):
 
 def read_mat(path: Path, reading: Reading) -> Recording:
     """The array called `key`, or the only one."""
-    with path.open("rb") as file:
-        head = file.read(128)
-    refuse_another_format(head, head.startswith(b"MATLAB "), "MATLAB file (version 5 or later)")
+    head = marked_head(path, 128, lambda head: head.startswith(b"MATLAB "), "MATLAB file (version 5 or later)")
     is_hdf5 = head.startswith(b"MATLAB 7.3")
     if is_hdf5:
         optional_library("h5py", "Reading .mat of version 7.3")

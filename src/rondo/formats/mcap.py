@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from rondo.data.recording import Recording
 from rondo.errors import InputError, RecordingError
 from rondo.files.columns import kept_channels
-from rondo.files.extras import distinct_names, optional_library, refuse_another_format
+from rondo.files.extras import distinct_names, marked_head, optional_library
 from rondo.files.reading import Reading, RecordingFormat, listed
 from rondo.files.text.clock import is_clock_name, mentions_time_stamps, spread
 from rondo.memory import most_for_a_file, refuse_large_array
@@ -220,9 +220,7 @@ _DECODERS = {
 
 def read_mcap(path: Path, reading: Reading) -> Recording:
     """The topics that `key` names, or the only one that holds numbers."""
-    with path.open("rb") as file:
-        head = file.read(len(MAGIC))
-    refuse_another_format(head, head == MAGIC, "MCAP file")
+    marked_head(path, len(MAGIC), lambda head: head == MAGIC, "MCAP file")
     topics = _chosen(_surveyed(path), reading.key)
     tables = {topic: _Table() for topic in topics}
     decoders = _Decoders()

@@ -19,7 +19,7 @@ import numpy as np
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
 from rondo.files.columns import kept_channels
-from rondo.files.extras import optional_library, refuse_another_format
+from rondo.files.extras import marked_head, optional_library
 from rondo.files.reading import Reading, RecordingFormat
 from rondo.files.text.clock import spread
 from rondo.wording import counted
@@ -60,9 +60,7 @@ _TWIN = "enhanced_"
 
 def read_fit(path: Path, reading: Reading) -> Recording:
     """The records of an activity."""
-    with path.open("rb") as file:
-        head = file.read(12)
-    refuse_another_format(head, head[8:12] == b".FIT", "FIT file")
+    marked_head(path, 12, lambda head: head[8:12] == b".FIT", "FIT file")
     library = optional_library("fitdecode", "Reading .fit")
     points: list[TrackPoint] = []
     with library.FitReader(str(path), check_crc=library.CrcCheck.RAISE) as reader:

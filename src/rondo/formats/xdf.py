@@ -16,7 +16,7 @@ import numpy as np
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
 from rondo.files.columns import kept_channels
-from rondo.files.extras import distinct_names, optional_library, refuse_another_format
+from rondo.files.extras import distinct_names, marked_head, optional_library
 from rondo.files.reading import Reading, RecordingFormat, listed
 
 GAP_S = 1.0
@@ -26,9 +26,7 @@ that 10 s of silence in a stream of 50 Hz would vanish; late packets are late by
 
 def read_xdf(path: Path, reading: Reading) -> Recording:
     """The stream called `key`, or the only one that holds a signal."""
-    with path.open("rb") as file:
-        head = file.read(8)
-    refuse_another_format(head, head.startswith(b"XDF:"), "XDF file")
+    marked_head(path, 8, lambda head: head.startswith(b"XDF:"), "XDF file")
     pyxdf = optional_library("pyxdf", "Reading .xdf")
     logger = logging.getLogger("pyxdf")  # its remarks on the way; what is wrong with a file becomes an error anyway
     before = logger.level

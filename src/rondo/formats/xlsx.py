@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
 from rondo.files.crash_guard import refuse_fatal
-from rondo.files.extras import optional_library, refuse_another_format
+from rondo.files.extras import marked_head, optional_library
 from rondo.files.reading import Reading, RecordingFormat, listed
 from rondo.files.text.formats import open_text_parts
 from rondo.files.text.layout import layout_of
@@ -30,6 +30,7 @@ from rondo.memory import in_gigabytes, most_for_a_file, most_text_bytes
 
 _ROWS_LOOKED_AT = 200  # in which a table begins, if there is one
 _MOST_HEADER_ROWS = 3
+_OLD = b"\xd0\xcf\x11\xe0"
 _CELL_BYTES = 32  # calamine holds every cell between the first and the last, filled or not
 _CELL_NAME = re.compile(rb"""\sr=["']([A-Z]{1,3})([0-9]{1,7})["']""")
 
@@ -51,11 +52,9 @@ def read_xlsx_parts(path: Path, reading: Reading) -> list[Recording]:
 @contextmanager
 def _sheet_as_text(path: Path, key: str | None) -> Iterator[tuple[BinaryIO, tuple[str, ...]]]:
     """The lines of the sheet that is read, and notes on others."""
-    with path.open("rb") as file:
-        head = file.read(8)
-    if head.startswith(b"\xd0\xcf\x11\xe0"):
+    head = marked_head(path, 8, lambda head: head.startswith((b"PK", _OLD)), "Excel workbook (.xlsx)")
+    if head.startswith(_OLD):
         raise RecordingError("it has a password, or is an old .xls; save it as .xlsx without a password")
-    refuse_another_format(head, head.startswith(b"PK"), "Excel workbook (.xlsx)")
     calamine = optional_library("python_calamine", "Reading .xlsx")
     _refuse_bomb(path)
     refuse_fatal(
