@@ -15,12 +15,9 @@ from scripts.rulers import (
     Ceiling,
     cycles,
     faults,
-    imports_of,
     lowered,
     measure_source,
-    members,
     n_sentences,
-    n_str_subclasses,
     n_unsourced_constants,
     read_table,
     slow_tests,
@@ -156,13 +153,6 @@ def test_values_of_a_small_house(tmp_path: Path) -> None:
     }
 
 
-def test_imports_inside_functions_count_and_those_for_types_do_not(tmp_path: Path) -> None:
-    imports = imports_of(write(tmp_path, HOUSE))
-    assert imports["rondo.data.rows"] == {"rondo.data.grid"}
-    assert imports["rondo.data.grid"] == {"rondo.data.rows"}
-    assert imports["rondo.data.types"] == set()
-
-
 def test_cycles_are_sets_of_modules_that_reach_each_other() -> None:
     graph = {"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": {"e"}, "e": {"d"}, "f": {"a"}, "g": set[str]()}
     assert sorted(map(sorted, cycles(graph))) == [["a", "b", "c"], ["d", "e"]]
@@ -192,18 +182,6 @@ with pytest.raises(ValueError, match=r"one two three four five"):
     pass
 """
     assert n_sentences(ast.parse(text)) == 2
-
-
-def test_strings_in_disguise_are_counted() -> None:
-    text = "class A(str): ...\nclass B(A): ...\nclass C(str, Enum): ...\nclass D(Base): ...\n"
-    assert n_str_subclasses([ast.parse(text)]) == 2
-
-
-def test_members_of_a_library_do_not_count() -> None:
-    library = type("Library", (), {"__module__": "library", "theirs": 1})
-    ours = type("Ours", (library,), {"__module__": "rondo.base", "inherited": 1})
-    kind = type("Kind", (ours,), {"__module__": "rondo.model.rondo", "public": property(), "_private": 1})
-    assert members(kind) == {"inherited", "public"}
 
 
 # ---------------------------------------------------------------- ceilings

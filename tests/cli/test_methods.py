@@ -101,7 +101,7 @@ def test_a_method_without_windows_takes_none(rondo: Command, here: Path, monkeyp
     register(monkeypatch, here / "site", framewise="tests.cli.test_methods:FRAMEWISE")
     for option in ("--window", "--step"):
         outcome = rondo("discover", "x.csv", "--out", "out", "--method", "framewise", option, "50")
-        assert (outcome.code, f"{option} has no effect with --method framewise" in outcome.err) == (2, True)
+        assert (outcome.code, f"{option} has no effect" in outcome.err) == (2, True)
     summary = json.loads(rondo("discover", "x.csv", "--out", "out", "--json", "--method", "framewise").out)
     assert (summary["window_length_frames"], summary["step_frames"]) == (1, 1)
 
@@ -149,7 +149,7 @@ def test_a_method_that_joins_recordings_gets_them_all(
     register(monkeypatch, here / "site", joining="tests.cli.test_methods:JOINING")
     summary = json.loads(rondo("discover", "p.csv", "q.csv", "--out", "out", "--json", "--method", "joining").out)
     assert [(entry["id"], entry["n_occurrences"]) for entry in summary["units"]] == [(0, 1), (1, 1)]
-    assert "The states are the same in all recordings." in summary["findings"]
+    assert "states are the same" in " ".join(summary["findings"])
     assert not (here / "out" / "model").exists()
 
 

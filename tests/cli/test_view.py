@@ -25,7 +25,7 @@ def test_report_of_a_run_of_a_stream_and_of_two_runs(rondo: Command, here: Path)
     assert rondo("report", "a", "--compare", "b") == (0, "report: a/compare.html\n", "")
     (here / "truth.txt").write_text("1\t2\tsit\n", encoding="utf-8")  # seconds, as Audacity writes them
     assert rondo("report", "live", "--truth", "truth.txt").code == 0
-    assert "nothing was learned from it" in (here / "live/report.html").read_text(encoding="utf-8")
+    assert "nothing was learned" in (here / "live/report.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.promise

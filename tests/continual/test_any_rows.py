@@ -45,7 +45,10 @@ class Source(NamedTuple):
         return Stream.restore(self.begun(), copied, json.loads(json.dumps(plain)))
 
 
-@pytest.fixture(scope="module", params=KINDS)
+PARAMS = [pytest.param(kind, marks=pytest.mark.slow) if kind == "published" else kind for kind in KINDS]
+
+
+@pytest.fixture(scope="module", params=PARAMS)
 def source(request: pytest.FixtureRequest) -> Source:
     name, frozen = KINDS[request.param]
     novel: PlantedStream = request.getfixturevalue("novel_stream")

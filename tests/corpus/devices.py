@@ -10,7 +10,7 @@ import numpy as np
 
 from tests.corpus.case import BEGAN_S, Table, Writer, at, frame, java_number, rows, signal, table, text
 
-_ACTIGRAPH = """\
+ACTIGRAPH = """\
 ------------ Data File Created By ActiGraph GT3X+ ActiLife v6.13.3 Firmware v2.5.0 date format M/d/yyyy at 30 Hz  Filter Normal -----------
 Serial Number: NEO1C15110103
 Start Time 11:00:00
@@ -248,7 +248,7 @@ WRITERS: dict[str, Writer] = {
         ", ".join([f"{BEGAN_S}.000000"] * 3), ", ".join(["32.000000"] * 3), values=lambda n: np.round(signal(n) * 30)
     ),
     "empatica_EDA.csv": table(f"{BEGAN_S}.000000", "4.000000", values=lambda n: np.abs(signal(n, 1)) + 0.1),
-    "actigraph_RAW.csv": table(*_ACTIGRAPH, end="\r\n"),
+    "actigraph_RAW.csv": table(*ACTIGRAPH, end="\r\n"),
     "actigraph_counts.csv": table(*_COUNTS, values=_counts, end="\r\n"),
     # a spreadsheet fills up the lines above the table with separators
     "actigraph_resaved.csv": table(*(line + "," * 7 for line in _COUNTS), values=_counts),

@@ -54,8 +54,8 @@ def test_epochs_are_put_in_the_order_of_time_and_silence_is_a_gap(tmp_path: Path
 
 def test_what_is_no_table_of_epochs_is_refused(tmp_path: Path) -> None:
     view = save(tmp_path / "v.agd", "CREATE TABLE a (x)", "CREATE VIEW data AS SELECT 1 AS dataTimestamp FROM a")
-    assert "it holds no table 'data'" in refusal(lambda: read_one(view), naming=view)
+    assert "holds no table 'data'" in refusal(lambda: read_one(view), naming=view)
     empty = save(tmp_path / "e.agd", "CREATE TABLE data (dataTimestamp INTEGER, axis1 INTEGER)")
-    assert "its table 'data' is empty" in refusal(lambda: read_one(empty), naming=empty)
+    assert "table 'data' is empty" in refusal(lambda: read_one(empty), naming=empty)
     other = write(tmp_path, "o.agd", b"x,y\n1,2\n")
     assert "no ActiGraph database" in refusal(lambda: read_one(other), naming=other)

@@ -65,12 +65,12 @@ def test_archives_describe_their_array(tmp_path: Path, suffix: str) -> None:
     assert (recording.rate, recording.channels, recording.notes) == (40.0, ("acc", "gyr"), ())
     other = read_one(path, rate=20, leave_out=["gyr"])
     assert (other.rate, other.channels) == (20.0, ("acc",))
-    assert other.notes == ("the file's own rate of 40 Hz left aside",)
-    assert "'channels' holds 2 names for 1 columns" in refusal(lambda: read_one(path, key="Z"), naming=path)
+    assert ["file's own rate of 40" in note for note in other.notes] == [True]
+    assert "'channels' holds 2 names for 1" in refusal(lambda: read_one(path, key="Z"), naming=path)
     save(path, Z=VALUES[:, :1], time=np.array([1.7e12, 1.7e12 + 10, 1.7e12 + 20]))
     timed = read_one(path, key="Z")
     npt.assert_allclose(timed.rate, 100, rtol=1e-4)
-    assert timed.notes == ("clock 'time' read as milliseconds since 1970, from its size",)
+    assert ["clock 'time' read" in note for note in timed.notes] == [True]
     assert read_one(path, key="Z", rate=5).timestamps_s is None
     save(path, X=np.arange(6.0).reshape(3, 2), channels=np.array(["t", "x"], dtype="S"))
     npt.assert_array_equal(read_one(path).timestamps_s, [0, 2, 4])
@@ -87,7 +87,7 @@ def test_hdf5_groups_and_attributes(tmp_path: Path) -> None:
     assert (left.channels, left.rate) == (("x", "y"), 16.0)
     assert read_one(tmp_path / "a.h5", key="flat").values.shape == (5, 1)
     said = refusal(lambda: read_one(tmp_path / "a.h5"), naming=tmp_path / "a.h5")
-    assert "it holds 2 arrays: flat (5,), session/left (3, 2); name one of them with key (--key flat)" in said
+    assert "flat (5,), session/left (3, 2)" in said
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".h5"])
@@ -100,10 +100,10 @@ def test_the_only_array_is_read_under_any_name(tmp_path: Path, suffix: str) -> N
     assert found.rate == 20.0
     save[suffix](path, imu=VALUES, more=VALUES, rate=5)
     said = refusal(lambda: read_one(path), naming=path)
-    assert "it holds 2 arrays: imu (3, 2), more (3, 2); name one of them with key (--key imu)" in said
+    assert "imu (3, 2), more (3, 2)" in said
     save[suffix](path, cube=np.zeros((2, 2, 2)), rate=5)
     said = refusal(lambda: read_one(path), naming=path)
-    assert "it holds no array of numbers (n_frames, n_channels), only: cube, rate" in said
+    assert "only: cube, rate" in said
 
 
 def test_a_packed_array_is_known_by_its_header_whatever_its_name(tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_an_hdf5_file_that_holds_more_than_fits_is_refused_before_it_is_read(
         file.create_dataset("X", (1_000_000_000, 4), dtype="f8", chunks=(1000, 4), compression="gzip")
     monkeypatch.setattr(memory, "free_bytes", lambda: 8_000_000_000)
     said = refusal(lambda: read_one(tmp_path / "a.h5"), naming=tmp_path / "a.h5")
-    assert "its 1000000000 frames of 4 channels need about 196 GB of memory, 7.8 GB are free" in said
+    assert "need about 196 GB" in said
 
 
 def test_what_an_hdf5_file_names_elsewhere_is_not_read(tmp_path: Path) -> None:
@@ -137,17 +137,17 @@ def test_what_an_hdf5_file_names_elsewhere_is_not_read(tmp_path: Path) -> None:
         file.create_dataset("time", (3,), dtype="f8", external=[(str(secret), 0, h5py.h5f.UNLIMITED)])
     for key in (None, "X", "virtual"):
         said = refusal(lambda key=key: read_one(path, key=key), naming=path)  # type: ignore[misc]
-        assert f"the numbers of dataset '{key or 'X'}' lie in other files" in said
-    assert "'link' leads to another file" in refusal(lambda: read_one(path, key="link/X"), naming=path)
+        assert f"numbers of dataset '{key or 'X'}' lie" in said
+    assert "'link' leads to another" in refusal(lambda: read_one(path, key="link/X"), naming=path)
     assert "no array 'soft'" in refusal(lambda: read_one(path, key="soft"), naming=path)
     said = refusal(lambda: read_one(path, key="inside"), naming=path)
-    assert "the numbers of dataset 'time' lie in other files" in said
+    assert "numbers of dataset 'time'" in said
 
 
 def test_hdf5_without_h5py_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     save_h5(tmp_path / "a.h5", X=VALUES)
     monkeypatch.setitem(sys.modules, "h5py", None)
-    with pytest.raises(MissingExtraError, match=r"reading HDF5 needs the package 'h5py': pip install 'rondo-ts\[io\]'"):
+    with pytest.raises(MissingExtraError, match=r"'h5py': pip install 'rondo-ts\[io\]'"):
         read_one(tmp_path / "a.h5")
 
 
@@ -203,7 +203,7 @@ def test_other_arrays_in_an_archive_are_not_even_opened(tmp_path: Path) -> None:
         archive.writestr("y.npy", b"no array at all")
     npt.assert_array_equal(read_one(tmp_path / "a.npz").values, VALUES)
     said = refusal(lambda: read_one(tmp_path / "a.npz", key="yy"), naming=tmp_path / "a.npz")
-    assert "there is no array 'yy' in it, only: X, y" in said
+    assert "no array 'yy'" in said
 
 
 def test_headers_must_agree_with_the_bytes_that_follow(tmp_path: Path) -> None:

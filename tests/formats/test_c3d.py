@@ -59,9 +59,7 @@ def test_analog_signals_join_at_the_same_rate_only(tmp_path: Path) -> None:
     path = save_c3d(tmp_path / "b.c3d", ("A",), ("Fz",), ratio=10)
     markers = read_one(path)
     assert markers.channels == ("A.x", "A.y", "A.z")
-    assert markers.notes == (
-        "1 analog channel of 1000 Hz left out: one recording has one rate; give the rate 1000 to read it",
-    )
+    assert ["1 analog channel of 1000 Hz" in note for note in markers.notes] == [True]
     analogs = read_one(path, rate=1000)
     assert (analogs.channels, analogs.rate, analogs.n_frames) == (("Fz",), 1000.0, 10 * N_FRAMES)
     npt.assert_allclose(analogs.values[:, 0], np.arange(10 * N_FRAMES))

@@ -55,8 +55,8 @@ def test_codes_without_a_name_are_left_out_and_said(what: str) -> None:
     npt.assert_array_equal(recording.values, WAVE[:, None])
     assert recording.channels == ("ch0",)
     (note,) = recording.notes
-    assert note.startswith("column 'ch1' left out: it has no name, and jumps between ")
-    assert note.endswith("as labels do; give the columns names if it is a channel")
+    assert "column 'ch1' left out" in note
+    assert "columns names if" in note
 
 
 @pytest.mark.parametrize("what", LABELS)
@@ -64,8 +64,8 @@ def test_codes_with_a_name_of_their_own_are_kept_with_a_warning(what: str) -> No
     recording = read(LABELS[what], name="stage")
     assert recording.channels == ("ch0", "stage")
     (note,) = recording.notes
-    assert note.startswith("column 'stage' holds a few whole numbers in long runs (")
-    assert note.endswith("if these are labels, leave it out with --label-column 'stage'")
+    assert "column 'stage' holds" in note
+    assert "--label-column 'stage'" in note
 
 
 @pytest.mark.parametrize("name", ["Var2", "V2", "1", "Unnamed: 1", "Column1"])
@@ -81,7 +81,7 @@ def test_what_moves_as_a_sensor_is_kept(what: str) -> None:
 @pytest.mark.parametrize("what", ["a switch", "a gear", "whole degrees"])
 def test_what_could_be_labels_all_the_same_is_warned_of(what: str) -> None:
     (note,) = read(SENSORS[what]).notes
-    assert "leave it out with --label-column 'ch1'" in note
+    assert "--label-column 'ch1'" in note
 
 
 def test_a_table_of_codes_alone_is_kept() -> None:
@@ -117,4 +117,4 @@ def test_a_header_line_takes_a_column_back(tmp_path: Path) -> None:
 def test_frames_are_warned_of_too() -> None:
     frame = pl.DataFrame({"x": WAVE, "stage": LABELS["many classes"]})
     (note,) = from_frame(frame).notes
-    assert "column 'stage' holds a few whole numbers" in note
+    assert "column 'stage' holds" in note

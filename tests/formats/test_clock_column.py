@@ -41,7 +41,7 @@ def test_the_order_of_day_and_month() -> None:
     order = day_order(["3/4/2026"])
     assert not order.day_first
     assert order.is_guess
-    assert "'3/4/2026' read as month, day, year" in order.notes[0]
+    assert "'3/4/2026' read as month, day" in order.notes[0]
 
 
 @pytest.mark.parametrize("cell", ["", "noon", "1.5", "12:30", "31.2.2026", "25:00:00", "15.11.2026 noon", "1.2.3"])
@@ -79,18 +79,18 @@ def test_units_of_clocks() -> None:
     assert in_seconds(ticks, "time_s") == (pytest.approx(ticks), ())
     seconds, notes = in_seconds(2.5e14 + ticks * 1e6, "timestamp")  # Android counts nanoseconds since it was started
     npt.assert_allclose(np.diff(seconds), 0.02, rtol=1e-6)
-    assert "since the device was started" in notes[0]
+    assert "since the device" in notes[0]
 
 
 def test_ticks_without_a_unit_are_told_by_their_uneven_steps() -> None:
     uneven = np.cumsum(np.tile([19.0, 20.0, 21.0], 20))
     seconds, notes = in_seconds(uneven, "time")
     npt.assert_allclose(seconds, uneven / 1000)
-    assert "if they are seconds, name it 'time_s'" in notes[0]
+    assert "seconds, name it 'time_s'" in notes[0]
     even = np.arange(60.0) * 20
     seconds, notes = in_seconds(even, "time")
     npt.assert_array_equal(seconds, even)
-    assert "if these are milliseconds, give --rate 50" in notes[0]
+    assert "milliseconds, give --rate 50" in notes[0]
     assert in_seconds(np.cumsum(np.tile([0.9, 1.1], 20)), "time")[1] == ()
     assert in_seconds(np.arange(60.0), "time")[1] == ()
 

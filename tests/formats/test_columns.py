@@ -43,7 +43,7 @@ def test_date_and_time_in_two_columns_are_one_clock() -> None:
 
 def test_a_counter_that_is_all_there_is_stays() -> None:
     assert choose_columns(["n"], Reading(), kinds={0: "counter"}).channels == ("n",)
-    with pytest.raises(RecordingError, match="no column holds numbers among the columns n"):
+    with pytest.raises(RecordingError, match=r"numbers among the columns"):
         choose_columns(["n"], Reading(), kinds={0: "text"})
 
 
@@ -83,7 +83,7 @@ def test_channels_that_a_model_knows_are_channels_whatever_they_look_like() -> N
         ["n", "time", "label", "state", "", "id"], Reading(), kinds=kinds, wanted=["state", "n", "id"]
     )
     assert (chosen.channels, chosen.positions, chosen.clock) == (("n", "state", "id"), (0, 3, 5), 1)
-    assert chosen.notes[-1] == "1 channel left out that the model does not know: 'column 5'"
+    assert "not know: 'column 5'" in chosen.notes[-1]
     twice = choose_columns(["x", "x", "y"], Reading(), kinds=kinds, wanted=["y", "x"])  # the first only counts rows
     assert twice.positions == (1, 2)
     assert choose_columns(["n", "x"], Reading(), kinds=kinds, wanted=["z"]).channels == ("x",)

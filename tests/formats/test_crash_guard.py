@@ -65,7 +65,7 @@ def test_a_parquet_page_that_ends_polars_is_one_line(
 ) -> None:
     path = write(tmp_path, "a.parquet", parquet_with_page_head(n_values))
     said = refusal(lambda: read_recording(path), naming=path)
-    assert f"polars, which reads such files, crashed on it ({how}); get it again" in said
+    assert f"crashed on it ({how})" in said
     with pytest.raises(AnnotationError, match="crashed on it"):
         read_segment_table(path)
     assert capfd.readouterr().err == ""
@@ -92,6 +92,4 @@ def test_an_hdf5_chunk_that_crashes_the_library_is_one_line(tmp_path: Path) -> N
     sizes = content.index(b"TREE\x01") + 24  # of the chunks, and where they lie
     content[sizes : sizes + 40] = bytes(40)
     path = write(tmp_path, "b.h5", bytes(content))
-    assert "h5py, which reads such files, crashed on it (signal 11)" in refusal(
-        lambda: read_recording(path), naming=path
-    )
+    assert "crashed on it (signal 11)" in refusal(lambda: read_recording(path), naming=path)

@@ -38,7 +38,7 @@ def test_without_a_header_the_channels_are_numbered_and_noted(tmp_path: Path) ->
     recording = read_one(write(tmp_path, "a.csv", "\ufeff1.5,-2\n,0.25\n3,1e6\n"), rate=50)
     npt.assert_array_equal(recording.values, VALUES)
     assert recording.channels == ("ch0", "ch1")
-    assert recording.notes == ("no header line: the channels are named ch0 to ch1",)
+    assert ["named ch0 to ch1" in note for note in recording.notes] == [True]
     first_missing = read_one(write(tmp_path, "b.csv", ",2\n3,4\n"))
     npt.assert_array_equal(first_missing.values, [[np.nan, 2], [3, 4]])
 
@@ -86,7 +86,7 @@ def test_the_clock_of_a_text_table(
     assert (f"read as {note}seconds since 1970" in " ".join(recording.notes)) if note else not recording.notes
     rated = read_one(path, rate=25, leave_out=["activity"])
     assert (rated.timestamps_s, rated.rate) == (None, 25.0)
-    assert rated.notes == (f"column '{header}' left out: the given rate of 25 Hz is the clock",)
+    assert [f"column '{header}' left out" in note for note in rated.notes] == [True]
 
 
 def test_a_clock_is_read_in_double_precision(tmp_path: Path) -> None:

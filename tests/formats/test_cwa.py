@@ -91,7 +91,7 @@ def test_silence_and_damage_are_gaps(tmp_path: Path) -> None:
     wrong[100] ^= 1
     content = HEADER + blocks[0] + bytes(wrong) + b"".join(blocks[2:]) + b"\xff" * 512 + blocks[0][:300]
     recording = read_one(write(tmp_path, "a.cwa", content))
-    assert recording.notes[0] == "1 block is damaged or of another kind: left out"
+    assert "1 block is damaged" in recording.notes[0]
     assert recording.times_s is not None
     npt.assert_allclose(recording.times_s[::50] - BEGAN, [0, 2, 30, 31], atol=1e-6)
     npt.assert_array_equal(recording.values[::50, 0] * 256, [0, 2, 30, 31])

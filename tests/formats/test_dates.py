@@ -45,7 +45,7 @@ def test_iso_dates_beside_tell_the_order(tmp_path: Path) -> None:
     found = read_one(write(tmp_path, "a.csv", "Date,utc_of_server_iso,x\n" + rows))
     assert found.timestamps_s is not None
     assert datetime.fromtimestamp(found.timestamps_s[0], UTC).month == 4
-    assert any("as the dates beside them say" in note for note in found.notes)
+    assert any("dates beside" in note for note in found.notes)
 
 
 def test_a_data_frame_is_judged_as_a_whole() -> None:
@@ -110,7 +110,7 @@ class TestTwoClocks:
         found = read_one(write(tmp_path, "a.csv", "Date,Timestamp,x\n" + self.ROWS))
         assert found.rate == pytest.approx(10)
         assert found.channels == ("x",)
-        assert any("'Timestamp' is the clock: it rises in each row, and 'Date' repeats" in note for note in found.notes)
+        assert any("'Timestamp' is the clock" in note for note in found.notes)
 
     def test_in_a_data_frame_too(self, tmp_path: Path) -> None:
         table = pl.DataFrame(
@@ -131,5 +131,5 @@ class TestTwoClocks:
 
 @pytest.mark.parametrize("rate", [1e-300, 1e300])
 def test_a_rate_that_nobody_has_is_refused(rate: float) -> None:
-    with pytest.raises(RecordingError, match="must lie between 1e-12 and 1e\\+12 Hz"):
+    with pytest.raises(RecordingError, match="lie between 1e-12 and 1e\\+12 Hz"):
         Recording([[0.0], [1.0]], rate=rate)

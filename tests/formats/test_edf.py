@@ -53,7 +53,7 @@ def test_the_status_channel_of_bdf_holds_events(tmp_path: Path) -> None:
     signals = {"A1": (100, wave(100)), "Status": (100, wave(100))}
     recording = read_one(save_edf(tmp_path / "a.bdf", signals))
     assert recording.channels == ("A1",)
-    assert recording.notes == ("channel 'Status' left out: it holds events",)
+    assert ["channel 'Status' left out" in note for note in recording.notes] == [True]
     assert read_one(save_edf(tmp_path / "b.edf", signals)).channels == ("A1", "Status")
 
 
@@ -61,11 +61,11 @@ def test_channels_of_several_rates(tmp_path: Path) -> None:
     signals = {"EEG": (100, wave(100)), "EOG": (100, wave(100)), "Temp": (1, wave(1)), "label": (1, wave(1))}
     path = save_edf(tmp_path / "a.edf", signals)
     said = refusal(lambda: read_one(path), naming=path)
-    assert "its channels have 2 rates (100 Hz: EEG, EOG; 1 Hz: Temp); give the rate (--rate HZ)" in said
+    assert "100 Hz: EEG, EOG; 1 Hz" in said
     fast = read_one(path, rate=100)
     assert (fast.channels, fast.rate, fast.n_frames) == (("EEG", "EOG"), 100.0, 300)
-    assert "channels of another rate left out: Temp" in fast.notes
-    assert any("'label' left out: by its name" in note for note in fast.notes)
+    assert "rate left out: Temp" in "\n".join(fast.notes)
+    assert any("'label' left out" in note for note in fast.notes)
     slow = read_one(path, leave_out=["EEG", "EOG"])
     assert (slow.channels, slow.rate, slow.n_frames) == (("Temp",), 1.0, 3)
     refusal(lambda: read_one(path, rate=50), naming=path)
@@ -75,11 +75,11 @@ def test_the_same_name_twice_and_a_rate_of_ones_own(tmp_path: Path) -> None:
     path = save_edf(tmp_path / "a.edf", {"EMG": (10, wave(10)), "EMG#2": (10, wave(10, pace=3))})
     recording = read_one(path, rate=20)
     assert (recording.channels, recording.rate) == (("EMG", "EMG (2)"), 20.0)
-    assert recording.notes == ("the file's own rate of 10 Hz left aside",)
+    assert ["file's own rate of 10" in note for note in recording.notes] == [True]
     said = refusal(lambda: read_one(path, leave_out=["EMG", "EMG (2)"]), naming=path)
     assert "no channel is left" in said
     said = refusal(lambda: read_one(path, leave_out=["ECG"]), naming=path)
-    assert "there is no channel 'ECG' to leave out; the channels are: EMG, EMG (2)" in said
+    assert "no channel 'ECG'" in said
 
 
 def test_files_that_are_damaged(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -36,9 +36,9 @@ def test_unknown_label_columns_and_keys_are_refused(tmp_path: Path) -> None:
             lambda path=tmp_path / f"a{suffix}": read_one(path, leave_out=["lable"]),
             naming=tmp_path,
         )
-        assert f"there is no column 'lable' to leave out; the columns are: {known}" in said
+        assert "no column 'lable'" in said and known in said
     said = refusal(lambda: read_one(tmp_path / "a.csv", key="X"), naming=tmp_path)
-    assert "a key ('X') names an array in .npz .h5 .hdf5 .mat" in said
+    assert "a key ('X') names" in said
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".npy", ".npz", ".h5"])
@@ -57,7 +57,7 @@ def test_truncated_files(tmp_path: Path, suffix: str) -> None:
 @pytest.mark.parametrize("suffix", suffixes())
 def test_missing_folder_empty_and_unreadable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str) -> None:
     path = tmp_path / f"a{suffix}"
-    assert "there is no such file" in refusal(lambda: read_one(path), naming=path)
+    assert "no such file" in refusal(lambda: read_one(path), naming=path)
     path.touch()
     assert "the file is empty" in refusal(lambda: read_one(path), naming=path)
     for rate in (0, -1.0, float("nan")):
@@ -78,7 +78,7 @@ def test_missing_folder_empty_and_unreadable(tmp_path: Path, monkeypatch: pytest
 def test_odd_paths(tmp_path: Path) -> None:
     path = write(tmp_path, "a.doc", b"x")
     said = refusal(lambda: read_one(path), naming=path)
-    assert "expected one of .csv .tsv .txt .jsonl .ndjson" in said and ".npz" in said and ".xdf" in said
+    assert ".tsv .txt .jsonl .ndjson" in said and ".npz" in said and ".xdf" in said
     for name in ("x" * 5000 + ".csv", "nul\0.csv"):
         refusal(lambda name=name: read_one(tmp_path / name), naming=tmp_path)
 
@@ -109,8 +109,8 @@ def test_a_pattern_is_a_folder_cut_short(tmp_path: Path, monkeypatch: pytest.Mon
     assert find_recordings(["day[4].csv"]) == [Path("day[4].csv")]  # there is one of that name
     assert find_recordings(["day[12].csv"]) == [Path("day1.csv"), Path("day2.csv")]
     assert find_recordings(["**/deep.*"]) == [Path("day5.csv/deep.csv")]
-    assert "the pattern matches no file" in refusal(lambda: find_recordings(["x*.csv"]), naming="x*.csv")
-    assert "the pattern matches no recordings" in refusal(lambda: find_recordings(["*.pdf"]), naming="*.pdf")
+    assert "pattern matches no file" in refusal(lambda: find_recordings(["x*.csv"]), naming="x*.csv")
+    assert "pattern matches no recordings" in refusal(lambda: find_recordings(["*.pdf"]), naming="*.pdf")
     with pytest.warns(RondoWarning, match="day1_labels.csv: labels"):
         assert [one.id for one in rondo.read("day*.csv")] == ["day1", "day2", "day[4]"]
 
@@ -123,17 +123,17 @@ def test_find_recordings(tmp_path: Path) -> None:
     (inside / "sub.csv").mkdir()
     lone = write(tmp_path, "z.npy", b"1")
     assert find_recordings([lone, inside]) == [lone, inside / "a.NPZ", inside / "b.csv", inside / "c.parquet"]
-    assert "there is no such file" in refusal(lambda: find_recordings([tmp_path / "no"]), naming=tmp_path / "no")
+    assert "no such file" in refusal(lambda: find_recordings([tmp_path / "no"]), naming=tmp_path / "no")
     assert "holds no recordings" in refusal(lambda: find_recordings([inside / "sub.csv"]), naming=inside)
     assert "no recordings were named" in refusal(lambda: find_recordings([]), naming="no recordings")
     write(tmp_path, "b.npz", b"1")
     said = refusal(lambda: find_recordings([inside, tmp_path / "b.npz"]), naming=inside / "b.csv")
-    assert "would both be recording 'b'" in said
+    assert "both be recording 'b'" in said
 
 
 def test_what_is_packed_is_to_be_unpacked(tmp_path: Path) -> None:
     path = write(tmp_path, "a.npy.gz", b"\x1f\x8b")
-    assert "it is packed (.gz); unpack it first" in refusal(lambda: read_one(path), naming=path)
+    assert "packed (.gz); unpack" in refusal(lambda: read_one(path), naming=path)
 
 
 def test_what_lies_about_in_folders_is_no_recording(tmp_path: Path) -> None:

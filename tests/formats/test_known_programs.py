@@ -48,7 +48,7 @@ def test_almost_deeplabcut_is_a_table_as_any_other(tmp_path: Path) -> None:
 def test_dates_beside_a_clock_are_no_channel(tmp_path: Path) -> None:
     recording = read(tmp_path, "time,when,x,y,z", *(row.replace(",", ",2024-05-01 12:00:00,", 1) for row in TIMED))
     assert (recording.channels, recording.rate) == (("x", "y", "z"), 50.0)
-    assert recording.notes[0].startswith("column 'when' left out: 'time' is the clock")
+    assert "'when' left out: 'time'" in recording.notes[0]
 
 
 def test_first_columns_that_matlab_and_r_name(tmp_path: Path) -> None:
@@ -64,10 +64,10 @@ def test_pipes_and_errors_of_a_spreadsheet(tmp_path: Path) -> None:
 def test_headers_of_files_put_together(tmp_path: Path) -> None:
     recording = read(tmp_path, "time,x,y,z", *TIMED[:15], "time,x,y,z", *TIMED[15:30], "\ufefftime,x,y,z", *TIMED[30:])
     npt.assert_array_equal(recording.values, X)
-    assert "2 lines skipped: the header again" in recording.notes
+    assert "2 lines skipped: the header" in "\n".join(recording.notes)
     write(tmp_path, "b.csv", "\n".join(["time,x,y,z", *TIMED[:15], "time,x,y,z", *TIMED[:15]]))
     said = refusal(lambda: read_one(tmp_path / "b.csv"), naming=tmp_path / "b.csv")
-    assert "or cut the file there, if two recordings stand one after the other" in said
+    assert "cut the file there" in said
 
 
 def test_what_a_stopped_writer_leaves(tmp_path: Path) -> None:
@@ -88,4 +88,4 @@ def test_blank_rows_that_a_spreadsheet_leaves(tmp_path: Path) -> None:
     recording = read(tmp_path, "time,x,y,z", *TIMED, ",,,", ",,,")
     assert (recording.n_frames, recording.notes) == (N, ("2 rows without a value at its end left out",))
     path = write(tmp_path, "b.csv", "\n".join(["time,x,y,z", *TIMED[:9], ",,,", *TIMED[9:]]))
-    assert "the timestamp of frame 9 is missing" in refusal(lambda: read_one(path), naming=path)
+    assert "timestamp of frame 9" in refusal(lambda: read_one(path), naming=path)

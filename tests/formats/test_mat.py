@@ -69,7 +69,7 @@ def test_signals_in_rows_are_turned_and_t_is_the_clock(tmp_path: Path, save: Any
     recording = read_one(path)
     npt.assert_array_equal(recording.values, LONG)
     assert recording.rate == pytest.approx(8)
-    assert recording.notes == ("array 'data' is 3 x 40: its longer side is taken for frames",)
+    assert ["array 'data' is 3 x 40" in note for note in recording.notes] == [True]
     one = read_one(save(tmp_path / "one.mat", emg=LONG[:, :1].T))
     npt.assert_array_equal(one.values, LONG[:, :1])
     assert one.notes == ()
@@ -78,22 +78,22 @@ def test_signals_in_rows_are_turned_and_t_is_the_clock(tmp_path: Path, save: Any
 @BOTH
 def test_several_are_named_and_a_key_chooses(tmp_path: Path, save: Any) -> None:
     path = save(tmp_path / "day.mat", a=LONG, b=VALUES, names=cell("x"))
-    assert "it holds 2 arrays: a (40, 3), b (3, 2); name one" in refusal(lambda: read_one(path), naming=path)
+    assert "holds 2 arrays: a (40, 3), b (3, 2)" in refusal(lambda: read_one(path), naming=path)
     npt.assert_array_equal(read_one(path, key="b").values, VALUES)
     message = refusal(lambda: read_one(path, key="names"), naming=path)
-    assert "there is no array 'names' of numbers in it, which is a cell; it has: a (" in message
+    assert "no array 'names'" in message
 
 
 def test_structs_are_not_loaded(tmp_path: Path) -> None:
     path = save_5(tmp_path / "day.mat", EEG={"data": LONG, "srate": 256})
     message = refusal(lambda: read_one(path), naming=path)
-    assert "it holds no array of numbers, only: EEG (struct); save the array itself" in message
+    assert "numbers, only: EEG (struct)" in message
 
 
 def test_one_that_does_not_fit_is_refused_before_it_is_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = save_5(tmp_path / "day.mat", a=np.zeros((200_000, 2)))
     monkeypatch.setattr(memory, "free_bytes", lambda: 260_000_000)
-    assert "its 200000 frames of 2 channels need" in refusal(lambda: read_one(path), naming=path)
+    assert "200000 frames of 2 channels need" in refusal(lambda: read_one(path), naming=path)
 
 
 def test_numbers_that_lie_in_another_file_are_not_read(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_numbers_that_lie_in_another_file_are_not_read(tmp_path: Path) -> None:
         file.create_dataset("a", (2, 40), dtype="f8", external=[(str(tmp_path / "secret.bin"), 0, h5py.h5f.UNLIMITED)])
         file["a"].attrs["MATLAB_class"] = np.bytes_("double")
         file["b"] = h5py.ExternalLink("other.h5", "/X")
-    assert "dataset 'a' lie in other files" in refusal(lambda: read_one(path), naming=path)
+    assert "dataset 'a' lie" in refusal(lambda: read_one(path), naming=path)
 
 
 def test_damaged_files_are_one_line(tmp_path: Path) -> None:

@@ -90,14 +90,14 @@ def test_a_key_names_the_topics(tmp_path: Path) -> None:
     text = [("/log", 3, {"text": "hello"})]
     path = save(tmp_path / "a.mcap", *imu(range(0, 2000, 20)), *slow, *text)
     said = refusal(lambda: read_one(path), naming=path)
-    assert "it has 2 topics with numbers: /imu (100 messages), /temperature (9 messages)" in said
+    assert "/imu (100 messages), /temperature (9 messages)" in said
     assert read_one(path, key="/temperature").rate == pytest.approx(10)
     both = read_one(path, key="/imu, /temperature")
     assert both.channels[-1] == "/temperature.celsius" and both.n_frames == 100
     held = [np.nan] * 5 + [at // 100 for at in range(100, 1000, 20)] + [9.0] * 25 + [np.nan] * 25
     npt.assert_array_equal(both.values[:70, -1], np.array(held[:70], np.float32))
     assert np.isnan(both.values[-20:, -1]).all()  # silent for longer than five of its steps
-    assert "9 messages of '/temperature': each held until the next, at the times of '/imu'" in both.notes
+    assert "9 messages of '/temperature'" in "\n".join(both.notes)
     for key, expected in (
         ("/x", "there is no topic '/x'; it has /imu, /temperature, /log"),
         ("/log", "hold no numbers"),
@@ -112,10 +112,13 @@ def test_what_is_no_signal_is_left_out(tmp_path: Path) -> None:
     ]
     recording = read_one(save(tmp_path / "a.mcap", *messages))
     assert recording.channels == ("x",)
-    assert recording.notes == (
-        "channel 'object.label' left out: by its name it holds labels; --keep-column 'object.label' keeps it",
-        "field 'timestamp' left out: it tells the time; the log time is the clock",
-        "field 'scan' left out: it has more than 64 elements",
+    assert all(
+        word in note
+        for word, note in zip(
+            ("holds labels; --keep-column 'object.label'", "field 'timestamp' left out", "field 'scan' left out"),
+            recording.notes,
+            strict=True,
+        )
     )
     kept = read_one(tmp_path / "a.mcap", keep=["object.label"])
     assert kept.channels == ("x", "object.label")
@@ -229,7 +232,7 @@ def test_cut_short_anywhere(tmp_path: Path) -> None:
     write(tmp_path, "a.mcap", content[:index])
     assert assert_cut_short_anywhere(path, read_one) > 10
     cut = read_one(write(tmp_path, "b.mcap", content[: index // 2]))
-    assert any("are no whole record: the recorder was stopped, or it is cut" in note for note in cut.notes)
+    assert any("no whole record" in note for note in cut.notes)
     changed = bytearray(content)
     changed[index // 2] ^= 1
     path = write(tmp_path, "c.mcap", bytes(changed))

@@ -57,7 +57,7 @@ def test_a_code_is_found_said_and_made_missing(what: str) -> None:
     repaired = with_codes_missing(recording, Reading())
     assert np.array_equal(np.isnan(repaired.values[:, 1]), column == np.float32(code))
     assert np.array_equal(repaired.values[:, 0], NOISE)
-    assert "in 'b' read as missing" in repaired.notes[-1]
+    assert "'b' read as missing" in repaired.notes[-1]
     assert with_codes_missing(recording, Reading(keep="b")) is recording
 
 

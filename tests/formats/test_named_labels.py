@@ -91,9 +91,7 @@ def test_actigraphy_in_a_column_activity_is_a_signal(tmp_path: Path) -> None:
     rows = "".join(f"{i},{counts[i]},{20 + i % 3}\n" for i in range(N))
     found = read_recording(write(tmp_path, "a.csv", "time,Activity,light\n" + rows))
     assert found.channels == ("Activity", "light")
-    assert any(
-        "column 'Activity' kept: by its name it holds labels, but its values move" in note for note in found.notes
-    )
+    assert any("column 'Activity' kept" in note for note in found.notes)
     table = pl.DataFrame({"time": np.arange(N), "Activity": counts, "light": 20 + np.arange(N) % 3})
     assert from_frame(table).channels == ("Activity", "light")
 
@@ -111,12 +109,12 @@ def test_plain_labels_are_kept_on_request_only(tmp_path: Path, name: str) -> Non
 
 
 def test_wishes_that_cannot_be(tmp_path: Path) -> None:
-    with pytest.raises(RecordingError, match=r"no column 'z' to keep; the columns are: x, y"):
+    with pytest.raises(RecordingError, match=r"no column 'z'"):
         choose_columns(["x", "y"], Reading(keep=["z"]))
-    with pytest.raises(RecordingError, match=r"'x' is to be left out .* and kept"):
+    with pytest.raises(RecordingError, match=r"'x' .*left out .*kept"):
         Reading(leave_out=["x"], keep=["x"])
     only = write(tmp_path, "a.csv", "time,label\n" + "".join(f"{i},{i // 10}\n" for i in range(40)))
-    with pytest.raises(RecordingError, match=r"no channel is left .*--keep-column 'label'"):
+    with pytest.raises(RecordingError, match=r"no channel .*--keep-column 'label'"):
         read_recording(only)
     assert read_one(only, keep=["label"]).channels == ("label",)
 

@@ -80,7 +80,7 @@ def test_a_bomb_is_refused_before_it_takes_the_memory(
     bomb = write(tmp_path, f"a.csv{packing}", pack(b"x\n" + b"1\n" * 4_000_000))
     assert bomb.stat().st_size < 20_000
     message = refusal(lambda: read_one(bomb), naming=bomb)
-    assert "it unpacks to more than 1 MB" in message and "cut it into shorter recordings" in message
+    assert "unpacks to more than 1" in message and "shorter recordings" in message
 
 
 def test_what_gzip_says_of_its_size_counts_before_it_is_read(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_a_folder_finds_them_and_two_of_one_id_are_refused(tmp_path: Path) -> No
     assert [Path(file).name for file in find_recordings([tmp_path])] == ["a.csv.gz", "b.csv"]
     assert [one.id for one in rondo.read([tmp_path / "a.csv.gz", tmp_path / "b.csv"])] == ["a", "b"]
     write(tmp_path, "b.csv.gz", gzip.compress(TABLE))
-    assert "would both be recording 'b'" in refusal(lambda: find_recordings([tmp_path]), naming=tmp_path.parent.anchor)
+    assert "both be recording 'b'" in refusal(lambda: find_recordings([tmp_path]), naming=tmp_path.parent.anchor)
 
 
 def test_a_stream_replays_them_and_cannot_follow_them(tmp_path: Path) -> None:

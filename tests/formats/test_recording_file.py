@@ -52,7 +52,7 @@ def test_patterns_name_files_in_order(tmp_path: Path) -> None:
         np.save(tmp_path / name, np.ones((3, 1)))
     found = recording_files([str(tmp_path / "a*.npy"), tmp_path / "b1.npy"])
     assert [file.id for file in found] == ["a1", "a2", "b1"]
-    with pytest.raises(RecordingError, match="the pattern matches no file"):
+    with pytest.raises(RecordingError, match="pattern matches no file"):
         recording_files([str(tmp_path / "c*.npy")])
 
 

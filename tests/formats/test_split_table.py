@@ -41,7 +41,7 @@ def test_rows_of_one_value_are_one_recording(tmp_path: Path) -> None:
         for place, one in enumerate(found):
             assert (one.channels, one.rate) == (("x", "y"), 10.0)
             npt.assert_array_equal(one.values[:, 0], place * 100 + np.arange(40) ** 2)
-            assert one.notes[-1] == "one of 2 recordings in the file, told apart by column 'subject'"
+            assert "apart by column 'subject'" in one.notes[-1]
 
 
 def test_json_lines_are_split_too(tmp_path: Path) -> None:
@@ -63,17 +63,15 @@ def test_the_clock_cuts_where_it_goes_back(tmp_path: Path, clock: str) -> None:
         ("day_3", 15, ("x",)),
     ]
     assert [round(one.rate or 0, 3) for one in found] == [10, 10, 10]  # seconds since 1970 have 7 decimals
-    assert found[0].notes[-1] == "one of 3 recordings in the file, cut where the clock 'time' goes back"
+    assert "clock 'time' goes back" in found[0].notes[-1]
 
 
 def test_what_cannot_be_split_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path, "day.csv", HEAD + rows(4))
     said = refusal(lambda: rondo.read(path, Reading(split_by="person")), naming=path)
-    assert "there is no column 'person' to split by; the columns are: subject, time, x, y" in said
+    assert "no column 'person'" in said
     clash = write(tmp_path, "clash.csv", HEAD + rows(4, ("a b", "a_b")))
-    assert "give the same id 'clash_a_b'" in refusal(
-        lambda: rondo.read(clash, Reading(split_by="subject")), naming=clash
-    )
+    assert "same id 'clash_a_b'" in refusal(lambda: rondo.read(clash, Reading(split_by="subject")), naming=clash)
     wrong = write(tmp_path, "wrong.csv", HEAD + rows(4) + "anna;oops;1;2\n")
     assert "(in recording 'wrong_anna')" in refusal(
         lambda: rondo.read(wrong, Reading(split_by="subject")), naming=wrong
@@ -133,10 +131,10 @@ def test_tables_that_cannot_be_split_are_refused_alike(tmp_path: Path) -> None:
     frame = pl.DataFrame({"time": np.arange(20) / 10, "x": np.arange(20) % 7 + 0.5})
     for path in stored(tmp_path, frame):
         said = refusal(lambda path=path: rondo.read(path, Reading(split_by="who")), naming=path)
-        assert "there is no column 'who' to split by; the columns are: time, x" in said
-    with pytest.raises(RecordingError, match="there is no column 'who' to split by"):
+        assert "no column 'who'" in said
+    with pytest.raises(RecordingError, match="no column 'who'"):
         rondo.discover(frame, reading=Reading(split_by="who"))
-    with pytest.raises(RecordingError, match="no column 'who' in an array"):
+    with pytest.raises(RecordingError, match="no column 'who'"):
         rondo.discover(np.zeros((20, 2)), reading=Reading(split_by="who"))
 
 
@@ -164,7 +162,7 @@ def test_every_command_splits(tmp_path: Path) -> None:
     outcome = CliRunner().invoke(app, ["label", str(tmp_path / "run"), str(path), "--out", str(tmp_path / "no"),
                                        "--split-by", "who", "--engine", "serial"])  # fmt: skip
     assert isinstance(outcome.exception, SettingError)
-    assert "--split-by cuts files that are held in memory" in str(outcome.exception)
+    assert "--split-by cuts files" in str(outcome.exception)
 
 
 def test_from_the_command_line(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ def test_tables_of_every_library(kind: str) -> None:
     assert (recording.channels, recording.rate, recording.id) == (("x", "n", "on"), 2.0, "t")
     rated = from_frame(TABLES[kind](COLUMNS), Reading(rate=5, leave_out=["n"]))
     assert (rated.channels, rated.timestamps_s) == (("x", "on"), None)
-    assert rated.notes == ("column 'time' left out: the given rate of 5 Hz is the clock",)
+    assert ["column 'time' left out" in note for note in rated.notes] == [True]
 
 
 @pytest.mark.parametrize("kind", TABLES)
@@ -61,7 +61,7 @@ def test_the_index_of_a_pandas_frame_may_be_the_clock() -> None:
     moments = pd.date_range("2024-05-01", periods=3, freq="20ms", tz="Europe/Berlin")
     recording = from_frame(pd.DataFrame({"x": [1, 2, 3]}, index=moments))
     npt.assert_allclose(recording.rate, 50, rtol=1e-4)
-    assert recording.notes == ("column 'index' is the clock, because it holds dates",)
+    assert ["column 'index'" in note for note in recording.notes] == [True]
     named = pd.DataFrame({"x": [1, 2, 3]}, index=pd.Index([0.0, 0.1, 0.2], name="time"))
     npt.assert_allclose(from_frame(named).rate, 10)
     elapsed = pd.DataFrame({"x": [1, 2, 3], "time": pd.to_timedelta([0, 5, 10], unit="s")})
@@ -98,7 +98,7 @@ def test_parquet(tmp_path: Path) -> None:
     recording = read_one(path, leave_out=["place"])
     npt.assert_array_equal(recording.values, np.array([[1.5, 1, 1], [np.nan, 2, 0], [3, 3, 1]], dtype=np.float32))
     assert (recording.rate, recording.id, recording.channels) == (2.0, "run[1]=*", ("x", "n", "on"))
-    assert read_one(path).notes == ("column 'place' left out: it holds text",)
+    assert ["column 'place' left out" in note for note in read_one(path).notes] == [True]
     odd = tmp_path / "odd.parquet"
     pl.DataFrame({"^a.*$": [1.0], "*": [2.0]}).write_parquet(odd)  # nor must these column names
     npt.assert_array_equal(read_one(odd).values, [[1, 2]])

@@ -78,19 +78,19 @@ def test_the_only_signal_is_the_recording_and_events_are_not(tmp_path: Path) -> 
     assert recording.times_s is not None and recording.rate is not None
     npt.assert_allclose(recording.times_s, TIMES, atol=1e-6)
     npt.assert_allclose(recording.rate, 50, rtol=1e-6)
-    assert recording.notes == ("other streams left out: 'task', 'keys', 'trigger'",)
+    assert ["out: 'task', 'keys', 'trigger'" in note for note in recording.notes] == [True]
 
 
 def test_one_of_several_streams_by_its_name(tmp_path: Path) -> None:
     other = Stream("eeg", "EEG", 100, 5000.0 + np.arange(100) / 100, np.ones((100, 1)) * np.arange(100)[:, None])
     path = save_xdf(tmp_path / "a.xdf", SIGNAL, other, MARKERS)
     said = refusal(lambda: read_one(path), naming=path)
-    assert "it has 2 streams ('imu', 'eeg'); name one with the key (--key NAME)" in said
+    assert "2 streams ('imu', 'eeg')" in said
     eeg = read_one(path, key="eeg")
     assert (eeg.channels, eeg.n_frames) == (("ch0",), 100)
-    assert "no stream 'task' with a signal" in refusal(lambda: read_one(path, key="task"), naming=path)
+    assert "no stream 'task'" in refusal(lambda: read_one(path, key="task"), naming=path)
     only = save_xdf(tmp_path / "b.xdf", MARKERS)
-    assert "no stream holds a signal" in refusal(lambda: read_one(only), naming=only)
+    assert "no stream holds" in refusal(lambda: read_one(only), naming=only)
 
 
 def test_a_stream_that_was_silent_has_a_gap_in_its_clock(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_a_stream_that_was_silent_has_a_gap_in_its_clock(tmp_path: Path) -> None
 def test_a_given_rate_is_the_clock(tmp_path: Path) -> None:
     recording = read_one(save_xdf(tmp_path / "a.xdf", SIGNAL), rate=25, leave_out=["y"])
     assert (recording.channels, recording.rate, recording.timestamps_s) == (("x",), 25.0, None)
-    assert recording.notes == ("time stamps left out: the given rate of 25 Hz is the clock",)
+    assert ["given rate of 25 Hz" in note for note in recording.notes] == [True]
 
 
 def test_files_that_are_damaged(tmp_path: Path) -> None:

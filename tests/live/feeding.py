@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Collection, Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,10 +83,6 @@ def assert_same(some: Taken, other: Taken) -> None:
         assert some.times_s.tobytes() == other.times_s.tobytes()
     assert some.skipped == other.skipped
     assert some.n_unreadable == other.n_unreadable
-
-
-def as_json_lines(header: tuple[str, ...], rows: list[tuple[Any, ...]]) -> bytes:
-    return "".join(json.dumps(dict(zip(header, row, strict=True))) + "\n" for row in rows).encode()
 
 
 STORES: list[FeedStore] = []

@@ -64,7 +64,7 @@ def test_a_login_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     assert mqtt_login() == ("me", "hunter2")
     assert "hunter2" not in repr(mqtt_login())
     monkeypatch.delenv("RONDO_MQTT_USERNAME")
-    with pytest.raises(SettingError, match="RONDO_MQTT_PASSWORD is set and RONDO_MQTT_USERNAME is not") as caught:
+    with pytest.raises(SettingError, match=r"RONDO_MQTT_PASSWORD .*RONDO_MQTT_USERNAME") as caught:
         mqtt_login()
     assert "hunter2" not in str(caught.value)
 
@@ -80,10 +80,10 @@ def test_kafka_settings_get_their_own_names(monkeypatch: pytest.MonkeyPatch) -> 
 def test_certificates_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     mqtt_tls()
     monkeypatch.setenv("RONDO_MQTT_CA", str(tmp_path / "none.pem"))
-    with pytest.raises(SettingError, match="RONDO_MQTT_CA: expected a file of certificates"):
+    with pytest.raises(SettingError, match="RONDO_MQTT_CA: expected a file"):
         mqtt_tls()
     (tmp_path / "none.pem").write_text("no certificate")
-    with pytest.raises(SettingError, match="RONDO_MQTT_CA: expected a file of certificates"):
+    with pytest.raises(SettingError, match="RONDO_MQTT_CA: expected a file"):
         mqtt_tls()
     monkeypatch.delenv("RONDO_MQTT_CA")
     monkeypatch.setenv("RONDO_MQTT_CERT", "own.pem")

@@ -48,7 +48,7 @@ def seconds_of(written: Times, state: ClockState, pieces: int = 1, restart_each:
 def coarse(written: Times) -> ClockState:
     state, notes = clock_of(LAYOUT, COLUMNS, written[:64], None)
     assert state.is_coarse
-    assert "rows repeat times in 'time': held until its next reading, and spread evenly until then" in notes
+    assert "'time': held until" in notes
     return state
 
 
@@ -153,7 +153,7 @@ def test_the_rate_of_the_model_is_not_refused(kind: str, seed: int) -> None:
 @pytest.mark.parametrize("rate", [25.0, 49.0, 51.0, 100.0])
 @pytest.mark.parametrize("n_rows", [1, 300])
 def test_another_rate_is_refused(rate: float, n_rows: int) -> None:
-    with pytest.raises(RecordingError, match=rf"its rows come at {rate:g} Hz by their clock, the model has 50 Hz"):
+    with pytest.raises(RecordingError, match=rf"{rate:g} Hz .*50 Hz"):
         causes(np.arange(BLOCK_ROWS) / rate, n_rows)
 
 

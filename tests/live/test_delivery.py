@@ -246,7 +246,7 @@ def test_a_journal_that_is_none(tmp_path: Path) -> None:
     (tmp_path / "events.jsonl").write_text("oops\n")
     delivery = Delivery(tmp_path, "heap://", Heap())
     delivery.news("d", tmp_path, Edits())
-    with pytest.raises(OutputError, match=r"events\.jsonl: expected one JSON object a line, found another in line 1"):
+    with pytest.raises(OutputError, match=r"events\.jsonl: .*line 1"):
         delivery.pump(0.0)
 
 

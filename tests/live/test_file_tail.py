@@ -88,7 +88,7 @@ def test_a_line_is_not_read_before_it_ends(path: Path) -> None:
 
 def test_no_row_is_given_before_the_head_is_there_and_then_all_of_them(path: Path) -> None:
     path.write_text(BEGIN.removesuffix("0,0\n") + "1,2")
-    with pytest.warns(RondoWarning, match="waiting for its first 64 lines, which tell how it is written"):
+    with pytest.warns(RondoWarning, match="first 64 lines, which tell"):
         source = opened(path, follow=True)
     assert source.read(10) is None
     assert source.bookmark()["position"] == 0
@@ -162,7 +162,7 @@ def test_gone_for_good(path: Path) -> None:
     path.unlink()
     assert source.read(10) is None
     now[0] = PATIENCE_S + 1
-    with pytest.raises(RecordingError, match="it has disappeared, and did not come back within 60 s"):
+    with pytest.raises(RecordingError, match=r"disappeared, .*60 s"):
         source.read(10)
     source.close()
 
@@ -184,7 +184,7 @@ def test_another_file_is_refused_and_when_following_read_anew(path: Path, how: s
     bookmark = source.bookmark()
     source.close()
     changed(path, how)
-    with pytest.raises(ModelError, match="not the file that was read before"):
+    with pytest.raises(ModelError, match="not the file"):
         opened(path, bookmark)
     add(path, "0,0\n" * 63)
     again = opened(path, bookmark, follow=True)
@@ -204,7 +204,7 @@ def test_a_row_changed_at_the_beginning_or_just_before_the_bookmark(path: Path, 
     source.close()
     lines[row] = lines[row].replace(str(row)[0], "7", 1)
     path.write_text("\n".join(["a,b", *lines, ""]))
-    with pytest.raises(ModelError, match="not the file that was read before"):
+    with pytest.raises(ModelError, match="not the file"):
         opened(path, bookmark)
 
 
@@ -234,7 +234,7 @@ def test_a_sender_that_has_changed_what_it_sends_is_refused(path: Path, monkeypa
     path.write_text("a,b\n1,2\n" + "1,2,3\n" * 5 + "3,4\n" + "1,2,3\n" * 6)
     source = opened(path)
     assert len(source.read(9).values) == len(source.read(9).values) == 1  # type: ignore[union-attr]
-    with pytest.raises(RecordingError, match=r"more than 5 lines in a row hold no row, from line 9 on \(expected 2"):
+    with pytest.raises(RecordingError, match=r"line 9 on \(expected 2"):
         source.read(9)
     source.close()
 
@@ -258,16 +258,14 @@ def test_a_file_that_becomes_shorter_while_it_is_read_is_refused(path: Path) -> 
     source = opened(path)
     assert source.read(10) is not None
     path.write_text("a,b\n" + "1,2\n" * 100_000)
-    with pytest.raises(
-        RecordingError, match=r"x\.csv: it became shorter while it was read, 800004 bytes became 400004"
-    ):
+    with pytest.raises(RecordingError, match=r"x\.csv: .*800004 bytes became 400004"):
         read_now(source)
     source.close()
 
 
 def test_zeros_after_a_power_cut_are_noted_and_no_row(path: Path) -> None:
     path.write_bytes(b"a,b\n1,2\n3,4\n" + bytes(5000))
-    with pytest.warns(RondoWarning, match="5000 bytes of zeros at its end left out"):
+    with pytest.warns(RondoWarning, match="5000 bytes of zeros"):
         assert read_to_end(opened(path)).values.tolist() == [[1, 2], [3, 4]]
 
 

@@ -72,7 +72,7 @@ def test_a_file_that_comes_too_late_is_noted_once(folder: Path) -> None:
     source = opened(folder, follow=True)
     assert numbers(source) == [1]
     (folder / "1.csv").write_text("a,b\n9,9\n")
-    with pytest.warns(RondoWarning, match=r"1\.csv: not read, it came after 2\.csv was begun") as notes:
+    with pytest.warns(RondoWarning, match=r"1\.csv: .*2\.csv") as notes:
         assert numbers(source) + numbers(source) == []
     assert len(notes) == 1
     source.close()
@@ -86,12 +86,12 @@ def test_the_file_being_read_must_still_be_there(folder: Path, how: str) -> None
     bookmark = source.bookmark()
     source.close()
     (folder / "1.csv").unlink() if how == "gone" else (folder / "1.csv").write_text(BEGIN.replace("0", "7"))
-    with pytest.raises(ModelError, match=r"1\.csv: the file that was being read is gone, or another one"):
+    with pytest.raises(ModelError, match=r"1\.csv: .*gone"):
         opened(folder, bookmark, follow=True)
 
 
 def test_an_empty_folder_is_refused_unless_it_is_followed(folder: Path) -> None:
-    with pytest.raises(RecordingError, match="the folder holds no files to read"):
+    with pytest.raises(RecordingError, match="folder holds no files"):
         opened(folder)
     opened(folder, follow=True).close()
 
@@ -122,7 +122,7 @@ def test_a_bookmark_leads_to_no_file_elsewhere(tmp_path: Path, folder: Path, nam
     assert bookmark["file"] == "secret.csv"
     opened(folder, bookmark).close()
     foreign = {**bookmark, "file": name.replace("ABSOLUTE", str(tmp_path / "secret.csv"))}
-    with pytest.raises(ModelError, match="is gone, or another one"):
+    with pytest.raises(ModelError, match="gone, or another"):
         opened(folder, foreign)
 
 
@@ -130,7 +130,7 @@ def test_the_clock_goes_on_from_file_to_file(folder: Path) -> None:
     """Its unit is told once, and midnight may lie between two files."""
     for i, times in enumerate((["23:59:58", "23:59:59"], ["00:00:00", "00:00:01"])):
         (folder / f"{i}.csv").write_text("Uhrzeit,a,b\n" + "".join(f"{time},{i},1\n" for time in times))
-    with pytest.warns(RondoWarning, match="times of day without a date"):
+    with pytest.warns(RondoWarning, match="times of day without"):
         found = read_to_end(opened(folder))
     assert found.times_s is not None and found.times_s.tolist() == [86398, 86399, 86400, 86401]
     with pytest.warns(RondoWarning):

@@ -63,9 +63,7 @@ def test_a_full_disk_leaves_the_arrays_before(tmp_path: Path) -> None:
     with closing(Outputs(tmp_path)) as made:
         resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, hard))  # as on a disk with no more room
         try:
-            with pytest.raises(
-                OutputError, match=r"day.npy: cannot be written \(File too large\).*goes on from its last"
-            ):
+            with pytest.raises(OutputError, match=r"day.npy: .*File too large"):
                 made.write_arrays("day", 1 << 20, Edits())
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

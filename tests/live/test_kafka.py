@@ -167,7 +167,7 @@ def test_a_second_loss_is_one_more_boundary(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_topic_that_was_made_again_is_refused(cluster: MockKafka, tmp_path: Path) -> None:
     cluster.send("again", numbered(8))
-    found = pytest.raises(RecordingError, match="again/2 ends at offset 4, and we had read up to 900")
+    found = pytest.raises(RecordingError, match=r"again/2 .*offset 4, .*900")
     with closing(opened(cluster.address("again"), Asked(tmp_path, {"again/2": 900}))) as feed, found:
         read(feed, 1000)
 
@@ -253,7 +253,7 @@ def test_a_broker_that_is_not_there_yet_is_waited_for(cluster: MockKafka, tmp_pa
 @pytest.mark.slow
 def test_patience_ends(tmp_path: Path) -> None:
     port = free_port()
-    ends = pytest.raises(RecordingError, match=f"127.0.0.1:{port}/t: no broker has answered for 0.5 s")
+    ends = pytest.raises(RecordingError, match=f"127.0.0.1:{port}/t: no broker has answered")
     with closing(opened(f"kafka://127.0.0.1:{port}/t?patience=0.5", Asked(tmp_path))) as feed, ends:
         wait_until(lambda: feed.poll(0.1), "an end of patience")
 
@@ -263,7 +263,7 @@ def test_patience_ends(tmp_path: Path) -> None:
 
 def test_a_topic_that_is_not_there_is_refused(cluster: MockKafka, tmp_path: Path) -> None:
     cluster.send("sensors", numbered(1))
-    with pytest.raises(RecordingError, match="there is no topic 'sensor'; did you mean 'sensors'"):
+    with pytest.raises(RecordingError, match=r"'sensor'; .*'sensors'"):
         opened(cluster.address("sensor"), Asked(tmp_path))
 
 
@@ -276,7 +276,7 @@ def test_settings_of_librdkafka_come_from_the_environment(
     monkeypatch.setenv("RONDO_KAFKA_SASL_MECHANISM", "PLAIN")
     monkeypatch.setenv("RONDO_KAFKA_SASL_USERNAME", "me")
     monkeypatch.setenv("RONDO_KAFKA_SASL_PASSWORD", "hunter2")
-    refused = pytest.raises(RecordingError, match=r"the broker refuses the login .*RONDO_KAFKA_SASL_USERNAME")
+    refused = pytest.raises(RecordingError, match=r"refuses the login .*RONDO_KAFKA_SASL_USERNAME")
     with refused as caught, closing(opened(cluster.address("env"), Asked(tmp_path))) as feed:
         read(feed, 1)
     assert "hunter2" not in str(caught.value)

@@ -116,7 +116,7 @@ def test_the_inbox_is_emptied_by_settle(outlets: Callable[..., Outlet], name: st
     with closing(FEED.open(f"lsl:{name}", Asked(tmp_path).request)) as feed:
         found = read(feed, lambda found: len(found) >= 5)
         feed.settle({"inbox": found[3].offset})
-        with pytest.raises(OutputError, match="another process reads into this inbox"):
+        with pytest.raises(OutputError, match="another process reads into"):
             FEED.open(f"lsl:{name}", Asked(tmp_path).request)
     with closing(FEED.open("lsl:nobody", Asked(tmp_path, mark=found[3].offset).request)) as feed:
         again = read(feed, lambda again: len(again) >= len(found) - 3)
@@ -200,7 +200,7 @@ def test_an_address_that_cannot_be_used_is_one_line(tmp_path: Path, where: str, 
 @pytest.mark.slow
 def test_patience_ends(name: str, tmp_path: Path) -> None:
     asked = Asked(tmp_path)
-    ends = pytest.raises(RecordingError, match=r"no stream has matched for 2\.5 s")
+    ends = pytest.raises(RecordingError, match=r"no stream .*2\.5 s")
     with closing(FEED.open(f"lsl:{name}?patience=2.5s", asked.request)) as feed, ends:
         read(feed, bool)
     assert asked.says("no stream matches; waiting for one")

@@ -53,15 +53,13 @@ def test_rows_are_those_of_the_recording_in_any_chunks(tmp_path: Path, suffix: s
 
 def test_channels_go_by_name_else_by_position(tmp_path: Path) -> None:
     path = stored(tmp_path, ".npz")
-    with pytest.warns(RondoWarning, match=r"walk\.npz: 1 channel left out that the model does not know: 'a'"):
+    with pytest.warns(RondoWarning, match=r"walk\.npz: 1 channel .*'a'"):
         found = read_to_end(open_source(str(path), Request(("b",))))
     npt.assert_array_equal(found.values, VALUES[:, 1:])
-    with pytest.warns(RondoWarning, match="taken by position as 'a', 'b'"):
+    with pytest.warns(RondoWarning, match="position as 'a', 'b'"):
         found = read_to_end(open_source(str(stored(tmp_path, ".npy")), Request(CHANNELS)))
     npt.assert_array_equal(found.values, VALUES)
-    with pytest.raises(
-        RecordingError, match=r"walk\.npz: it lacks the channel 'c'; expected 'a', 'c', it has 'a', 'b'"
-    ):
+    with pytest.raises(RecordingError, match=r"walk\.npz: .*'c'; expected 'a', 'c'"):
         open_source(str(path), Request(("a", "c")))
 
 
@@ -80,7 +78,7 @@ def test_a_file_that_changed_is_refused(tmp_path: Path) -> None:
     source.read(10)
     bookmark = source.bookmark()
     np.savez(path, X=VALUES + 1, time=TIMES, channels=np.array(CHANNELS))
-    with pytest.raises(ModelError, match=r"walk\.npz: changed since it was read"):
+    with pytest.raises(ModelError, match=r"walk\.npz: changed since"):
         open_source(str(path), Request(CHANNELS, bookmark=bookmark))
 
 
@@ -90,7 +88,7 @@ def test_a_table_below_statistics_is_read_whole(tmp_path: Path) -> None:
     path = tmp_path / "walk.csv"
     path.write_text(f'"--- Statistics ---"\n"Type","Number","Mean"\n{statistics}"--- Epochs ---"\n{rows}')
     assert source_kind(str(path)) == ("recorded file", "walk")
-    with pytest.warns(RondoWarning, match="the table begins below them"):
+    with pytest.warns(RondoWarning, match="table begins below"):
         found = read_to_end(open_source(str(path), Request(CHANNELS, rate=50.0)))
     npt.assert_array_equal(found.values, read_recording(path).values)
     path.write_text(rows)

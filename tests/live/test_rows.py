@@ -23,8 +23,9 @@ from rondo.files.reading import Reading
 from rondo.files.text.lines import Lines
 from rondo.live.rows import RowReader
 from rondo.live.source import Request, Rows
+from tests.corpus.devices import ACTIGRAPH
 from tests.formats.reading import write
-from tests.formats.test_known_programs import ACTIGRAPH, ROWS, TIMED
+from tests.formats.test_known_programs import ROWS, TIMED
 from tests.formats.test_text_layout import FILES
 from tests.live.feeding import Taken, assert_same, taken
 
@@ -63,8 +64,8 @@ PROGRAMS = {
     "e4": [*E4, *ROWS],
     "e4 beats": ["1544027337.000000, IBI", *(f"{7 + 0.8 * i:.6f},{i % 7}" for i in range(40))],
     "deeplabcut": [*POSE, *(f"{i},{row}" for i, row in enumerate(ROWS))],
-    "actigraph": [*ACTIGRAPH.splitlines(), "X,Y,Z", *ROWS],
-    "actigraph, no header": [*ACTIGRAPH.splitlines(), *ROWS],
+    "actigraph": [*ACTIGRAPH[:-1], "X,Y,Z", *ROWS],
+    "actigraph, no header": [*ACTIGRAPH[:-1], *ROWS],
     "xsens": ["// Rate: 100.0Hz", "PacketCounter\tSampleTimeFine\tX\tY"]
     + [f"{i:05d}\t{i * 100}\t{i % 5}\t{i % 3}" for i in range(90)],
     "files put together": ["time,x,y,z", *TIMED[:15], "time,x,y,z", *TIMED[15:]],
@@ -227,14 +228,14 @@ def test_a_channel_of_the_model_is_one_whatever_it_looks_like() -> None:
 
 
 def test_what_the_model_does_not_know_is_left_out_with_a_note() -> None:
-    with pytest.warns(RondoWarning, match="it: 3 channels left out that the model does not know: 'x', 'column 4', 'y'"):
+    with pytest.warns(RondoWarning, match=r"3 channels .*'x', 'column 4', 'y'"):
         assert columns_of("a,x,b,,y", "1,2,3,4,5") == [[1, 3]]
 
 
 def test_columns_without_names_go_by_position() -> None:
     with pytest.warns(RondoWarning) as notes:
         assert columns_of("1,2", "3,4") == [[1, 2], [3, 4]]
-    assert any("taken by position as 'a', 'b'" in str(note.message) for note in notes)
+    assert any("position as 'a', 'b'" in str(note.message) for note in notes)
 
 
 @pytest.mark.parametrize(
@@ -260,7 +261,7 @@ def test_a_stream_that_does_not_fit_the_model_is_refused(header: str, message: s
 def test_rows_that_say_they_have_another_rate_are_refused() -> None:
     lines = Lines(io.BytesIO("\n".join(PROGRAMS["actigraph"]).encode()).read)
     reader = RowReader(lines, Request(("X", "Y", "Z"), rate=50.0), "it")
-    with pytest.raises(RecordingError, match="it has 30 Hz, the model has 50 Hz; resample it"):
+    with pytest.raises(RecordingError, match=r"30 Hz, .*50 Hz"):
         reader.read_head(at_end=True)
 
 

@@ -98,7 +98,7 @@ def test_ours() -> None:
 def test_a_file_in_our_package_is_all_it_takes(on_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (on_path / "ticks.py").write_text(TICKS)
     monkeypatch.setattr(rondo.live, "__path__", [*rondo.live.__path__, str(on_path)])
-    assert "ticks://N: N rows of waves." in source_help()
+    assert "ticks://N: N rows" in source_help()
     assert source_kind("ticks://30") == ("ticks", "ticks30")
     assert read_to_end(open_source("ticks://30", Request(("a", "b"))), 7).values.shape == (30, 2)
 
@@ -110,25 +110,21 @@ def test_another_package_declares_an_entry_point_and_is_asked_first(on_path: Pat
     (on_path / "3.tick").write_text("not looked at")
     assert source_kinds()[0].name == "ticks"
     assert source_kind(str(on_path / "3.tick"))[0] == "ticks"
-    with pytest.raises(
-        RecordingError, match="ticks://9: a source of the kind 'ticks' cannot be followed; leave --follow"
-    ):
+    with pytest.raises(RecordingError, match=r"ticks://9: .*--follow"):
         open_source("ticks://9", Request(("a",), follow=True))
-    with pytest.raises(
-        RecordingError, match=r"no source takes tick:// addresses; did you mean ticks://\?; --source takes"
-    ):
+    with pytest.raises(RecordingError, match=r"tick:// .*ticks://"):
         open_source("tick://9", Request(("a",)))
 
 
 def test_a_package_that_cannot_be_loaded_is_noted_and_others_work(on_path: Path) -> None:
     installed(on_path, "broken_ticks", "import nothing_of_this_name\n")
-    with pytest.warns(RondoWarning, match=r"broken_ticks = broken_ticks:SOURCE: cannot be loaded \(Module"):
+    with pytest.warns(RondoWarning, match="broken_ticks = broken_ticks:SOURCE: cannot"):
         assert source_kind("-") == ("standard input", "stdin")
 
 
 def test_an_id_that_leads_elsewhere_is_refused(on_path: Path) -> None:
     installed(on_path, "odd_ticks", TICKS.replace('"ticks" + where', '"../ticks" + where'))
-    with pytest.raises(SettingError, match=r"gives it the id '\.\./ticks30', which cannot name"):
+    with pytest.raises(SettingError, match=r"'\.\./ticks30', which cannot name"):
         source_kind("ticks://30")
 
 

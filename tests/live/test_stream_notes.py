@@ -185,7 +185,7 @@ def test_what_happens_to_the_input_is_said(rondo: Command, here: Path, model: Pa
         assert words in said
     assert len(notes(done)) < 9
     assert sum_of_rows(done)["skipped"] == 50
-    assert "; 3 more lines held no row" in done.err
+    assert "3 more lines held no" in done.err
     if "--sink" in options:
         assert all(json.loads(line) for line in done.out.splitlines())
 
@@ -234,7 +234,7 @@ def test_two_opening_lines_of_an_e4_are_no_data(rondo: Command, here: Path) -> N
 
 def test_rows_skipped_in_python_are_a_warning(model: Path) -> None:
     chunks = [Recording(waves(100), rate=RATE, channels=("a", "b"), timestamps_s=np.arange(100) / RATE)] * 2
-    with pytest.warns(RondoWarning, match="100 rows of the stream skipped so far"):
+    with pytest.warns(RondoWarning, match="100 rows of the stream"):
         parts = Rondo.load(model).stream(chunks)
         assert list(parts)
     assert parts.result[0].n_frames == 200

@@ -72,9 +72,7 @@ def test_a_recording_is_resumed_from_its_bookmark_and_refused_when_it_changed(
     before = tree(here / "out")
     content = (here / "walk.npz").read_bytes()
     np.savez(here / "walk.npz", X=waves(601), channels=np.array(["a", "b"]))
-    assert "walk.npz: changed since it was read" in refused(
-        rondo("stream", model, "--source", "walk.npz", "--out", "out")
-    )
+    assert "walk.npz: changed since" in refused(rondo("stream", model, "--source", "walk.npz", "--out", "out"))
     assert tree(here / "out") == before
     (here / "walk.npz").write_bytes(content)
     done = rondo("stream", model, "--source", "walk.npz", "--out", "out")
@@ -91,7 +89,7 @@ def test_a_file_without_rows_says_so(rondo: Command, here: Path, model: Path, te
     (here / "x.csv").write_text(text)
     done = rondo("stream", model, "--source", "x.csv", "--out", "out")
     assert (done.code, done.out) == (0, "")
-    assert "note: nothing came from x.csv: no rows to label" in done.err
+    assert "nothing came from x.csv" in done.err
     assert [line for line in done.err.splitlines() if line.startswith("note: x.csv: ")] == [
         f"note: x.csv: {note}" if text == "" else f"note: x.csv: it has {note}"
     ]
@@ -101,7 +99,7 @@ def test_help_names_every_source(rondo: Command) -> None:
     shown = " ".join(rondo("stream", "--help").out.split())
     assert "FILE:" in shown and "RECORDING:" in shown
     done = rondo("stream", "model", "--out", "out")
-    assert "Missing option '--source': Where rows come from. FILE: a table in text" in done.err
+    assert "Missing option '--source'" in done.err
 
 
 @pytest.mark.slow

@@ -13,17 +13,6 @@ from rondo.units.viterbi import Timeline
 Ints = NDArray[np.int64]
 
 
-def markov_runs(n_runs: int, n_units: int, seed: int, concentration: float = 0.3) -> Ints:
-    """A plain first-order chain of units; the smaller the concentration, the sparser its rows."""
-    rng = np.random.default_rng(seed)
-    rows = rng.dirichlet(np.full(n_units, concentration), size=n_units) + 1e-6
-    np.fill_diagonal(rows, 0.0)
-    units = [0]
-    for _ in range(n_runs - 1):
-        units.append(int(rng.choice(n_units, p=rows[units[-1]] / rows[units[-1]].sum())))
-    return np.array(units)
-
-
 def independent_runs(n_runs: int, n_units: int, seed: int) -> Ints:
     """Any other unit with equal probability, whatever came before."""
     steps = np.random.default_rng(seed).integers(1, n_units, size=n_runs)

@@ -47,7 +47,7 @@ def test_motifs_that_are_units_in_both_runs_are_not_held_against_each_other_once
         summary = compare(first, second)
         assert [one["level"] for one in summary["agreement"]["levels"]] == ["unit", "motif"][: titles // 2]
         assert len(summary["recordings"][0]["lanes"]) == titles
-        assert ("motifs have no lane of their own" in render(summary)) == both
+        assert ("lane of their own" in render(summary)) == both
 
 
 def test_agreement_equals_scikit_learns_and_shares_are_counted() -> None:
@@ -68,7 +68,7 @@ def test_the_page_is_written_beside_the_report(tmp_path: Path) -> None:
     first, second = write_run_folder(tmp_path / "first"), write_run_folder(tmp_path / "second")
     path = write_report(first, second)
     assert path == first / "compare.html"
-    assert "How far first and second agree" in path.read_text(encoding="utf-8")
+    assert "first and second agree" in path.read_text(encoding="utf-8")
     assert not (first / "report.html").exists()
 
 

@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from rondo.data.labels import OTHER
 from rondo.data.signal import Signal
-from rondo.errors import RondoWarning
 from rondo_bench.baselines.baseline import in_order_of_appearance
-from rondo_bench.baselines.clap import CLaP, CLaPConfig, merged, warn_long
+from rondo_bench.baselines.clap import CLaP, CLaPConfig, merged
 from tests import naive_clap as naive
 from tests.bench.baselines.gait import CLASPY, KINDS, LENGTHS, gait
 from tests.bench.baselines.signals import signal_of
@@ -60,13 +59,6 @@ def test_downsampling_gives_a_state_to_each_frame_still() -> None:
     values = np.repeat(gait(2, 0), 3, axis=0)[:-1]  # the last block is short
     labels = predicted(signal_of(values), QUICK.model_copy(update={"downsample": 3}))
     assert right(labels, np.repeat(TRUTH, 3)[:-1]) > 0.97
-
-
-def test_a_long_run_is_said_with_what_would_help() -> None:
-    told = r"^recording 'walk': clap will take about 31 min for 130,000 .* with downsample = 4 about 2 min$"
-    with pytest.warns(RondoWarning, match=told):
-        warn_long("walk", 130_000, 9, CLaPConfig())
-    warn_long("walk", 130_000, 9, CLaPConfig(downsample=4))  # nothing to say: warnings are errors here
 
 
 # ---------------------------------------------------------------- merging

@@ -60,16 +60,6 @@ def test_the_radius_is_the_root_of_the_total_variance_wherever_the_centre_lies(n
     npt.assert_allclose(clusters.radii[0], np.sqrt(points.var(axis=0).sum()), rtol=1e-6)
 
 
-def test_a_micro_cluster_that_is_born_when_it_is_time_to_tidy_stays() -> None:
-    for half_life in range(1, 60):
-        clusters = empty(1, half_life=half_life, core=2, share=0.75)
-        clusters.learn_one(np.zeros(1))
-        while clusters.time % clusters.tidy_every:
-            clusters.learn_one(np.zeros(1))
-        clusters.learn_one(np.full(1, 9.0))
-        assert 9.0 in clusters.centres[: clusters.n_rows], half_life
-
-
 # ---------------------------------------------------------------- clusters
 
 

@@ -59,13 +59,9 @@ def test_every_figure_can_be_drawn(rondo: Command, here: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("continual", "f.png", "--experiment", "static"), "the figure 'continual' shows how a stream goes on"),
-        (("scores", "f.png", "--methods", "rondo,tick"), "unknown method of 'static': 'tick'; did you mean 'ticc'?"),
-        (("segmentation", "f.png", "--methods", "rondoo"), "'rondoo'; did you mean 'rondo'?"),
-        (
-            ("segmentation", "f.png", "--only", "two"),
-            "no labels are kept for that choice: there are those of mocap one",
-        ),
+        (("continual", "f.png", "--experiment", "static"), "the figure 'continual'"),
+        (("scores", "f.png", "--methods", "rondo,tick"), "did you mean 'ticc'?"),
+        (("segmentation", "f.png", "--only", "two"), "those of mocap one"),
         (("segmentation", "f.png", "--datasets", "mocap,lara"), "no labels are kept for lara"),
     ],
 )

@@ -48,17 +48,6 @@ def test_transfer_goes_from_each_person_to_the_others(walks: Path) -> None:
     ]
 
 
-def test_transfer_stays_within_a_group() -> None:
-    sets = read_data_sets()["actrectut"]
-    groups = {id: sets.group_of(id) for id in ("subject1_walk", "subject2_gesture")}
-    assert groups == {"subject1_walk": "walk", "subject2_gesture": "gesture"}
-
-
-def test_some_recordings(walks: Path) -> None:
-    tasks = planned("static", walks, "clock", recordings=("bob_1",)).tasks
-    assert [task.recordings for task in tasks] == [("bob_1",)]
-
-
 @pytest.mark.parametrize(
     ("choice", "message"),
     [({"recordings": ("bob_2",)}, "unknown recording: 'bob_2'; did you mean 'bob_1'"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 import pytest
 
 import rondo_bench.experiments.run as bench_work
-from rondo.errors import RecordingError, RondoWarning
+from rondo.errors import RecordingError
 from rondo.metrics.scores import evaluate
 from rondo_bench.experiments.rows import Row, open_rows, read_rows
 from tests.bench.experiments.made_rows import row
@@ -173,18 +172,3 @@ def test_show_prints_a_file_that_can_be_run(rondo: Command, here: Path, walks: P
     assert own.key.experiment == "mine"
     assert own.config["windows"] == {"length": 60, "step": 20}
     assert "| k-means of windows |" in rondo("bench", "table", "mine.toml", "--out", "out").out
-
-
-def test_what_a_method_warns_of_is_kept(
-    rondo: Command, here: Path, walks: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real = bench_work.labels_of
-
-    def labels_of(task: Any, recordings: Any) -> Any:
-        warnings.warn("it did not\nconverge", RondoWarning, stacklevel=2)
-        return real(task, recordings)
-
-    monkeypatch.setattr(bench_work, "labels_of", labels_of)
-    outcome = run(rondo, walks, "--limit", 1)
-    assert "converge" not in outcome.err
-    assert {tuple(own.details["notes"]) for own in stored(here)} == {("it did not converge",)}

@@ -61,8 +61,8 @@ def test_elan(tmp_path: Path) -> None:
     }
     assert choose_track(read_tracks(path), None, "a", path).name == "posture"  # and is taken only where it is named
     unaligned = saved(tmp_path, "b.eaf", EAF.format(last="ts4"))
-    assert "annotation 'a2' has no time" in refused(lambda: read_tracks(unaligned), unaligned)
-    with pytest.warns(RondoWarning, match="1 annotations of tier 'posture' left out, they have no duration"):
+    assert "annotation 'a2'" in refused(lambda: read_tracks(unaligned), unaligned)
+    with pytest.warns(RondoWarning, match=r"1 annotations of tier 'posture'"):
         read_tracks(saved(tmp_path, "c.eaf", EAF.format(last="ts2")))
     frames = saved(tmp_path, "d.eaf", EAF.format(last="ts5").replace("milliseconds", "PAL-frames"))
     assert "count PAL-frames" in refused(lambda: read_tracks(frames), frames)
@@ -111,7 +111,7 @@ def test_elan_tiers_below_others_have_the_times_that_elan_draws(tmp_path: Path) 
         ("", "thirds"): [(0.0, 0.3, "x"), (0.3, 0.6, "y"), (0.6, 0.9, "z")],
     }
     lost = saved(tmp_path, "b.eaf", document.replace('ANNOTATION_REF="a1"', 'ANNOTATION_REF="a99"'))
-    assert "refers to 'a99', which is not there" in refused(lambda: read_tracks(lost), lost)
+    assert "refers to 'a99'" in refused(lambda: read_tracks(lost), lost)
 
 
 def test_audacity(tmp_path: Path) -> None:
@@ -124,9 +124,9 @@ def test_audacity(tmp_path: Path) -> None:
     with pytest.warns(RondoWarning, match="1 point labels left out"):
         read_tracks(saved(tmp_path, "b.txt", "1\t1\tclap\n1\t2\tx\n"))
     bad = saved(tmp_path, "c.txt", "0\t1\twalk\nnotes of the day\n")
-    assert "line 2: expected start, end and label" in refused(lambda: read_tracks(bad), bad)
+    assert "line 2: expected start, end" in refused(lambda: read_tracks(bad), bad)
     empty = saved(tmp_path, "d.txt", "\n")
-    assert "no annotation with a beginning and an end" in refused(lambda: read_tracks(empty), empty)
+    assert "no annotation" in refused(lambda: read_tracks(empty), empty)
 
 
 def region(start: Any, end: Any, label: str, tag: str = "label") -> dict[str, Any]:
@@ -191,12 +191,12 @@ def test_boris_tables(tmp_path: Path) -> None:
     assert spans_of(saved(tmp_path, "g.csv", preamble)) == {("d", ""): [(1.5, 2.0, "rest")]}
     paired = "0.5,,walk,START\n1,,walk,STOP\n"
     unpaired = saved(tmp_path, "c.csv", f"Time,Subject,Behavior,Status\n{paired}1.5,,rest,START\n")
-    with pytest.warns(RondoWarning, match=r"1 state left out, begun and not ended \(as 'rest' at 1.5 s\)"):
+    with pytest.warns(RondoWarning, match=r"1 state .*'rest' at 1.5 s"):
         assert spans_of(unpaired) == {("", ""): [(0.5, 1.0, "walk")]}
     bad = saved(tmp_path, "d.csv", "Time,Subject,Behavior,Status\nsoon,,rest,START\n")
     refused(lambda: read_tracks(bad), bad)
     other = saved(tmp_path, "e.tsv", "a\tb\n1\t2\n")
-    assert "no header of a table of events" in refused(lambda: read_tracks(other), other)
+    assert "table of events" in refused(lambda: read_tracks(other), other)
 
 
 def test_boris_project(tmp_path: Path) -> None:
@@ -246,14 +246,12 @@ def test_one_track_is_chosen_by_recording_and_name() -> None:
     assert choose_track([one, two, other], "motif", "a", path) is two
     assert choose_track([one, two, other], None, "b", path) is other
     assert choose_track([other], None, "elsewhere", path) is other  # the only recording, under another name
-    assert "which of its tracks is the truth? It has 'unit', 'motif'" in refused(
-        lambda: choose_track([one, two], None, "a", path), path
-    )
+    assert "It has 'unit', 'motif'" in refused(lambda: choose_track([one, two], None, "a", path), path)
     for tracks in ([other], [Track((), "unit")]):  # where others are looked for too, a name is needed
         said = refused(lambda tracks=tracks: choose_track(tracks, None, "c", path, is_only=False), path)
-        assert "nothing there about recording 'c'" in said
+        assert "about recording 'c'" in said
     assert "no track 'units'" in refused(lambda: choose_track([one, two], "units", "a", path), path)
-    assert "nothing there about recording 'c'" in refused(lambda: choose_track([one, other], None, "c", path), path)
+    assert "about recording 'c'" in refused(lambda: choose_track([one, other], None, "c", path), path)
 
 
 def laid(*spans: tuple[float, float, str], n_frames: int = 10, clock: FrameClock | None = TEN) -> list[str]:
@@ -275,12 +273,12 @@ def test_spans_on_frames() -> None:
 
 def test_spans_that_no_frames_can_have() -> None:
     path = Path("x.eaf")
-    assert "'b' begins at frame 2, inside 'a'" in refused(lambda: laid((0.0, 0.8, "a"), (0.2, 0.4, "b")), path)
+    assert "'b' begins at frame 2" in refused(lambda: laid((0.0, 0.8, "a"), (0.2, 0.4, "b")), path)
     assert "give --rate HZ" in refused(lambda: laid((0.0, 0.3, "a"), clock=None), path)
     assert "check the rate" in refused(lambda: laid((5.0, 6.0, "a")), path)
     assert "before it begins" in refused(lambda: laid((0.5, 0.2, "a")), path)
     assert "not finite" in refused(lambda: laid((0.5, float("nan"), "a")), path)
-    with pytest.warns(RondoWarning, match="run from frame 5 to 20, the recording has 10"):
+    with pytest.warns(RondoWarning, match="5 to 20, the recording has 10"):
         assert laid((0.5, 2.0, "a")) == ["(none)"] * 5 + ["a"] * 5
 
 
@@ -299,7 +297,7 @@ def test_a_folder_of_truths_takes_only_what_the_labels_need(tmp_path: Path) -> N
     assert pairs["day1"][0].classes.tolist() == [0, 0, 1, 1]
     np.save(tmp_path / "labels" / "day2.npy", [0, 0, 1, 1])
     lone = tmp_path / "truth" / "day1.txt"  # it names no recording, so it cannot be the truth of two
-    assert "nothing there about recording 'day1'" in refused(lambda: read_annotated(lone, tmp_path / "labels"), lone)
+    assert "about recording 'day1'" in refused(lambda: read_annotated(lone, tmp_path / "labels"), lone)
     (tmp_path / "labels" / "day2.npy").unlink()
     np.save(tmp_path / "truth" / "day1.npy", [7, 7, 7, 7])  # one label per frame comes first
     assert read_annotated(tmp_path / "truth", tmp_path / "labels")["day1"][0].classes.tolist() == [7] * 4

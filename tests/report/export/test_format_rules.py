@@ -112,14 +112,14 @@ def test_label_studio_regions_fit_the_configuration(run: Path, tmp_path: Path) -
 def test_label_studio_json_without_tasks_is_told_how_to_export(tmp_path: Path) -> None:
     path = tmp_path / "min.json"
     path.write_text('[{"csv": "/data/day1.csv", "label": [{"start": 1, "end": 2, "timeserieslabels": ["x"]}]}]')
-    with pytest.raises(AnnotationError, match="JSON-MIN; export the project as JSON"):
+    with pytest.raises(AnnotationError, match="JSON-MIN; export the project"):
         read_tracks(path)
 
 
 def test_what_is_shorter_than_a_millisecond_is_left_out_and_said(tmp_path: Path) -> None:
     made = Made([0] * 4000 + [1] + [2] * 4000, [-1] * 8001, 4000.0)
     run = write_made_run(tmp_path / "run", {"day1": made})
-    with pytest.warns(RondoWarning, match="'day1': 1 unit segment left out, shorter than a millisecond"):
+    with pytest.warns(RondoWarning, match="'day1': 1 unit segment left"):
         (path,) = export_run(run, "eaf", tmp_path / "x.eaf", "unit")
     (track,) = read_tracks(path)
     assert [(span.start, span.stop, span.name) for span in track.spans] == [(0.0, 1.0, "u0"), (1.0, 2.0, "u2")]
