@@ -19,10 +19,7 @@ from rondo.errors import OutputError, SettingError
 from rondo.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rondo_bench.data_sets.catalogue import Listing
-    from rondo_bench.data_sets.fetch import Offer
     from rondo_bench.data_sets.verify import Check, Counts
     from rondo_bench.experiments.rows import Row
     from rondo_bench.experiments.run import Pending, Told
@@ -99,15 +96,8 @@ def run(
     from rondo_bench.experiments.tasks import Choice, plan
 
     chosen = Choice(_listed(datasets), _listed(methods), _listed(only), limit, seeds)
-    planned = plan(
-        read_experiment(experiment),
-        read_data_sets(sets),
-        chosen,
-        _absolute(data),
-        out.absolute(),
-        device or "auto",
-        mantis,
-    )
+    places = (data and data.absolute(), out.absolute(), device or "auto", mantis)
+    planned = plan(read_experiment(experiment), read_data_sets(sets), chosen, *places)
     for note in planned.notes:
         print(f"note: {note}", file=sys.stderr)
     if not planned.tasks:
@@ -232,22 +222,14 @@ def _set_names(given: str | None, known: Mapping[str, SetSpec], rows: Sequence[R
     """Data sets by the names that rows have, whatever way they were written."""
     from rondo_bench.experiments.tasks import refuse_unknown, set_name
 
-    there = list(dict.fromkeys(row.key.data_set for row in rows))
-
-    def name_in_rows(name: str) -> str:
-        if name in there:
-            return name
+    there, names = list(dict.fromkeys(row.key.data_set for row in rows)), []
+    for name in _listed(given):
         try:
-            return Path(set_name(name, known)).name
+            names.append(name if name in there else Path(set_name(name, known)).name)
         except SettingError:
             refuse_unknown([name], [*there, *known], "data set")
             raise
-
-    return tuple(map(name_in_rows, _listed(given)))
-
-
-def _absolute(path: Path | None) -> Path | None:
-    return None if path is None else path.absolute()
+    return tuple(names)
 
 
 def _state(left: Pending, retry: bool) -> str:
@@ -269,8 +251,8 @@ def _say_plan(planned: Plan, left: Pending, workers: int, retry: bool) -> None:
     for (data_set, method), (n_rows, seconds) in sorted(by_method.items(), key=lambda own: (own[0][0], -own[1][1])):
         print(f"{data_set:<16} {method:<22} {n_rows:>5}  {estimate_in_words(seconds)}")
     print(_state(left, retry))
-    total, longest = sum(left.seconds), max(left.seconds, default=0.0)
-    wall = max(longest, total / workers)
+    total = sum(left.seconds)
+    wall = max(total / workers, *left.seconds, 0.0)
     print(f"about {estimate_in_words(total)} of one core; {estimate_in_words(wall)} with {counted(workers, 'worker')}")
 
 
@@ -287,11 +269,9 @@ def _teller() -> Callable[[Told], None]:
         last = now
         source = f"{key.source} -> " if key.source else ""
         what = f"{key.data_set} {source}{key.recording} {key.method} seed {key.seed}"
-        how = (
-            f"ARI {told.row.scores['ari']:.1f}, {duration_in_words(told.row.seconds)}"
-            if told.row.is_ok
-            else told.row.error
-        )
+        how = told.row.error
+        if told.row.is_ok:
+            how = f"ARI {told.row.scores['ari']:.1f}, {duration_in_words(told.row.seconds)}"
         left = f"; about {estimate_in_words(told.left_s)} left" if told.n_done < told.n_total else ""
         print(f"[{told.n_done}/{told.n_total}] {what}: {how}{left}", file=sys.stderr, flush=True)
 
@@ -316,10 +296,8 @@ def list_(data: DataDir = None, json: options.Json = False) -> None:
     from rondo_bench.data_sets.catalogue import DATA_SETS
     from rondo_bench.data_sets.read import data_directory, local_copy
 
-    copies = {one.name: local_copy(one, data_directory(data)) for one in DATA_SETS}
-    rows = [
-        asdict(one) | {"local_recordings": len(copy.paths) if (copy := copies[one.name]) else 0} for one in DATA_SETS
-    ]
+    copies = [(one, local_copy(one, data_directory(data))) for one in DATA_SETS]
+    rows = [asdict(one) | {"local_recordings": len(copy.paths) if copy else 0} for one, copy in copies]
     if json:
         print(json_module.dumps(rows))
         return
@@ -452,19 +430,11 @@ def download(
     here = folders_of(listing, data) if data.is_dir() else []
     folder = here[0] if here else data / listing.name
     print(f"{listing.title}\npage: {offer.page}\nlicence: {offer.licence}")
-    if not offer.by_hand:
-        _ask_for_acceptance(offer, accept_licence)
+    accepted = offer.by_hand or accept_licence or (sys.stdin.isatty() and typer.confirm("Do you accept this licence?"))
+    if not accepted:
+        what = f"the licence of {offer.name} was not accepted"
+        raise SettingError(f"{what}: read {offer.page}, then add --accept-licence")
     with progress() as tell:
         fetched = fetch_all(offer, folder, tell)
     print(f"{counted(fetched, 'file')} fetched to {folder}" if fetched else f"complete already in {folder}")
     print(f"check it: rondo datasets verify {listing.name} --data {data}")
-
-
-def _ask_for_acceptance(offer: Offer, accepted: bool) -> None:
-
-    if not accepted and sys.stdin.isatty():
-        accepted = typer.confirm("Do you accept this licence?", default=False)
-    if not accepted:
-        raise SettingError(
-            f"the licence of {offer.name} was not accepted: read {offer.page}, then add --accept-licence"
-        )

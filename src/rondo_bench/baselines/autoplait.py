@@ -90,7 +90,12 @@ class AutoPlait:
 
     def fit_predict(self, signal: Signal, rng: np.random.Generator, progress: Progress = silent) -> Labels:
         """The regime of each frame."""
-        _refuse_short(signal, self.config.seed_share)
+        seed_share, n_usable = self.config.seed_share, sum(stop - start for start, stop in signal.spans)
+        if math.ceil(n_usable * seed_share) < _SHORTEST_SEED:
+            raise RecordingError(
+                f"recording '{signal.id}': autoplait begins with seeds of {seed_share:g} of all frames, and a seed "
+                f"takes {_SHORTEST_SEED} frames or more, but {n_usable} frames can be used; choose a larger seed_share"
+            )
         labels = np.full(signal.n_frames, OTHER, dtype=np.int32)
         for number, regime in enumerate(regimes_of(standardised(signal), signal.spans, self.config, rng, progress)):
             for start, stop in regime.segments:
@@ -112,7 +117,6 @@ def regimes_of(
     values: Floats, spans: Sequence[Span], config: AutoPlaitConfig, rng: np.random.Generator, progress: Progress
 ) -> list[Regime]:
     """Split regimes, the newest first, while two cost less than one by a share of what it costs."""
-    economy = Economy(**config.model_dump(include=set(Economy.__dataclass_fields__)))
     n_usable = sum(stop - start for start, stop in spans)
     candidates = [cheapest(values, spans, config.max_states, config.float_bits, rng)]
     final: list[Regime] = []
@@ -123,7 +127,7 @@ def regimes_of(
     while candidates:
         total = total_cost([*final, *candidates], config.float_bits)
         regime = candidates.pop()
-        halves = split(values, spans, regime, total, economy, rng, tick)
+        halves = split(values, spans, regime, total, config, rng, tick)
         if halves and sum(half.cost for half in halves) + config.split_share * regime.cost < regime.cost:
             candidates.extend(halves)
         else:
@@ -148,30 +152,10 @@ def standardised(signal: Signal) -> Floats:
     return values
 
 
-def _refuse_short(signal: Signal, seed_share: float) -> None:
-    n_usable = sum(stop - start for start, stop in signal.spans)
-    if math.ceil(n_usable * seed_share) < _SHORTEST_SEED:
-        raise RecordingError(
-            f"recording '{signal.id}': autoplait begins with seeds of {seed_share:g} of all frames, and a seed takes "
-            f"{_SHORTEST_SEED} frames or more, but {n_usable} frames can be used; choose a larger seed_share"
-        )
-
-
 # ---------------------------------------------------------------- one regime becomes two
 
 
 _FEWEST_ROUNDS, _MOST_ROUNDS = 3, 10  # released code
-
-
-@dataclass(frozen=True)
-class Economy:
-    """What regimes are judged by; the settings of AutoPlait of the same names."""
-
-    seed_share: float
-    n_seeds: int
-    noise_share: float
-    max_states: int
-    float_bits: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,7 +183,7 @@ def split(
     spans: Sequence[Span],
     regime: Regime,
     total: float,
-    economy: Economy,
+    config: AutoPlaitConfig,
     rng: np.random.Generator,
     tick: Callable[[], None],
 ) -> tuple[Regime, Regime] | None:
@@ -208,17 +192,17 @@ def split(
     `total` is what the recording costs now, of which noise may cost a share; seeds are cut from `spans`.
     """
     joined = Joined.of(values, regime.segments)
-    largest = best_seeds(values, spans, joined, total, economy, tick)
+    largest = best_seeds(values, spans, joined, total, config, tick)
     best: tuple[float, Pieces] = (math.inf, [])
     for turn in range(_MOST_ROUNDS):
         tick()
-        sides = [cheapest(seed, [(0, len(seed))], economy.max_states, economy.float_bits, rng) for seed in largest]
-        pieces = pruned(joined, sides[0], sides[1], total, economy)
+        sides = [cheapest(seed, [(0, len(seed))], config.max_states, config.float_bits, rng) for seed in largest]
+        pieces = pruned(joined, sides[0], sides[1], total, config)
         found = [spans_of(pieces, side) for side in (0, 1)]
         if not all(found):
             break
         cost = sum(
-            regime_cost(side, joined.values, segments, economy.float_bits)
+            regime_cost(side, joined.values, segments, config.float_bits)
             for side, segments in zip(sides, found, strict=True)
         )
         if cost < best[0]:
@@ -230,7 +214,7 @@ def split(
         return None
     tick()
     first, second = (
-        cheapest(values, joined.in_recording(best[1], side), economy.max_states, economy.float_bits, rng)
+        cheapest(values, joined.in_recording(best[1], side), config.max_states, config.float_bits, rng)
         for side in (0, 1)
     )
     return first, second
@@ -256,14 +240,14 @@ def cut_points(joined: Joined, first: Fitted, second: Fitted) -> Pieces:
     return pieces_of(np.concatenate(paths) >= k, joined.stretches)
 
 
-def pruned(joined: Joined, first: Fitted, second: Fitted, total: float, economy: Economy) -> Pieces:
+def pruned(joined: Joined, first: Fitted, second: Fitted, total: float, config: AutoPlaitConfig) -> Pieces:
     """Cut points without noise."""
 
     @cache
     def costs(start: int, stop: int) -> tuple[float, float]:
         return segment_cost(first, joined.values[start:stop]), segment_cost(second, joined.values[start:stop])
 
-    only = pruning(cut_points(joined, first, second), costs, total, economy.noise_share)
+    only = pruning(cut_points(joined, first, second), costs, total, config.noise_share)
     return all_pruned([only], joined)[0]
 
 
@@ -279,53 +263,57 @@ def all_pruned(prunings: Sequence[Pruning], joined: Joined) -> list[Pieces]:
                 asked[i] = prunings[i].send(answer)  # type: ignore[arg-type]  # None starts a generator
             except StopIteration as done:
                 left[i] = done.value
-        answers = dict(zip(asked, _search_bits(joined, list(asked.values())), strict=True)) if asked else {}
+        answers = {}
+        if asked:
+            segments = [joined.values[start:stop] for seeds in asked.values() for start, stop in seeds]
+            pairs = np.arange(len(segments)).reshape(-1, 2)
+            found = search_pairs(joined.values, joined.stretches, Singles.of(segments), pairs, with_sums=False)
+            answers = dict(zip(asked, found.bits.tolist(), strict=True))
     return [left[i] for i in range(len(prunings))]
-
-
-def _search_bits(joined: Joined, seeds: Sequence[tuple[Span, Span]]) -> list[float]:
-    segments = [joined.values[start:stop] for pair in seeds for start, stop in pair]
-    pairs = np.arange(len(segments)).reshape(-1, 2)
-    found = search_pairs(joined.values, joined.stretches, Singles.of(segments), pairs, with_sums=False)
-    bits: list[float] = found.bits.tolist()
-    return bits
 
 
 # ---------------------------------------------------------------- seeds
 
 
 def best_seeds(
-    values: Floats, spans: Sequence[Span], joined: Joined, total: float, economy: Economy, tick: Callable[[], None]
+    values: Floats,
+    spans: Sequence[Span],
+    joined: Joined,
+    total: float,
+    config: AutoPlaitConfig,
+    tick: Callable[[], None],
 ) -> list[Floats]:
     """The two seeds, a model of one state each, from which a search makes the cheapest regimes."""
-    n_usable = sum(stop - start for start, stop in spans)
-    length = math.ceil(n_usable * economy.seed_share)
-    seeds = seed_spans(joined.segments, spans, length, economy.n_seeds)
+    length = math.ceil(sum(stop - start for start, stop in spans) * config.seed_share)
+    seeds = seed_spans(joined.segments, spans, length, config.n_seeds)
     apart = [(i, j) for i, j in combinations(range(len(seeds)), 2) if abs(seeds[i][0] - seeds[j][0]) >= length]
     tick()
-    chosen = _cheapest_pair([values[start:stop] for start, stop in seeds], apart, joined, total, economy)
-    pair = [seeds[i] for i in chosen] if chosen else fixed_seeds(joined.segments, spans, length)
+    chosen = _cheapest_pair([values[start:stop] for start, stop in seeds], apart, joined, total, config)
+    if chosen:
+        pair = [seeds[i] for i in chosen]
+    else:  # no two seeds are apart: the start of the first segment and the middle of the second
+        (start, stop), (second, end) = joined.segments[0], joined.segments[1 % len(joined.segments)]
+        middle = second + (end - second) // 2
+        pair = [_within(spans, stop, start, length), _within(spans, end, middle, length)]
     return [values[start:stop] for start, stop in pair]
 
 
 def _cheapest_pair(
-    seeds: Sequence[Floats], pairs: Sequence[tuple[int, int]], joined: Joined, total: float, economy: Economy
+    seeds: Sequence[Floats], pairs: Sequence[tuple[int, int]], joined: Joined, total: float, config: AutoPlaitConfig
 ) -> tuple[int, int] | None:
     if not pairs:
         return None
     found = search_pairs(joined.values, joined.stretches, Singles.of(seeds), np.array(pairs))
     costs = [found.costs(i) for i in range(len(pairs))]
-    prunings = [pruning(found.pieces(i), costs[i], total, economy.noise_share) for i in range(len(pairs))]
-    bits = [_single_bits(pieces, cost) for pieces, cost in zip(all_pruned(prunings, joined), costs, strict=True)]
+    prunings = [pruning(found.pieces(i), costs[i], total, config.noise_share) for i in range(len(pairs))]
+    bits = [  # of two regimes of one state, but for their models, which cost the same for all pairs
+        sum(cost(p.start, p.stop)[p.side] + math.log2(p.stop - p.start) for p in pieces)
+        if len({piece.side for piece in pieces}) == 2
+        else math.inf
+        for pieces, cost in zip(all_pruned(prunings, joined), costs, strict=True)
+    ]
     best = int(np.argmin(bits))
     return pairs[best] if math.isfinite(bits[best]) else None
-
-
-def _single_bits(pieces: Sequence[Piece], costs: PieceCosts) -> float:
-    """The cost of two regimes of one state, but for their models, which cost the same for all pairs."""
-    if len({piece.side for piece in pieces}) < 2:
-        return math.inf
-    return sum(costs(p.start, p.stop)[p.side] + math.log2(p.stop - p.start) for p in pieces)
 
 
 def seed_spans(segments: Sequence[Span], spans: Sequence[Span], length: int, n_seeds: int) -> list[Span]:
@@ -347,12 +335,6 @@ def seed_spans(segments: Sequence[Span], spans: Sequence[Span], length: int, n_s
                 break
             seeds.append((first, first + length))
     return seeds
-
-
-def fixed_seeds(segments: Sequence[Span], spans: Sequence[Span], length: int) -> list[Span]:
-    """The start of the first segment and the middle of the second, where no two seeds are apart."""
-    (start, stop), (second, end) = segments[0], segments[1 % len(segments)]
-    return [_within(spans, stop, start, length), _within(spans, end, second + (end - second) // 2, length)]
 
 
 def _within(spans: Sequence[Span], stop: int, first: int, length: int) -> Span:
@@ -439,16 +421,13 @@ def _loss(piece: Piece, costs: PieceCosts) -> float:
     return both[1 - piece.side] - both[piece.side]
 
 
-def pruning(
-    pieces: Sequence[Piece], costs: PieceCosts, total: float, noise_share: float
-) -> Generator[tuple[Span, Span], float, list[Piece]]:
+def pruning(pieces: Sequence[Piece], costs: PieceCosts, total: float, noise_share: float) -> Pruning:
     """What is left once noise is removed; yields the two least certain pieces and wants the cost of a search from them.
 
     The share begins at `noise_share`, is doubled at least once where both regimes have two pieces or more, and then for
     as long as that cost falls, up to ten times. A generator, so that many prunings can share one search.
     """
-    n_pieces = [len(spans_of(pieces, side)) for side in (0, 1)]
-    if max(n_pieces) <= 1:
+    if max(len(spans_of(pieces, side)) for side in (0, 1)) <= 1:
         return list(pieces)
     best = pieces = without_noise(pieces, noise_share * total, costs)
     cheapest, share = math.inf, noise_share

@@ -50,53 +50,20 @@ _LONGEST = 1 << 32  # frames; a method that takes an hour for as many has no lim
 
 
 class BaselineSettings(StageSettings):
-    """Settings that all baselines have; each baseline adds its own.
-
-    Parameters
-    ----------
-    preprocess : PreprocessConfig
-        How a recording is prepared.
-
-    Examples
-    --------
-    >>> build_baseline("kmeans", {"preprocess.scaling": "none"}).config.preprocess.scaling
-    'none'
-    """
+    """Settings that all baselines have; each baseline adds its own."""
 
     preprocess: PreprocessConfig = PreprocessConfig()
 
 
 class Baseline(Protocol):
-    """A method with its settings, as a frozen dataclass whose only field is `config`; `build_baseline` returns one.
-
-    Examples
-    --------
-    >>> baseline = build_baseline("kmeans", {"n_states": 3})
-    >>> baseline.config.n_states
-    3
-    """
+    """A method with its settings, as a frozen dataclass whose only field is `config`; `build_baseline` returns one."""
 
     @property
     def config(self) -> BaselineSettings:
         """Its settings."""
 
     def fit_predict(self, signal: Signal, rng: np.random.Generator, progress: Progress = silent) -> Labels:
-        """Label every frame of a signal.
-
-        Parameters
-        ----------
-        signal : Signal
-            The prepared recording.
-        rng : numpy.random.Generator
-            Source of all random draws.
-        progress : callable
-            Called as progress(what, done, total).
-
-        Returns
-        -------
-        array of int32
-            A label for each frame; OTHER for frames that the method cannot label.
-        """
+        """A label for each frame of a prepared recording; OTHER for frames that the method cannot label."""
 
 
 class FittedBaseline(Protocol):
@@ -118,8 +85,6 @@ class ReadingBaseline(Baseline, Protocol):
 class JoiningBaseline(Baseline, Protocol):
     """A baseline that learns the same states for several recordings.
 
-    Examples
-    --------
     >>> isinstance(build_baseline("compile"), JoiningBaseline), isinstance(build_baseline("kmeans"), JoiningBaseline)
     (True, False)
     """
@@ -127,65 +92,20 @@ class JoiningBaseline(Baseline, Protocol):
     def fit_predict_many(
         self, signals: Sequence[Signal], rng: np.random.Generator, progress: Progress = silent
     ) -> list[Labels]:
-        """Label every frame of several signals with one set of states.
-
-        Parameters
-        ----------
-        signals : sequence of Signal
-            The prepared recordings.
-        rng : numpy.random.Generator
-            Source of all random draws.
-        progress : callable
-            Called as progress(what, done, total).
-
-        Returns
-        -------
-        list of array of int32
-            A label for each frame of each signal.
-        """
+        """A label for each frame of each signal, with one set of states."""
 
 
 # ---------------------------------------------------------------- by name
 
 
 def baseline_names() -> tuple[str, ...]:
-    """List the methods that installed packages add.
-
-    Returns
-    -------
-    tuple of str
-        Their names, in alphabetical order.
-
-    Examples
-    --------
-    >>> "ticc" in baseline_names()
-    True
-    """
+    """The methods that installed packages add, in alphabetical order."""
     return tuple(name for name in method_names() if name not in ("rondo", "clock"))
 
 
 def build_baseline(name: str, overrides: Mapping[str, Any] | None = None) -> Baseline:
-    """Build a method with its settings.
+    """The baseline of this name, with some settings by their dotted names and the defaults of the method for the rest.
 
-    Parameters
-    ----------
-    name : str
-        The method; `baseline_names` lists them.
-    overrides : mapping or None
-        Settings by their dotted names: {"windows.length": 256}. All others have the defaults of the method.
-
-    Returns
-    -------
-    Baseline
-        The method.
-
-    Raises
-    ------
-    SettingError
-        If there is no such method, it is no baseline, or a setting is unknown or out of range.
-
-    Examples
-    --------
     >>> build_baseline("kmeans", {"windows.length": 256}).config.windows.length
     256
     """
@@ -204,33 +124,8 @@ def build_baseline(name: str, overrides: Mapping[str, Any] | None = None) -> Bas
 def label_recording(
     recording: Recording, baseline: Baseline, rng: np.random.Generator, progress: Progress = silent
 ) -> Labels:
-    """Prepare one recording as the settings of a method say, and label it.
+    """Prepare one recording as the settings of a method say, and label its rows 0, 1, … in order of appearance.
 
-    Parameters
-    ----------
-    recording : Recording
-        The recording.
-    baseline : Baseline
-        The method.
-    rng : numpy.random.Generator
-        Source of all random draws.
-    progress : callable
-        Called as progress(what, done, total).
-
-    Returns
-    -------
-    array of int32
-        A label for each row, 0, 1, ... in order of appearance; OTHER for rows without one.
-
-    Raises
-    ------
-    RecordingError
-        If the recording cannot be used, or is too short for the method.
-    SettingError
-        If a setting does not suit the recording.
-
-    Examples
-    --------
     >>> from rondo.synthetic import plant
     >>> baseline = build_baseline("kmeans", {"n_states": 3})
     >>> labels = label_recording(plant(n_frames=2_000, seed=0).recording, baseline, np.random.default_rng(0))
@@ -307,8 +202,14 @@ class BaselineMethod:
         findings = [
             f"Recurrence was not tested: {self.name} has no such test.",
             f"{self.name} knows one level: every unit is its own motif.",
-            *self._about_count(settings),
         ]
+        chosen = settings.config.model_dump()
+        if "n_states" in chosen:
+            is_default = chosen["n_states"] == self.baseline().config.model_dump()["n_states"]
+            source = f"the default of {self.name}" if is_default else "as asked for"
+            findings.append(f"The number of states was given, not found: {chosen['n_states']}, {source}.")
+        elif "component_cap" in chosen:
+            findings.append(f"{self.name} finds the number of states, up to {chosen['component_cap']} (component_cap).")
         if len(found) > 1:
             findings.append("The states are the same in all recordings." if joins else NOTHING_SHARED)
             lengths = [one.window_length_frames for one in found]
@@ -341,17 +242,6 @@ class BaselineMethod:
             f"use `rondo discover --method {self.name}` on this one too"
         )
 
-    def _about_count(self, baseline: Baseline) -> list[str]:
-        """Where the number of states comes from: it is a setting, or bounded by one."""
-        settings, default = baseline.config.model_dump(), self.baseline().config.model_dump()
-        if "n_states" in settings:
-            count = settings["n_states"]
-            given = f"the default of {self.name}" if count == default["n_states"] else "as asked for"
-            return [f"The number of states was given, not found: {count}, {given}."]
-        if "component_cap" in settings:
-            return [f"{self.name} finds the number of states, up to {settings['component_cap']} (component_cap)."]
-        return []
-
 
 class Discovery(NamedTuple):
     """What a method made of one recording; windows are of one frame where the method has no such setting."""
@@ -381,22 +271,17 @@ def discover(
         signals = [preprocessor.apply(recording) for recording in recordings]
         tracks = joined(signals, baseline.fit_predict_many(signals, np.random.default_rng(seed), progress))
         return [_discovery(*parts, baseline) for parts in zip(recordings, signals, tracks, strict=True)]
+    config = baseline.config.preprocess
+    shares = config.pca_components > 0 or (config.scaling != "none" and config.statistics == "dataset")
+    shared = Preprocessor.fit(recordings, config) if shares else None
     found = []
-    for recording, preprocessor in zip(recordings, preprocessors_of(recordings, baseline), strict=True):
+    for recording in recordings:
         tell = progress if len(recordings) == 1 else _named(progress, recording)
         tell("preparing", 0, 1)
-        signal = preprocessor.apply(recording)
+        signal = (shared or Preprocessor.fit([recording], config)).apply(recording)
         states = baseline.fit_predict(signal, np.random.default_rng(seed), tell)
         found.append(_discovery(recording, signal, in_order_of_appearance(signal.to_rows(states)), baseline))
     return found
-
-
-def preprocessors_of(recordings: Sequence[Recording], baseline: Baseline) -> list[Preprocessor]:
-    """How each recording is prepared: by one preprocessor of all, if they share anything, else by its own."""
-    config = baseline.config.preprocess
-    if config.pca_components > 0 or (config.scaling != "none" and config.statistics == "dataset"):
-        return [Preprocessor.fit(recordings, config)] * len(recordings)
-    return [Preprocessor.fit([recording], config) for recording in recordings]
 
 
 def joined(signals: Sequence[Signal], tracks: Sequence[Labels]) -> list[Labels]:

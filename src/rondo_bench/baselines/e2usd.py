@@ -84,17 +84,10 @@ class FittedE2USD:
         """One state for each frame; in the online mode, from windows read in order."""
         if not self.config.online:
             return self.learned.predict(signal)
-        windows = self.learned.windows_of(signal)
-        return voted(self._read(self.learned.net.embed(windows)).states, windows.grid)
-
-    def read_online(self, signal: Signal) -> OnlineReading:
-        """One state for each window, read in order, and how many the mixture was asked about."""
-        return self._read(self.learned.net.embed(self.learned.windows_of(signal)))
-
-    def _read(self, embeddings: NDArray[np.float64]) -> OnlineReading:
-        config, components = self.config, self.learned.components
-        adaptation = Adaptation(config.threshold, config.threshold_rise, config.threshold_fall)
-        return read_online(embeddings, lambda one: int(components.states_of(one[None])[0]), adaptation)
+        windows, components = self.learned.windows_of(signal), self.learned.components
+        embeddings = self.learned.net.embed(windows)
+        states, _ = read_online(embeddings, lambda one: int(components.states_of(one[None])[0]), self.config)
+        return voted(states, windows.grid)
 
 
 @dataclass(frozen=True)
@@ -153,66 +146,29 @@ Ask = Callable[[NDArray[np.float64]], int]
 """The state of one embedding (n_dims,): one clustering call."""
 
 
-@dataclass(frozen=True)
-class Adaptation:
-    """How the threshold moves."""
-
-    start: float
-    rise: float
-    fall: float
-
-
-@dataclass(frozen=True, eq=False)
-class Watch:
-    """What is remembered between two windows of a stream."""
-
-    threshold: float
-    embedding: NDArray[np.float64] | None = None  # of the window where the state last changed; None before the first
-    state: int = -1
-    n_windows: int = 0
-    n_asked: int = 0
-
-    def taking(self, embedding: NDArray[np.float64], ask: Ask, adaptation: Adaptation) -> Watch:
-        """What is remembered after one more window; `state` is that window's."""
-        n_windows = self.n_windows + 1
-        if self.embedding is None:
-            return Watch(self.threshold, embedding, ask(embedding), n_windows, self.n_asked + 1)
-        raised = self.threshold * (1 + adaptation.rise)
-        if float(self.embedding @ embedding) >= self.threshold:
-            return Watch(raised, self.embedding, self.state, n_windows, self.n_asked)
-        state = ask(embedding)
-        if state != self.state:
-            return Watch(raised, embedding, state, n_windows, self.n_asked + 1)
-        lowered = self.threshold * (1 - adaptation.fall)
-        return Watch(lowered, self.embedding, self.state, n_windows, self.n_asked + 1)
-
-
-@dataclass(frozen=True, eq=False)
-class OnlineReading:
-    """One state per window of a stream, and how many windows the mixture was asked about."""
-
-    states: Labels
-    n_asked: int
-    watch: Watch  # from which the stream can go on
-
-
-def read_online(
-    embeddings: NDArray[np.float64], ask: Ask, adaptation: Adaptation, watch: Watch | None = None
-) -> OnlineReading:
-    """Read windows (n_windows, n_dims) in order, from the start or from where an earlier reading ended.
+def read_online(embeddings: NDArray[np.float64], ask: Ask, config: E2USDConfig) -> tuple[Labels, int]:
+    """A state for each window (n_windows, n_dims), read in order, and how many the mixture was asked about.
 
     >>> level = np.array([[2.0], [2.0], [2.0], [-2.0], [-2.0]])
-    >>> reading = read_online(level, lambda z: int(z[0] < 0), Adaptation(1.0, 0.08, 0.1))
-    >>> reading.states.tolist(), reading.n_asked
+    >>> states, n_asked = read_online(level, lambda z: int(z[0] < 0), E2USDConfig())
+    >>> states.tolist(), n_asked
     ([0, 0, 0, 1, 1], 2)
     """
-    now = Watch(adaptation.start) if watch is None else watch
-    before = now.n_asked
-    states = np.empty(len(embeddings), dtype=np.int32)
+    states, n_asked, threshold = np.empty(len(embeddings), dtype=np.int32), 0, config.threshold
+    last: NDArray[np.float64] | None = None  # the embedding of the window where the state last changed
+    state = -1
     for i, embedding in enumerate(embeddings):
-        now = now.taking(embedding, ask, adaptation)
-        states[i] = now.state
-    return OnlineReading(states, now.n_asked - before, now)
+        if last is not None and float(last @ embedding) >= threshold:
+            threshold *= 1 + config.threshold_rise
+        else:
+            n_asked += 1
+            now = ask(embedding)
+            if last is not None:
+                threshold *= 1 + config.threshold_rise if now != state else 1 - config.threshold_fall
+            if last is None or now != state:
+                last, state = embedding, now
+        states[i] = state
+    return states, n_asked
 
 
 METHOD = BaselineMethod(

@@ -58,7 +58,11 @@ def fetch(remote: Remote, target: Path, progress: Progress = silent) -> None:
     """Bring a file to `target`, going on where an earlier try stopped."""
     _refuse_other_schemes(remote.address)
     part = target.with_name(target.name + ".part")
-    _make_folder(target.parent)
+    try:
+        part.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        why = f"the folder cannot be made ({error.strerror})"
+        raise OutputError(f"{part.parent}: {why}; give another with --data") from None
     tries = 0
     while True:
         before = _size(part)
@@ -76,7 +80,10 @@ def fetch(remote: Remote, target: Path, progress: Progress = silent) -> None:
             problem = _reason(error)
         tries = 1 if _size(part) > before else tries + 1
         if tries >= N_TRIES:
-            raise RecordingError(f"{remote.address}: {problem}, {N_TRIES} times; {_how_a_later_run_begins(part)}")
+            later = f"{_size(part):,} bytes are kept; run it again to go on"
+            if _size(part) and not _known(part):
+                later = "this server sends only whole files, so that a later run begins again"
+            raise RecordingError(f"{remote.address}: {problem}, {N_TRIES} times; {later}")
         time.sleep(FIRST_WAIT_S * 2 ** (tries - 1))
     _check(remote, part)
     _about(part).unlink(missing_ok=True)
@@ -117,7 +124,8 @@ def _fetch_rest(remote: Remote, part: Path, progress: Progress) -> bool:
         elif not str(answer.headers.get("Content-Range", "")).startswith(f"bytes {have}-"):
             _forget(part)  # another piece than the one asked for
             return False
-        total = _total(answer, have)
+        length = answer.headers.get("Content-Length")
+        total = have + int(length) if length is not None and length.isdigit() else None
         _refuse_small_disk(part.parent, 0 if total is None else total - have, "still to come are")
         with os.fdopen(open_appending(part), "r+b") as file:
             file.seek(have)
@@ -135,11 +143,6 @@ def _copy(answer: Any, file: IO[bytes], have: int, total: int | None, name: str,
         have += len(block)
         progress(f"{name} (MB)", min(have >> 20, megabytes), megabytes)
     return have
-
-
-def _total(answer: Any, have: int) -> int | None:
-    length = answer.headers.get("Content-Length")
-    return have + int(length) if length is not None and length.isdigit() else None
 
 
 def _check(remote: Remote, part: Path) -> None:
@@ -183,14 +186,7 @@ def _remember(part: Path, answer: Any, total: int | None, asked_for_rest: bool) 
     before = _noted(part)
     is_same = before.get("tag") == tag
     sends_rest = not (is_same and (before.get("sends_rest") is False or (asked_for_rest and answer.status != 206)))
-    noted = {"tag": tag, "total": total, "sends_rest": sends_rest}
-    write_text(_about(part), json.dumps(noted))
-
-
-def _how_a_later_run_begins(part: Path) -> str:
-    if _size(part) and not _known(part):
-        return "this server sends only whole files, so that a later run begins again"
-    return f"{_size(part):,} bytes are kept; run it again to go on"
+    write_text(_about(part), json.dumps({"tag": tag, "total": total, "sends_rest": sends_rest}))
 
 
 def _forget(part: Path) -> None:
@@ -200,13 +196,6 @@ def _forget(part: Path) -> None:
 
 def _size(path: Path) -> int:
     return path.stat().st_size if path.is_file() else 0
-
-
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"{folder}: the folder cannot be made ({error.strerror}); give another with --data") from None
 
 
 def _refuse_small_disk(folder: Path, need: int, why: str) -> None:
@@ -306,7 +295,7 @@ def download(offer: Offer, folder: Path, progress: Progress = silent) -> int:
         if _is_archive(target):
             _unpack(target, folder, offer.keep, progress)
         done[remote.name] = remote.address
-        _write_note(folder, done)
+        write_json(folder / NOTE, done, "check the disk, then run it again")
         fetched += 1
     return fetched
 
@@ -334,10 +323,6 @@ def _note(folder: Path) -> dict[str, str]:
         return {}
 
 
-def _write_note(folder: Path, done: dict[str, str]) -> None:
-    write_json(folder / NOTE, done, "check the disk, then run it again")
-
-
 def unpack(archive: Path, folder: Path, keep: Sequence[str] = ("*",), progress: Progress = silent) -> int:
     """Unpack the members that match one of `keep`, and the archives among them; how many files there are now.
 
@@ -346,12 +331,9 @@ def unpack(archive: Path, folder: Path, keep: Sequence[str] = ("*",), progress: 
     n_files = 0
     try:
         with zipfile.ZipFile(archive) as opened:
-            members = [
-                one for one in opened.infolist() if not one.is_dir() and any(_matches(one, name) for name in keep)
-            ]
-            targets = [
-                (one, _target(one, folder, archive)) for one in members
-            ]  # all are looked at before one is written
+            members = [one for one in opened.infolist() if not one.is_dir()]
+            members = [one for one in members if any(fnmatch(one.filename, pattern) for pattern in keep)]
+            targets = [(one, _target(one, folder, archive)) for one in members]  # all, before one is written
             folder.mkdir(parents=True, exist_ok=True)
             need = sum(member.file_size for member, target in targets if not target.is_file())
             _refuse_small_disk(folder, need, "unpacked it takes")
@@ -371,10 +353,6 @@ def unpack(archive: Path, folder: Path, keep: Sequence[str] = ("*",), progress: 
         else:
             n_files += 1
     return n_files
-
-
-def _matches(member: zipfile.ZipInfo, pattern: str) -> bool:
-    return fnmatch(member.filename, pattern)
 
 
 def _target(member: zipfile.ZipInfo, folder: Path, archive: Path) -> Path:

@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 from rondo.annotations.annotation import Annotation
 from rondo.data.recording import Recording
 from rondo.errors import AnnotationError, RecordingError
-from rondo_bench.data_sets.tables import Reader, read_numbers
+from rondo_bench.data_sets.tables import Reader, first_found, read_numbers
 
 # ---------------------------------------------------------------- MoCap
 
@@ -64,18 +64,13 @@ MOCAP_SEGMENTS = {  # recording: (first row after the segment, class) of each
 
 def find_mocap(folder: Path) -> list[Path]:
     """The nine annotated recordings, in a folder or where the repository has them in it."""
-    for place in (folder, folder / "4d", folder / "data" / "MoCap" / "4d", folder / "Time2State-main/data/MoCap/4d"):
-        found = [place / f"{name}.4d" for name in MOCAP_SEGMENTS if (place / f"{name}.4d").is_file()]
-        if found:
-            return found
-    return []
+    places = ("4d", "data/MoCap/4d", "Time2State-main/data/MoCap/4d")
+    return first_found(folder, places, [f"{name}.4d" for name in MOCAP_SEGMENTS])
 
 
 def read_mocap(path: Path) -> Recording:
     """One capture, without its segments."""
-    return Recording(
-        read_numbers(path, len(MOCAP_CHANNELS), range(len(MOCAP_CHANNELS)), "MoCap"), None, MOCAP_CHANNELS, path.stem
-    )
+    return Recording(read_numbers(path, 4, range(4), "MoCap"), None, MOCAP_CHANNELS, path.stem)
 
 
 def mocap_annotation(path: Path) -> Annotation:
@@ -93,17 +88,11 @@ def mocap_annotation(path: Path) -> Annotation:
 MOCAP6_IDS = ("13_29", "13_30", "13_31", "14_06", "14_14", "14_20")  # subject and trial, in the order of the file
 MOCAP6_RATE = 10.0
 _FILE = "dataset.npz"
-_NO_EXERCISE = "none"
 
 
 def find_mocap6(folder: Path) -> list[Path]:
     """dataset.npz/ID for each of the six captures in that file."""
     return [folder / _FILE / id for id in MOCAP6_IDS] if (folder / _FILE).is_file() else []
-
-
-def mocap6_id(path: Path) -> str:
-    """Subject and trial."""
-    return path.name
 
 
 def read_mocap6(path: Path) -> Recording:
@@ -122,7 +111,7 @@ def mocap6_annotation(path: Path) -> Annotation:
         raise AnnotationError(
             f"{path.parent}: 'TrueZ' of {path.name} must be numbers from 0 to {names.size}; get the file again"
         )
-    return Annotation(own.astype(np.int64), (_NO_EXERCISE, *_names(names)), id=path.name)
+    return Annotation(own.astype(np.int64), ("none", *_names(names)), id=path.name)
 
 
 def _range(path: Path, n_rows: int) -> tuple[int, int]:
@@ -154,5 +143,5 @@ def _names(names: NDArray[Any]) -> list[str]:
 
 READERS = {
     "mocap": Reader(find_mocap, read_mocap, mocap_annotation),
-    "mocap6": Reader(find_mocap6, read_mocap6, mocap6_annotation, mocap6_id, comes_first=True),
+    "mocap6": Reader(find_mocap6, read_mocap6, mocap6_annotation, lambda path: path.name, comes_first=True),
 }

@@ -24,27 +24,11 @@ from rondo_bench.data_sets.tables import Reader
 
 @dataclass(frozen=True, eq=False)
 class DataSet:
-    """Recordings with their annotations; `read_data_set` returns one.
+    """Recordings without classes, and the annotations of those that have one."""
 
-    Parameters
-    ----------
-    name : str
-        Name of the data set, or of the folder.
-    recordings : tuple of Recording
-        The recordings, without classes.
-    annotations : mapping
-        The Annotation of each recording that has one, by its id.
-
-    Examples
-    --------
-    >>> data_set = DataSet("mine", (Recording([[0.5], [1.5]], rate=50, id="day1"),), {"day1": Annotation([0, 1])})
-    >>> data_set.annotations[data_set.recordings[0].id].n_frames
-    2
-    """
-
-    name: str
+    name: str  # of the set, or of the folder
     recordings: tuple[Recording, ...]
-    annotations: Mapping[str, Annotation]
+    annotations: Mapping[str, Annotation]  # by id of the recording
 
 
 _STORED = Reader(stored.find_npz, stored.read_recording, stored.read_annotation)
@@ -87,36 +71,10 @@ class Copy:
 def read_data_set(
     name: str, folder: Path | None = None, limit: int | None = None, only: tuple[str, ...] = ()
 ) -> DataSet:
-    """Read a public data set from a local copy, or recordings with classes from a folder of your own.
+    """A public data set from a local copy (`folder` as in `data_directory`), or the recordings of a folder of your own.
 
-    Parameters
-    ----------
-    name : str
-        A name that `rondo datasets list` prints, or the path of a folder.
-    folder : Path or None
-        The folder of data sets. None takes the variable RONDO_DATA, else `data` in ~/.config/rondo/rondo.toml.
-    limit : int or None
-        Read only so many recordings, from the first on.
-    only : tuple of str
-        Read only the recordings of these ids.
+    The first `limit` recordings, or those whose ids are in `only`.
 
-    Returns
-    -------
-    DataSet
-        The recordings and their annotations.
-
-    Raises
-    ------
-    SettingError
-        If there is no data set of this name, no folder of data sets, no recording of an id in `only`, or `limit` is
-        less than 1.
-    RecordingError
-        If there is no copy of the data set, or a file of it cannot be read.
-    AnnotationError
-        If the classes of a recording cannot be read, or have another length.
-
-    Examples
-    --------
     >>> import tempfile
     >>> import numpy as np
     >>> with tempfile.TemporaryDirectory() as folder:

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from rondo.annotations.annotation import Annotation
 from rondo.data.recording import Recording
-from rondo.data.signal import shortened
 from rondo.errors import AnnotationError, RecordingError
 from rondo.files.reading import listed
 
@@ -46,25 +45,13 @@ def read_numbers(path: Path, n_columns: int, columns: Sequence[int], what: str) 
     except OSError as error:
         raise RecordingError(f"{path}: cannot be read ({error.strerror}); give a file of {what}") from None
     except ValueError as error:
-        raise RecordingError(f"{path}: {expected} ({_first_line(error)}); get the file again") from None
+        raise RecordingError(f"{path}: {expected} ({str(error).splitlines()[0][:120]}); get the file again") from None
 
 
-def files_in(folder: Path, places: Sequence[str], ids: Sequence[str]) -> list[Path]:
-    """The files ID.dat, in a folder or the first of the places below it where the published archive has any."""
-    for place in (folder, *(folder / below for below in places)):
-        found = [place / f"{id}.dat" for id in ids if (place / f"{id}.dat").is_file()]
-        if found:
-            return found
-    return []
-
-
-def refuse_unknown(channels: Sequence[str], known: Sequence[str], what: str) -> None:
-    """Channels that a data set does not have, or none at all."""
-    unknown = next((name for name in channels if name not in known), None)
-    if unknown is not None:
-        raise RecordingError(f"{what} has no channel '{unknown}'; it has {shortened(known)}")
-    if not channels:
-        raise RecordingError(f"no channel of {what} was chosen; it has {shortened(known)}")
+def first_found(folder: Path, places: Sequence[str], names: Sequence[str]) -> list[Path]:
+    """What has one of the names in a folder, or in the first of the places below it where anything has."""
+    found = ([path for name in names if (path := folder / place / name).exists()] for place in ("", *places))
+    return next((paths for paths in found if paths), [])
 
 
 def timed_recording(path: Path, numbers: Numbers, times_s: Numbers, rate: float, channels: Sequence[str]) -> Recording:
@@ -97,10 +84,6 @@ def _read_by_numpy(path: Path, n_columns: int, columns: Sequence[int]) -> Number
     if table.shape[1] != n_columns:
         raise ValueError(f"got {table.shape[1]}")
     return np.asarray(table[:, list(columns)])
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).splitlines()[0][:120]
 
 
 # ---------------------------------------------------------------- with a header
@@ -204,24 +187,17 @@ def _opened(path: Path, name: str, what: str, read: Any) -> dict[str, Any]:
 
 
 def painted(
-    positions: ArrayLike, starts: Sequence[float], stops: Sequence[float], classes: Sequence[int], background: int = 0
+    positions: ArrayLike, starts: Sequence[float], stops: Sequence[float], classes: Sequence[int]
 ) -> NDArray[np.int64]:
-    """The class of each position (a time or frame number): that of the span [start, stop) it lies in.
-
-    Where spans overlap the one that comes later in the list wins; `background` lies outside them all.
+    """The class of each position (a time or frame number): that of the last span [start, stop) that holds it, or 0.
 
     >>> painted([0, 1, 2, 3, 4], [1, 3], [2, 9], [7, 8]).tolist()
     [0, 7, 0, 8, 8]
     """
     at = np.asarray(positions, dtype=np.float64)
-    track = np.full(at.size, background, dtype=np.int64)
-    if (np.diff(at) < 0).any():  # frames out of order: look at each span on its own
-        for start, stop, number in zip(starts, stops, classes, strict=True):
-            track[(at >= start) & (at < stop)] = number
-        return track
-    firsts, lasts = np.searchsorted(at, np.asarray(starts)), np.searchsorted(at, np.asarray(stops))
-    for first, last, number in zip(firsts, lasts, classes, strict=True):
-        track[first:last] = number
+    track = np.zeros(at.size, dtype=np.int64)
+    for start, stop, number in zip(starts, stops, classes, strict=True):
+        track[(at >= start) & (at < stop)] = number
     return track
 
 

@@ -8,8 +8,9 @@ A row of `Protocol/subject101.dat` has 54 numbers, a hundred rows a second; NaN 
 
 and each IMU its temperature, acceleration up to 16 g, acceleration up to 6 g, turning rate, magnetic field (three axes
 each) and an orientation that is not valid in this collection. Without time, activity and orientations that leaves the
-40 channels of the paper; its experiments take nine of them, ACCELERATION. Activity 0 is what lies between activities:
-it is a class like the others, so that every row counts (2,864,056 in subjects 101 to 108, as the paper has it).
+40 channels of the paper, of which its experiments take nine (the acceleration up to 16 g). Activity 0 is what lies
+between activities: a class like the others, so that every row counts (2,864,056 in subjects 101 to 108, as the paper
+has it).
 
 OPPORTUNITY (Chavarriaga et al., Pattern Recognition Letters 2013), the UCI files as they are published.
 
@@ -32,9 +33,8 @@ y z in g and turning rate x y z in degrees per second, 100 rows a second. There 
 activities.
 
 A trial is one activity from beginning to end. For discovery they are put one after the other, trial 1 of activities 1
-to 12, then trial 2 and so on, as Time2State does it; the joins are artificial. 2,811,490 rows in all (counted; the
-set is not in the paper). The
-activity is taken from the name of the file: one of the 840 spells its variable `activity_number` otherwise.
+to 12, then trial 2 and so on, as Time2State does it; the joins are artificial. 2,811,490 rows in all (counted; the set
+is not in the paper). The activity is in the name of the file: one of the 840 misspells its variable `activity_number`.
 
 HuGaDB (Chereshnev and Kertész-Farkas, AIST 2017): gait of eighteen people, six IMUs and two EMGs on the legs.
 
@@ -79,13 +79,12 @@ from rondo.data.recording import Recording
 from rondo.errors import AnnotationError, RecordingError
 from rondo_bench.data_sets.tables import (
     Reader,
-    files_in,
+    first_found,
     mat_shape,
     numbered,
     read_columns,
     read_mat,
     read_numbers,
-    refuse_unknown,
     timed_recording,
 )
 
@@ -94,14 +93,13 @@ from rondo_bench.data_sets.tables import (
 
 PAMAP2_RATE = 100.0
 PAMAP2_IDS = tuple(f"subject{number}" for number in range(101, 109))  # the paper leaves out 109, who did little
-_PAMAP2, _PAMAP2_COLUMNS, _PAMAP2_TIME, _PAMAP2_ACTIVITY = "PAMAP2", 54, 0, 1
+_PAMAP2, _PAMAP2_COLUMNS = "PAMAP2", 54
 _PAMAP2_IMUS = {"hand": 3, "chest": 20, "ankle": 37}
 _PAMAP2_SENSORS = ("temp", *(f"{sensor}{axis}" for sensor in ("acc16", "acc6", "gyr", "mag") for axis in "xyz"))
 _PAMAP2_COLUMN_OF = {"heart_rate": 2} | {
     f"{place}_{sensor}": first + i for place, first in _PAMAP2_IMUS.items() for i, sensor in enumerate(_PAMAP2_SENSORS)
 }
 PAMAP2_CHANNELS = tuple(_PAMAP2_COLUMN_OF)
-PAMAP2_ACCELERATION = tuple(name for name in PAMAP2_CHANNELS if "acc16" in name)
 PAMAP2_CLASSES = {
     0: "other", 1: "lying", 2: "sitting", 3: "standing", 4: "walking", 5: "running", 6: "cycling", 7: "Nordic walking",
     9: "watching TV", 10: "computer work", 11: "car driving", 12: "ascending stairs", 13: "descending stairs",
@@ -112,21 +110,18 @@ PAMAP2_CLASSES = {
 
 def find_pamap2(folder: Path) -> list[Path]:
     """The Protocol files of the subjects of the paper, in a folder or where the published archive has them in it."""
-    return files_in(folder, ("Protocol", "PAMAP2_Dataset/Protocol"), PAMAP2_IDS)
+    return first_found(folder, ("Protocol", "PAMAP2_Dataset/Protocol"), [f"{id}.dat" for id in PAMAP2_IDS])
 
 
-def read_pamap2(path: Path, channels: Sequence[str] = PAMAP2_CHANNELS) -> Recording:
+def read_pamap2(path: Path) -> Recording:
     """One subject, without the activities."""
-    refuse_unknown(channels, PAMAP2_CHANNELS, _PAMAP2)
-    numbers = read_numbers(
-        path, _PAMAP2_COLUMNS, [_PAMAP2_TIME, *(_PAMAP2_COLUMN_OF[name] for name in channels)], _PAMAP2
-    )
-    return timed_recording(path, numbers[:, 1:], numbers[:, 0], PAMAP2_RATE, channels)
+    numbers = read_numbers(path, _PAMAP2_COLUMNS, [0, *_PAMAP2_COLUMN_OF.values()], _PAMAP2)
+    return timed_recording(path, numbers[:, 1:], numbers[:, 0], PAMAP2_RATE, PAMAP2_CHANNELS)
 
 
 def pamap2_annotation(path: Path) -> Annotation:
     """The activity of each row of that subject, for evaluation."""
-    classes = read_numbers(path, _PAMAP2_COLUMNS, [_PAMAP2_ACTIVITY], _PAMAP2)[:, 0]
+    classes = read_numbers(path, _PAMAP2_COLUMNS, [1], _PAMAP2)[:, 0]
     return numbered(classes, PAMAP2_CLASSES, path.stem, path, _PAMAP2, "activity")
 
 
@@ -134,7 +129,7 @@ def pamap2_annotation(path: Path) -> Annotation:
 
 
 OPPORTUNITY_RATE = 30.0  # of the documentation; the times in the files are more exact (the paper prints 30.3)
-_OPPORTUNITY, _OPPORTUNITY_COLUMNS, _OPPORTUNITY_TIME = "OPPORTUNITY", 250, 0
+_OPPORTUNITY, _OPPORTUNITY_COLUMNS = "OPPORTUNITY", 250
 _ON_BODY = ("RKN^", "HIP", "LUA^", "RUA_", "LH", "BACK", "RKN_", "RWR", "RUA^", "LUA_", "LWR", "RH")
 _OPPORTUNITY_IMUS, _SHOES = ("BACK", "RUA", "RLA", "LUA", "LLA"), ("L-SHOE", "R-SHOE")
 _OBJECTS = (
@@ -171,10 +166,6 @@ def _channel_names() -> Iterator[str]:
 
 
 OPPORTUNITY_CHANNELS = tuple(_channel_names())
-OPPORTUNITY_TRACKS = (
-    "Locomotion", "HL_Activity", "LL_Left_Arm", "LL_Left_Arm_Object", "LL_Right_Arm", "LL_Right_Arm_Object",
-    "ML_Both_Arms",
-)  # fmt: skip
 OPPORTUNITY_IDS = tuple(
     f"S{subject}-{run}" for subject in range(1, 5) for run in ("ADL1", "ADL2", "ADL3", "ADL4", "ADL5", "Drill")
 )
@@ -183,30 +174,19 @@ LOCOMOTION = {0: "other", 1: "stand", 2: "walk", 4: "sit", 5: "lie"}
 
 def find_opportunity(folder: Path) -> list[Path]:
     """The 24 runs, in a folder or where the published archive has them in it."""
-    return files_in(folder, ("dataset", "OpportunityUCIDataset/dataset"), OPPORTUNITY_IDS)
+    places = ("dataset", "OpportunityUCIDataset/dataset")
+    return first_found(folder, places, [f"{id}.dat" for id in OPPORTUNITY_IDS])
 
 
-def read_opportunity(path: Path, channels: Sequence[str] = OPPORTUNITY_CHANNELS) -> Recording:
+def read_opportunity(path: Path) -> Recording:
     """One run, without any label."""
-    refuse_unknown(channels, OPPORTUNITY_CHANNELS, _OPPORTUNITY)
-    numbers = read_numbers(
-        path,
-        _OPPORTUNITY_COLUMNS,
-        [_OPPORTUNITY_TIME, *(1 + OPPORTUNITY_CHANNELS.index(name) for name in channels)],
-        _OPPORTUNITY,
-    )
-    return timed_recording(path, numbers[:, 1:], numbers[:, 0] / 1000, OPPORTUNITY_RATE, channels)
+    numbers = read_numbers(path, _OPPORTUNITY_COLUMNS, range(1 + len(OPPORTUNITY_CHANNELS)), _OPPORTUNITY)
+    return timed_recording(path, numbers[:, 1:], numbers[:, 0] / 1000, OPPORTUNITY_RATE, OPPORTUNITY_CHANNELS)
 
 
-def opportunity_annotation(path: Path, track: str = "Locomotion") -> Annotation:
-    """The class of each row of that run in one of OPPORTUNITY_TRACKS, under its published number, for evaluation."""
-    if track not in OPPORTUNITY_TRACKS:
-        raise AnnotationError(f"OPPORTUNITY has no track '{track}'; choose among {', '.join(OPPORTUNITY_TRACKS)}")
-    classes = read_numbers(
-        path, _OPPORTUNITY_COLUMNS, [1 + len(OPPORTUNITY_CHANNELS) + OPPORTUNITY_TRACKS.index(track)], _OPPORTUNITY
-    )[:, 0]
-    if track != "Locomotion":
-        return Annotation(classes, id=path.stem)
+def opportunity_annotation(path: Path) -> Annotation:
+    """The locomotion of each row, the first track of labels, under its published number."""
+    classes = read_numbers(path, _OPPORTUNITY_COLUMNS, [1 + len(OPPORTUNITY_CHANNELS)], _OPPORTUNITY)[:, 0]
     return numbered(classes, LOCOMOTION, path.stem, path, _OPPORTUNITY, "locomotion")
 
 
@@ -226,11 +206,7 @@ _TRIAL = re.compile(r"a(\d+)t(\d+)\.mat", re.IGNORECASE)
 
 def find_usc_had(folder: Path) -> list[Path]:
     """The folders of the subjects, in a folder or where the published archive has them in it."""
-    for place in (folder, folder / "USC-HAD"):
-        found = [place / f"Subject{number}" for number in range(1, 15) if (place / f"Subject{number}").is_dir()]
-        if found:
-            return found
-    return []
+    return first_found(folder, ("USC-HAD",), [f"Subject{number}" for number in range(1, 15)])
 
 
 def usc_had_id(path: Path) -> str:
@@ -338,15 +314,8 @@ _CLOCK, _ACTRECTUT, _ACTRECTUT_COLUMNS = "S111", "ActRecTut", 9
 
 def find_actrectut(folder: Path) -> list[Path]:
     """The four recordings, each a folder of files."""
-    for place in (folder, folder / "Data", folder / "ActRecTut-master" / "Data", folder / "ActRecTut" / "Data"):
-        found = [
-            place / name
-            for name in ACTRECTUT_IDS
-            if _has_sensors(place / name) or (place / name / "data.mat").is_file()
-        ]
-        if found:
-            return found
-    return []
+    found = first_found(folder, ("Data", "ActRecTut-master/Data", "ActRecTut/Data"), ACTRECTUT_IDS)
+    return [path for path in found if _has_sensors(path) or (path / "data.mat").is_file()]
 
 
 def read_actrectut(path: Path) -> Recording:

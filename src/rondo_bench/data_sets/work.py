@@ -14,19 +14,18 @@ The paper counts 193 recordings with 2,224,452 rows and all 8 classes, None amon
 Layout and names are those that the authors' own tools read; no file of version 3 was at hand when this was written,
 so let `rondo datasets verify lara` speak.
 
-OpenPack (Yoshimura et al., PerCom 2024): packing in a warehouse, with two levels of labels. CC BY-NC-SA 4.0.
+OpenPack (Yoshimura et al., PerCom 2024): packing in a warehouse. CC BY-NC-SA 4.0.
 
 zenodo.org/records/8145223; a session for trying out lies in github.com/open-pack/openpack-toolkit. Not in the paper.
 Per subject and session, under `openpack/v1.0.0/U0209/`, csv with a header:
 
     atr/atr01/S0500.csv to atr04          unixtime (ms), acc_x y z (g), gyro_x y z (degrees per second), quat_w x y z
     annotation/openpack-operations/…      id, operation, start, end (dates with a zone) ...
-    annotation/openpack-actions/…         id, operation, action, start, end ...
 
 The wrists and upper arms carry the four IMUs; those of atr02 to 04 are interpolated onto the times of atr01 (30 Hz by
-the documentation, 30 ms apart in the files). Classes are ten operations (100, 200 ... 1000) and none; actions are the
-units within them. The ready-made `preprocessed/imuWithOperationLabel/U0209-S0500.csv` is read as well: unixtime,
-operation, atr01/acc_x ... in one file, operations only.
+the documentation, 30 ms apart in the files). Classes are ten operations (100, 200 ... 1000) and none. The
+ready-made `preprocessed/imuWithOperationLabel/U0209-S0500.csv` is read as well: unixtime, operation, atr01/acc_x ... in
+one file.
 
 Drive&Act (Martin et al., ICCV 2019): what people do in an automated car, as 3D poses. For academic use.
 
@@ -48,9 +47,9 @@ Every camera counts its own frames and has a table of its own, in which file_id 
 the set: ids_1 inner_mirror, 2 a_column_co_driver, 3 ceiling, 4 steering_wheel, 5 a_column_driver). The poses are
 numbered by the frames of ids_1, so only pieces with that file_id are theirs.
 
-The paper's 13 classes are the 12 of the task level and none; a midlevel table (34 fine activities) and others lie
-beside it. A row of poses gets the class of its frame_id, none where no piece covers it. What OpenPose did not see is
-kept as it is stored. The tables were seen; the layout of the poses is that of scripts that read them (none was at
+The paper's 13 classes are the 12 of the task level and none; tables of finer activities lie beside it. A
+row of poses gets the class of its frame_id, none where no piece covers it. What OpenPose did not see is kept as it is
+stored. The tables were seen; the layout of the poses is that of scripts that read them (none was at
 hand), so let `rondo datasets verify drive_act` speak, among others by what a constant prediction must score.
 """
 
@@ -130,7 +129,6 @@ OPERATIONS = {
     600: "Attach Box Label", 700: "Scan Label", 800: "Attach Shipping Label", 900: "Put on Back Table",
     1000: "Fill out Order",
 }  # fmt: skip
-OPENPACK_TRACKS = ("operations", "actions")
 _OPENPACK, _NULL = "OpenPack", 8100  # their number for what is no operation
 _IN_ONE_FILE = re.compile(r"U\d{4}-S\d{4}")
 
@@ -167,43 +165,32 @@ def read_openpack(path: Path) -> Recording:
     return Recording(values, OPENPACK_RATE, OPENPACK_CHANNELS, openpack_id(path))
 
 
-def openpack_annotation(path: Path, track: str = "operations") -> Annotation:
-    """The operation (or action) of each frame; classes are numbered 0, 1, ... in the order of their ids."""
-    if track not in OPENPACK_TRACKS:
-        raise AnnotationError(f"OpenPack has no track '{track}'; choose among {', '.join(OPENPACK_TRACKS)}")
+def openpack_annotation(path: Path) -> Annotation:
+    """The operation of each frame; classes are numbered 0, 1, ... in the order of their ids."""
     if _IN_ONE_FILE.fullmatch(path.stem):
-        if track != "operations":
-            raise AnnotationError(f"{path}: the ready-made files hold operations only; get the archive of the subject")
-        return _named(read_columns(path, ["operation"], _OPENPACK)[:, 0].astype(np.int64), OPERATIONS, path)
-    table = path.parents[2] / "annotation" / f"openpack-{track}" / path.name
-    rows = read_rows(table, ["id", track.removesuffix("s"), "start", "end"], _OPENPACK)
-    ids = [whole_number(id, table, "id") for id, *_ in rows]
-    starts, ends = ([date_seconds(row[column]) * 1000 for row in rows] for column in (2, 3))
-    if not np.isfinite([*starts, *ends]).all():
-        raise AnnotationError(f"{table}: a start or end is no date; get the file again")
-    names = (
-        OPERATIONS if track == "operations" else {0: "none"} | {id: row[1] for id, row in zip(ids, rows, strict=True)}
-    )
-    return _named(painted(_times(path), starts, ends, ids), names, path)
+        ids = read_columns(path, ["operation"], _OPENPACK)[:, 0].astype(np.int64)
+    else:
+        table = path.parents[2] / "annotation" / "openpack-operations" / path.name
+        rows = read_rows(table, ["id", "start", "end"], _OPENPACK)
+        starts, ends = ([date_seconds(row[column]) * 1000 for row in rows] for column in (1, 2))
+        if not np.isfinite([*starts, *ends]).all():
+            raise AnnotationError(f"{table}: a start or end is no date; get the file again")
+        ids = painted(_times(path), starts, ends, [whole_number(row[0], table, "id") for row in rows])
+    ids = np.where(ids == _NULL, 0, ids)
+    known = list(OPERATIONS)
+    unknown = ids[~np.isin(ids, known)]
+    if unknown.size:
+        raise AnnotationError(f"{path}: class {unknown[0]} is none of {_OPENPACK}, which has {known}")
+    return Annotation(np.searchsorted(known, ids), tuple(OPERATIONS.values()), id=openpack_id(path))
 
 
 def _times(path: Path) -> NDArray[np.float64]:
     return read_columns(path, ["unixtime"], _OPENPACK)[:, 0]
 
 
-def _named(ids: NDArray[np.int64], names: dict[int, str], path: Path) -> Annotation:
-    known = np.array(sorted(names))
-    ids = np.where(ids == _NULL, 0, ids)
-    unknown = ids[~np.isin(ids, known)]
-    if unknown.size:
-        raise AnnotationError(f"{path}: class {unknown[0]} is none of {_OPENPACK}, which has {known.tolist()}")
-    return Annotation(np.searchsorted(known, ids), tuple(names[int(i)] for i in known), id=openpack_id(path))
-
-
 # ---------------------------------------------------------------- Drive&Act
 
 
-Rows = list[tuple[str, ...]]
 DRIVE_ACT_RATE = 30.0
 N_CHANNELS = 104
 TASKS = (
@@ -212,6 +199,7 @@ TASKS = (
 )  # fmt: skip
 _DRIVE_ACT_COLUMNS = ("file_id", "frame_start", "frame_end", "activity")
 _DRIVE_ACT, _SUFFIX, _CLOCKS = "Drive&Act", ".openpose.3d.csv", ("frame_id", "timestamp")
+_TABLE = "tasklevel.chunks_90.csv"
 _VIEWS = ("inner_mirror", "*", "")  # the camera of the poses first
 
 
@@ -231,7 +219,7 @@ def drive_act_id(path: Path) -> str:
     >>> drive_act_id(Path("openpose_3d/vp1/run2_2018-05-29-14-33-44.ids_1.openpose.3d.csv"))
     'vp1_run2_2018-05-29-14-33-44'
     """
-    return f"{path.parent.name}_{_run(path)}"
+    return f"{path.parent.name}_{path.name.removesuffix(_SUFFIX).split('.ids_')[0]}"
 
 
 def read_drive_act(path: Path) -> Recording:
@@ -245,62 +233,51 @@ def read_drive_act(path: Path) -> Recording:
     return timed_recording(path, numbers[:, 1:], numbers[:, 0], DRIVE_ACT_RATE, channels).renamed(drive_act_id(path))
 
 
-def drive_act_annotation(path: Path, track: str = "tasklevel") -> Annotation:
-    """The activity of each row of that run, in the table `<track>.chunks_90.csv`."""
-    table, every, rows = _pieces(path, track)
-    if track == "tasklevel":
-        unknown = next((row[3] for row in rows if row[3] not in TASKS), None)
-        if unknown is not None:
-            raise AnnotationError(f"{table}: '{unknown}' is no task of {_DRIVE_ACT}, which has {', '.join(TASKS)}")
-    names = ("none", *(TASKS if track == "tasklevel" else sorted({row[3] for row in every})))
+def drive_act_annotation(path: Path) -> Annotation:
+    """The task of each row of that run."""
+    table, rows = _pieces(path)
+    unknown = next((row[3] for row in rows if row[3] not in TASKS), None)
+    if unknown is not None:
+        raise AnnotationError(f"{table}: '{unknown}' is no task of {_DRIVE_ACT}, which has {', '.join(TASKS)}")
     starts, stops = ([whole_number(row[i], table, _DRIVE_ACT_COLUMNS[i]) for row in rows] for i in (1, 2))
     frames = read_columns(path, ["frame_id"], _DRIVE_ACT)[:, 0]
-    classes = painted(frames, starts, stops, [names.index(row[3]) for row in rows])
-    return Annotation(classes, names, id=drive_act_id(path))
+    classes = painted(frames, starts, stops, [1 + TASKS.index(row[3]) for row in rows])
+    return Annotation(classes, ("none", *TASKS), id=drive_act_id(path))
 
 
-def _pieces(path: Path, track: str) -> tuple[Path, Rows, Rows]:
-    """The first table with pieces in the frames of the poses: where it is, all of its rows, and those of this run."""
+def _pieces(path: Path) -> tuple[Path, list[tuple[str, ...]]]:
+    """The first table with pieces of this run in the frames of its poses, and those rows."""
     run, _, camera = path.name.removesuffix(_SUFFIX).partition(".ids_")
-    tables = _tables(path, track)
+    tables = _tables(path)
     others: set[str] = set()
     for table in tables:
-        every = read_rows(table, _DRIVE_ACT_COLUMNS, _DRIVE_ACT)
-        of_run = [row for row in every if _run_of_id(row[0]) == run]
+        rows = read_rows(table, _DRIVE_ACT_COLUMNS, _DRIVE_ACT)
+        of_run = [row for row in rows if row[0].rsplit("/", 1)[-1].split(".ids_")[0] == run]
         own = [row for row in of_run if row[0].rpartition(".ids_")[2] == camera]
         if own:
-            return table, every, own
+            return table, own
         others |= {row[0].rpartition(".")[2] for row in of_run}
     found = f", only of {', '.join(sorted(others))}" if others else ""
     raise AnnotationError(
         f"{tables[0]}: no activities of {drive_act_id(path)} in frames of ids_{camera}{found}; "
-        f"give activities_3s/{_VIEWS[0]}/{tables[0].name} of the same release"
+        f"give activities_3s/{_VIEWS[0]}/{_TABLE} of the same release"
     )
 
 
-def _tables(path: Path, track: str) -> list[Path]:
-    """The tables of a label track, one for each camera: in a folder activities_3s beside the poses or above them."""
-    name = f"{track}.chunks_90.csv"
+def _tables(path: Path) -> list[Path]:
+    """The tables of tasks, one for each camera: in a folder activities_3s beside the poses or above them."""
     found = [
         table
         for view in _VIEWS
         for parent in list(path.parents)[:5]
         for folder in ("activities_3s", "iccv_activities_3s", "iccv_activities_3s/activities_3s")
-        for table in sorted((parent / folder).glob(f"{view}/{name}" if view else name))
+        for table in sorted((parent / folder).glob(f"{view}/{_TABLE}" if view else _TABLE))
     ]
     if not found:
         raise AnnotationError(
-            f"{path}: no activities_3s/{_VIEWS[0]}/{name} beside it; unpack iccv_activities_3s.zip there"
+            f"{path}: no activities_3s/{_VIEWS[0]}/{_TABLE} beside it; unpack iccv_activities_3s.zip there"
         )
     return list(dict.fromkeys(found))
-
-
-def _run(path: Path) -> str:
-    return path.name.removesuffix(_SUFFIX).split(".ids_")[0]
-
-
-def _run_of_id(file_id: str) -> str:
-    return file_id.rsplit("/", 1)[-1].split(".ids_")[0]
 
 
 READERS = {

@@ -120,9 +120,6 @@ class RowStore:
     def rows(self) -> Sequence[Row]:
         return list(self._rows.values())
 
-    def get(self, key: Key) -> Row | None:
-        return self._rows.get(key)
-
     def add(self, rows: Sequence[Row]) -> None:
         """Append rows; when this returns they are on the disk. A key that has a good row already is left out."""
         new = {row.key: row for row in rows if not (self._rows.get(row.key) or _NOTHING).is_ok}

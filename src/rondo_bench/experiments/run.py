@@ -205,12 +205,12 @@ def work(task: Task) -> Outcomes:
             own = details.get(recording.id, {})
             names = data.annotations[recording.id].names
             kept = {"truth": as_runs(truth), "labels": as_runs(labels[recording.id]), "classes": list(names)} | own
-            row = Outcome(row.recording, row.scores, row.clock, row.counts, kept)
+            row = replace(row, details=kept)
         elif task.protocol == "continual":
             stages = evaluate_continual({recording.id: (truth, labels[recording.id])}).as_dict()
             by_frames = {f"frame_{name}": stages["frame_accuracy"][name] for name in STAGES}
             scores = {**row.scores, **{name: stages["recall"][name] for name in STAGES}, **by_frames}
-            row = Outcome(row.recording, scores, row.clock, row.counts)
+            row = replace(row, scores=scores)
         rows.append(row)
     config = settings_of(task)
     if task.method.preset:

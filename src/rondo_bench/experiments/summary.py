@@ -60,10 +60,7 @@ class Column:
 
 
 SEG_RATIO = Column("seg_ratio", "SegRatio", "near 1")
-_LOOSER_F1 = (
-    Column("f1_10", "F1@10"),
-    Column("f1_25", "F1@25"),
-)  # "complete results" of the paper, in none of its tables
+_LOOSER_F1 = (Column("f1_10", "F1@10"), Column("f1_25", "F1@25"))  # complete results, in no table of the paper
 _PAPER = (Column("mof", "MoF"), Column("recall", "Recall"), Column("f1_50", "F1@50"), Column("edit", "Edit"), SEG_RATIO)
 RECURRENCE = (Column("ari", "ARI"), Column("ami", "AMI"), Column("one_to_one", "one-to-one"))
 _CLUSTERS = Column("n_clusters", "clusters", "neither", 1)
@@ -83,21 +80,17 @@ _INSPECTED = (
 
 def columns_of(experiment: Experiment, *, all_scores: bool = False) -> tuple[Column, ...]:
     """What the table of an experiment shows, the paper's columns first; `all_scores`: F1@10 and F1@25 too."""
-    shown = _shown(experiment)
-    return tuple(one for own in shown for one in ((*_LOOSER_F1, own) if all_scores and own.name == "f1_50" else (own,)))
-
-
-def _shown(experiment: Experiment) -> tuple[Column, ...]:
+    paper = (*_PAPER[:2], *(_LOOSER_F1 if all_scores else ()), *_PAPER[2:])
     match experiment.protocol:
         case "continual":
-            return (*_PAPER, *_STAGES, _FORGETTING, *RECURRENCE, _CLUSTERS)
+            return (*paper, *_STAGES, _FORGETTING, *RECURRENCE, _CLUSTERS)
         case "states":
             pooled = _POOLED if any(method.joint for method in experiment.methods.values()) else ()
             return (*RECURRENCE, *pooled, *_SEGMENTS, _CLUSTERS)
         case "qualitative":
-            return (*_INSPECTED, *_PAPER, *RECURRENCE)
+            return (*_INSPECTED, *paper, *RECURRENCE)
         case _:
-            return (*_PAPER, *RECURRENCE, _CLUSTERS)
+            return (*paper, *RECURRENCE, _CLUSTERS)
 
 
 # ---------------------------------------------------------------- is one method better than another?
@@ -126,29 +119,17 @@ def compare(scores: Scores, reference: str) -> tuple[Comparison, ...]:
     """The reference against every other method, in every score."""
     found: list[Comparison] = []
     for score, methods in scores.items():
-        if reference in methods:
-            others = [name for name in methods if name != reference]
-            compared = [_compared(score, methods[reference], methods[name], reference, name) for name in others]
-            adjusted = holm([one.p for one in compared])
-            found += [replace(one, p_holm=p) for one, p in zip(compared, adjusted, strict=True)]
+        compared = []
+        for method in [name for name in methods if reference in methods and name != reference]:
+            own, others = methods[reference], methods[method]
+            exact = np.array([own[name] - others[name] for name in own if name in others], dtype=np.float64)
+            differences = np.round(exact, _DIGITS) + 0.0  # and no negative zero
+            mean, n_better = float(differences.mean()) if exact.size else 0.0, int((differences > 0).sum())
+            p = signed_rank_p(differences)
+            compared.append(Comparison(score, method, reference, exact.size, mean, n_better, p))
+        adjusted = holm([one.p for one in compared])
+        found += [replace(one, p_holm=p) for one, p in zip(compared, adjusted, strict=True)]
     return tuple(found)
-
-
-def _compared(
-    score: str, own: Mapping[str, float], others: Mapping[str, float], reference: str, method: str
-) -> Comparison:
-    shared = [recording for recording in own if recording in others]
-    exact = np.array([own[recording] - others[recording] for recording in shared], dtype=np.float64)
-    differences = np.round(exact, _DIGITS) + 0.0  # and no negative zero
-    return Comparison(
-        score,
-        method,
-        reference,
-        len(shared),
-        float(differences.mean()) if shared else 0.0,
-        int((differences > 0).sum()),
-        signed_rank_p(differences),
-    )
 
 
 def signed_rank_p(differences: Sequence[float] | np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> float | None:
@@ -180,26 +161,19 @@ def holm(ps: Sequence[float | None]) -> list[float | None]:
 # ---------------------------------------------------------------- rows
 
 
-_PAPER_NUMBERS = "paper_numbers.json"
 _RONDO = "rondo-ts"  # among the versions of a row
 Unit = tuple[str, str]  # what averages run over: source participant (transfer), recording
 Runs = Mapping[int, Mapping[Unit, Row]]  # the rows of one method on one set, by seed
 
 
 @cache
-def _tables() -> Mapping[str, Any]:
-    read: Mapping[str, Any] = json.loads(
-        resources.files("rondo_bench.experiments").joinpath(_PAPER_NUMBERS).read_text(encoding="utf-8")
-    )
-    return read
+def _tables() -> Any:
+    numbers = resources.files("rondo_bench.experiments").joinpath("paper_numbers.json")
+    return json.loads(numbers.read_text(encoding="utf-8"))
 
 
 def published(table: str, data_set: str, row: str) -> Mapping[str, float]:
-    """One row of one published table by the paper's own names; empty where there is none.
-
-    `mof recall f1_50 edit seg_ratio`, each with `_std` where a deviation is given; in the table `continual` also
-    `h_40 … h_100` and `forgetting`.
-    """
+    """One row of one published table by the paper's own names; `_std` is a deviation; empty where there is none."""
     own: Mapping[str, float] = _tables().get(table, {}).get(data_set, {}).get(row, {})
     return own
 
@@ -260,20 +234,16 @@ def summarise(
     *,
     all_scores: bool = False,
 ) -> Summary:
-    """The table of an experiment from its rows, the reference of all comparisons being `against`.
-
-    `all_scores`: with the columns that tables usually leave out.
-    """
+    """The table of an experiment from its rows; every comparison is with `against`."""
     own = [row for row in rows if row.key.experiment == experiment.name]
     if not own:
         raise InputError(f"there are no rows of '{experiment.name}'; run `rondo bench run {experiment.name}` first")
     refuse_unknown(methods, tuple(experiment.methods), f"method of '{experiment.name}'")
-    for asked, there in ((methods, {row.key.method for row in own}), (data_sets, {row.key.data_set for row in own})):
-        _refuse_without_rows([name for name in asked if name not in there], own)
+    known = {name for row in own for name in (row.key.method, row.key.data_set)}
+    _refuse_without_rows([name for name in (*methods, *data_sets) if name not in known], own)
     shown = [name for name in methods or experiment.methods if any(row.key.method == name for row in own)]
-    wanted = [name for name in experiment.data_sets if any(row.key.data_set == name for row in own)]
-    wanted += [name for name in dict.fromkeys(row.key.data_set for row in own) if name not in wanted]
-    wanted = [name for name in wanted if not data_sets or name in data_sets]
+    there = {row.key.data_set: None for row in own}
+    wanted = [name for name in {**dict.fromkeys(experiment.data_sets), **there} if name in (data_sets or there)]
     if not shown:
         _refuse_without_rows(list(experiment.methods), own)
     reference = against or ("rondo" if "rondo" in shown else shown[0])
@@ -393,33 +363,23 @@ def _section(
 ) -> Section:
     of_set = sets.get(part.data_set, SetSpec())
     lines = [_line(method, runs, experiment, of_set, columns) for method, runs in part.runs.items()]
-    lines = [line for line in lines if any(cell.mean is not None for cell in line.cells.values())]
-    ranked = _ranked(lines, columns)
-    comparisons = compare(_by_recording([part]), reference)
-    title = title_of(part.data_set, sets)
+    ranked = _ranked([line for line in lines if any(cell.mean is not None for cell in line.cells.values())], columns)
     in_set = next((known.n_recordings for known in DATA_SETS if known.name == part.data_set), 0)
-    return Section(part.data_set, title, len(part.units), in_set, tuple(ranked), comparisons, part.notes)
+    about = (part.data_set, title_of(part.data_set, sets), len(part.units), in_set)
+    return Section(*about, tuple(ranked), compare(_by_recording([part]), reference), part.notes)
 
 
 def _line(method: str, runs: Runs, experiment: Experiment, of_set: SetSpec, columns: Sequence[Column]) -> Line:
-    spec = experiment.methods.get(method)
+    spec = experiment.methods[method]
     everything = [row for own in runs.values() for row in own.values()]
     names = dict.fromkeys([column.name for column in columns] + [name for row in everything for name in row.scores])
     cells = {name: _cell([_of_seed(list(own.values()), name) for own in runs.values()]) for name in names}
     clock = {column.name: float(np.mean([row.clock[column.name] for row in everything])) for column in RECURRENCE}
-    return Line(
-        method,
-        spec.title if spec else method,
-        len(runs),
-        cells,
-        clock,
-        None if spec and spec.stored else float(np.mean([row.seconds for row in everything])),
-        max(
-            (row.peak_mb for row in everything if row.peak_mb is not None and not (spec and spec.stored)), default=None
-        ),
-        published(experiment.paper_table, of_set.paper, spec.paper) if spec and spec.paper else {},
-        is_control=bool(spec and spec.clock),
-    )
+    seconds = None if spec.stored else float(np.mean([row.seconds for row in everything]))
+    peaks = [row.peak_mb for row in everything if row.peak_mb is not None and not spec.stored]
+    paper = published(experiment.paper_table, of_set.paper, spec.paper) if spec.paper else {}
+    took = (seconds, max(peaks, default=None))
+    return Line(method, spec.title, len(runs), cells, clock, *took, paper, is_control=bool(spec.clock))
 
 
 def _of_seed(rows: Sequence[Row], name: str) -> float | None:

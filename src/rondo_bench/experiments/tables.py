@@ -44,14 +44,15 @@ def markdown(summary: Summary) -> str:
     for section in summary.sections:
         parts.append(f"\n### {section.title}: {_size(summary, section)}\n")
         if section.lines:
-            parts.append("\n".join(_markdown_rows(section, summary.columns)))
+            parts.append(_markdown(_section_rows(section, summary.columns)))
         if section.notes:
             parts.append("\n" + "\n".join(f"- {note}" for note in section.notes))
     tests = _tests(summary)
     if tests:
         reference = tests[0][1][0].reference
         parts.append(f"\n### {reference} against the others\n\n{_ABOUT_TESTS.format(reference=reference)}\n")
-        parts.append("\n".join(_markdown_tests(tests)))
+        head, *rows = _test_rows(tests)
+        parts.append(_markdown([head, ["---"] * len(head), *rows]))
         if summary.experiment.protocol == "transfer":
             parts.append(f"\n{_ABOUT_TRANSFER}")
     return "\n".join(parts) + "\n"
@@ -82,7 +83,11 @@ def _size(summary: Summary, section: Section) -> str:
     return counted(section.n_recordings, "recording")
 
 
-def _markdown_rows(section: Section, columns: Sequence[Column]) -> list[str]:
+def _markdown(rows: Sequence[Sequence[str]]) -> str:
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+
+
+def _section_rows(section: Section, columns: Sequence[Column]) -> list[list[str]]:
     titles = ["method", *(column.title for column in columns), "clock: ARI / AMI / one-to-one", "seeds", "s", "MB"]
     rows = [titles, ["---"] * len(titles)]
     for line in section.lines:
@@ -90,16 +95,13 @@ def _markdown_rows(section: Section, columns: Sequence[Column]) -> list[str]:
             _marked(_shown(line.cells[own.name], own), line.ranks.get(own.name, 0), _IN_MARKDOWN) for own in columns
         ]
         seeds = str(line.n_seeds) if line.n_seeds else NOTHING
-        rows.append([line.title, *cells, _clock(line), seeds, _seconds(line), _megabytes(line)])
+        seconds = NOTHING if line.seconds is None else f"{line.seconds:.1f}"
+        megabytes = NOTHING if line.peak_mb is None else f"{line.peak_mb:.0f}"
+        rows.append([line.title, *cells, _clock(line), seeds, seconds, megabytes])
         if line.published:
             paper = [_shown(_published(line.published, column), column) for column in columns]
             rows.append(["*paper*", *paper, NOTHING, *[""] * 3])
-    return ["| " + " | ".join(row) + " |" for row in rows]
-
-
-def _markdown_tests(tests: Sequence[tuple[str, Sequence[Comparison]]]) -> list[str]:
-    rows = _test_rows(tests)
-    return ["| " + " | ".join(row) + " |" for row in (rows[0], ["---"] * len(rows[0]), *rows[1:])]
+    return rows
 
 
 def _test_rows(tests: Sequence[tuple[str, Sequence[Comparison]]]) -> list[list[str]]:
@@ -145,8 +147,7 @@ def latex(summary: Summary) -> str:
         lines += ["\\midrule", f"\\multicolumn{{{width}}}{{c}}{{\\textbf{{{about}}}}} \\\\", "\\midrule"]
         lines += [row for line in section.lines for row in _latex_rows(line, columns)]
     lines += ["\\bottomrule", "\\end{tabular}}"]
-    for note in notes_of(summary):
-        lines.append(f"\\par\\smallskip {_escaped(note)}.")
+    lines += [f"\\par\\smallskip {_escaped(note)}." for note in notes_of(summary)]
     return "\n".join([*lines, "\\end{table*}", *_latex_tests(summary)]) + "\n"
 
 
@@ -196,10 +197,9 @@ def _escaped(text: str) -> str:
 
 def to_csv(summary: Summary) -> str:
     """Every score there is, one line per data set and method, with published values and p after Holm."""
-    names = list(dict.fromkeys(name for section in summary.sections for line in section.lines for name in line.cells))
-    paper = list(
-        dict.fromkeys(name for section in summary.sections for line in section.lines for name in line.published)
-    )
+    lines = [line for section in summary.sections for line in section.lines]
+    names = list(dict.fromkeys(name for line in lines for name in line.cells))
+    paper = list(dict.fromkeys(name for line in lines for name in line.published))
     scores = [column for name in names for column in (name, f"{name}_std")]
     clock = [f"clock_{column.name}" for column in RECURRENCE]
     head = ["experiment", "data_set", "method", "n_recordings", "n_seeds", *scores, *clock, "seconds", "peak_mb"]
@@ -227,14 +227,6 @@ def notes_of(summary: Summary) -> list[str]:
 # ---------------------------------------------------------------- cells
 
 
-def _seconds(line: Line) -> str:
-    return NOTHING if line.seconds is None else f"{line.seconds:.1f}"
-
-
-def _megabytes(line: Line) -> str:
-    return NOTHING if line.peak_mb is None else f"{line.peak_mb:.0f}"
-
-
 _IN_MARKDOWN = {1: ("**", "**"), 2: ("<ins>", "</ins>")}
 _IN_LATEX = {1: ("\\textbf{", "}"), 2: ("\\underline{", "}")}
 
@@ -247,9 +239,7 @@ def _shown(cell: Cell, column: Column) -> str:
 
 
 def _clock(line: Line) -> str:
-    if not line.clock:
-        return NOTHING
-    return " / ".join(f"{line.clock[column.name]:.1f}" for column in RECURRENCE)
+    return " / ".join(f"{line.clock[column.name]:.1f}" for column in RECURRENCE) if line.clock else NOTHING
 
 
 def _published(row: Mapping[str, float], column: Column) -> Cell:

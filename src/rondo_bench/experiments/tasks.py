@@ -11,7 +11,7 @@ so that seconds per frame of short ones say little about long ones.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
@@ -271,9 +271,6 @@ class Costs:
                 said = estimated_seconds(baseline, row.counts["n_frames"], row.counts["n_channels"])
                 ratios += [row.seconds / said] if said else []
         return median(ratios) if ratios else None
-
-    def total(self, tasks: Iterable[Task]) -> float:
-        return sum(map(self.seconds, tasks))
 
     def _size(self, task: Task, recording: str) -> tuple[int, int]:
         known = self._sizes.get((task.set_name, recording))

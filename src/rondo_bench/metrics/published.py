@@ -17,7 +17,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rondo.data.labels import Runs
 from rondo.errors import AnnotationError
 from rondo.metrics.overlap import Index, Overlap, accuracy_of_classes, class_of_cluster, pieces_of
 from rondo.metrics.segmental import recall_of_classes
@@ -32,24 +31,13 @@ ClassPerformance = Callable[[Overlap, Index], NDArray[np.float64]]
 class StageScores:
     """Scores of one recording from its start to one stage, as shares from 0 to 1.
 
-    Parameters
-    ----------
-    percent : int
-        The stage: percent of the frames.
-    old : float
-        Performance on old classes, those of the first 20 % of the recording.
-    new : float or None
-        Performance on new classes; None if none has occurred yet.
-
-    Examples
-    --------
     >>> StageScores(100, old=0.5, new=1.0).h
     0.6666666666666666
     """
 
-    percent: int
-    old: float
-    new: float | None
+    percent: int  # of the frames
+    old: float  # performance on the classes of the first 20 % of the recording
+    new: float | None  # on the others; None if none has occurred yet
 
     @property
     def h(self) -> float | None:
@@ -61,17 +49,8 @@ class StageScores:
 
 @dataclass(frozen=True)
 class ContinualScores:
-    """The scores of every recording at every stage; `evaluate_continual` returns them.
+    """The scores of every recording at every stage, with segment recall and frame accuracy as the performance.
 
-    Parameters
-    ----------
-    recall : mapping
-        For each recording id its StageScores, with segment recall as the performance on a class.
-    frame_accuracy : mapping
-        The same with frame accuracy.
-
-    Examples
-    --------
     >>> scores = evaluate_continual({"day1": ([0, 0, 0, 0, 1, 1, 1, 1, 0, 0], [5, 5, 5, 5, 5, 6, 6, 6, 6, 6])})
     >>> [(stage.percent, stage.old, stage.new) for stage in scores.recall["day1"]][-2:]
     [(80, 1.0, 1.0), (100, 0.5, 1.0)]
@@ -81,40 +60,18 @@ class ContinualScores:
     frame_accuracy: Mapping[str, tuple[StageScores, ...]]
 
     def as_dict(self) -> dict[str, dict[str, float | None]]:
-        """Average over recordings, in percent.
+        """Averages over recordings, in percent: old_20 to old_100, new_40 to new_100, h_40 to h_100 and forgetting.
 
-        Returns
-        -------
-        dict
-            Under `recall` and `frame_accuracy`: old_20 to old_100, new_40 to new_100, h_40 to h_100 and forgetting.
-            `new` and `h` are averages over recordings in which a new class has occurred by then; None without any.
+        `new` and `h` are averages over recordings in which a new class has occurred by then; None without any.
         """
         return {"recall": _averages(self.recall), "frame_accuracy": _averages(self.frame_accuracy)}
 
 
 def evaluate_continual(pairs: Mapping[str, tuple[ArrayLike, ArrayLike]]) -> ContinualScores:
-    """Score labels of streams: H-score at 40, 60, 80, 100 % of each recording, and forgetting.
+    """Score classes and labels of streams, by recording id: H at 40, 60, 80, 100 % of each recording, and forgetting.
 
-    Forgetting is A_old(20 %) - A_old(100 %).
+    Forgetting is A_old(20 %) - A_old(100 %). The labels must be those that the stream issued, without later changes.
 
-    Parameters
-    ----------
-    pairs : mapping
-        For each recording id its classes and its labels, as in `evaluate`. The labels must be those that the stream
-        issued, without later changes.
-
-    Returns
-    -------
-    ContinualScores
-        The scores of every recording at every stage; `as_dict` averages them.
-
-    Raises
-    ------
-    AnnotationError
-        If `pairs` is empty, or tracks are empty or have different lengths.
-
-    Examples
-    --------
     >>> truth = [0, 0, 0, 0, 1, 1, 1, 1, 0, 0]
     >>> scores = evaluate_continual({"day1": (truth, [5, 5, 5, 5, 5, 6, 6, 6, 6, 6])}).as_dict()
     >>> round(scores["recall"]["h_100"], 1), scores["recall"]["forgetting"]
@@ -147,11 +104,11 @@ def _prefix(stream: Overlap, percent: int) -> Overlap:
 
 def _averages(recordings: Mapping[str, tuple[StageScores, ...]]) -> dict[str, float | None]:
     by_stage = list(zip(*recordings.values(), strict=True))
-    averages = {f"old_{stage[0].percent}": _mean_percent([one.old for one in stage]) for stage in by_stage}
-    for stage in by_stage[1:]:
-        averages[f"new_{stage[0].percent}"] = _mean_percent([one.new for one in stage])
-    for stage in by_stage[1:]:
-        averages[f"h_{stage[0].percent}"] = _mean_percent([one.h for one in stage])
+    averages = {
+        f"{name}_{stage[0].percent}": _mean_percent([getattr(one, name) for one in stage])
+        for name, stages in (("old", by_stage), ("new", by_stage[1:]), ("h", by_stage[1:]))
+        for stage in stages
+    }
     averages["forgetting"] = _mean_percent([one[0].old - one[-1].old for one in recordings.values()])
     return averages
 
@@ -190,7 +147,7 @@ def change_point_f1(overlap: Overlap, margin: float = 0.01) -> float:
     >>> change_point_f1(Overlap.of([0] * 50 + [1] * 50, [0] * 51 + [1] * 39 + [2] * 10))
     0.6666666666666666
     """
-    true, predicted = _change_points(overlap.truth), _change_points(overlap.labels)
+    true, predicted = (runs.starts[1:].tolist() for runs in (overlap.truth, overlap.labels))  # the first is no change
     if not true and not predicted:
         return 1.0
     reach, n_matched, next_free = margin * overlap.n_frames, 0, 0
@@ -200,8 +157,3 @@ def change_point_f1(overlap: Overlap, margin: float = 0.01) -> float:
         if next_free < len(predicted) and predicted[next_free] <= point + reach:
             n_matched, next_free = n_matched + 1, next_free + 1
     return 2 * n_matched / (len(true) + len(predicted))
-
-
-def _change_points(runs: Runs) -> list[int]:
-    starts: list[int] = runs.starts[1:].tolist()
-    return starts

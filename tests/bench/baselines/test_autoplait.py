@@ -16,7 +16,6 @@ from rondo_bench.baselines import autoplait_hmm as hmm
 from rondo_bench.baselines.autoplait import (
     AutoPlait,
     AutoPlaitConfig,
-    Economy,
     Joined,
     Singles,
     cut_points,
@@ -43,7 +42,6 @@ from tests import naive_autoplait as naive
 from tests.bench.baselines.signals import signal_of
 
 CHEAP = AutoPlaitConfig(float_bits=2, max_states=3)  # numbers cost little, so that small recordings have regimes
-ECONOMY = Economy(seed_share=0.1, n_seeds=10, noise_share=0.03, max_states=3, float_bits=2)
 
 
 def model_of(k: int, n_channels: int, seed: int = 0) -> Hmm:
@@ -202,7 +200,7 @@ def test_pruning_is_that_of_the_loops(total: float) -> None:
     rng = np.random.default_rng(0)
     sides = [naive.fitted_to(values, [span], k, rng) for span, k in (((0, 20), 2), ((25, 40), 1))]
     sets = naive.pruned(values, joined.stretches, sides, total, 0.03)
-    pieces = pruned(joined, sides[0], sides[1], total, ECONOMY)
+    pieces = pruned(joined, sides[0], sides[1], total, CHEAP)
     assert [list(spans_of(pieces, side)) for side in (0, 1)] == list(sets)
 
 

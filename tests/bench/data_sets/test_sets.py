@@ -282,10 +282,6 @@ def test_silent_sensors_stay_silent_and_times_are_kept(tmp_path: Path) -> None:
     recording = only("pamap2", tmp_path).recordings[0]
     npt.assert_array_equal(np.isnan(recording.values).sum(axis=0), [2] + [0] * 39)
     npt.assert_allclose(recording.timestamps_s, [8.38, 8.39, 8.40])
-    chosen = wearables.read_pamap2(tmp_path / "PAMAP2/Protocol/subject105.dat", wearables.PAMAP2_ACCELERATION)
-    assert chosen.values[0].tolist() == [5, 6, 7, 22, 23, 24, 39, 40, 41]
-    path = tmp_path / "opportunity/dataset/S1-Drill.dat"
-    assert set(wearables.opportunity_annotation(path, "ML_Both_Arms").classes.tolist()) == {5}
     assert np.isnan(only("lara", tmp_path).recordings[0].values).sum() == 1
 
 
@@ -296,14 +292,8 @@ def test_sensors_are_put_on_one_clock(tmp_path: Path) -> None:
     assert session.values[:, session.channels.index("atr02_acc_x")].tolist() == [20, 20.5, 21.5, 22.5]
 
 
-def test_other_tracks_and_ready_made_files(tmp_path: Path) -> None:
+def test_ready_made_files(tmp_path: Path) -> None:
     only("openpack", tmp_path)
-    session = tmp_path / "openpack/v1.0.0/U0209/atr/atr01/S0500.csv"
-    actions = session.parents[2] / "annotation" / "openpack-actions" / "S0500.csv"
-    date = "2022-03-29 14:25:21.{:03d}000+09:00".format
-    csv_file(actions, ("id", "action", "start", "end"), [[108, "Walk to Work Bench", date(30), date(89)]])
-    track = work.openpack_annotation(session, "actions")
-    assert (track.classes.tolist(), track.names) == ([0, 1, 1, 0], ("none", "Walk to Work Bench"))
     header = ("unixtime", "operation", *(f"{device}/{name}" for device in work.DEVICES for name in IMU))
     ready = csv_file(tmp_path / "made" / "U0101-S0100.csv", header, [[0, 8100, *range(40)], [30, 300, *range(40)]])
     assert work.find_openpack(tmp_path / "made") == [ready]
@@ -409,12 +399,8 @@ def test_a_damaged_copy_is_refused(
     assert "\n" not in str(refused.value)
 
 
-def test_tracks_and_channels_that_a_set_does_not_have(tmp_path: Path) -> None:
+def test_recordings_without_an_annotation(tmp_path: Path) -> None:
     for call in (
-        lambda: wearables.read_pamap2(tmp_path, ["hand_acc"]),
-        lambda: wearables.read_opportunity(tmp_path, []),
-        lambda: wearables.opportunity_annotation(tmp_path, "Gestures"),
-        lambda: work.openpack_annotation(tmp_path, "boxes"),
         lambda: wearables.actrectut_annotation(tmp_path / "subject1_run"),
         lambda: motion.mocap_annotation(tmp_path / "amc_86_04.4d"),
     ):

@@ -65,9 +65,9 @@ def test_painting_is_the_loop_over_frames(
     positions: list[int], in_order: bool, spans: list[tuple[int, int, int]]
 ) -> None:
     positions = sorted(positions) if in_order else positions
-    naive = [next((n for start, stop, n in reversed(spans) if start <= at < stop), 9) for at in positions]
+    naive = [next((n for start, stop, n in reversed(spans) if start <= at < stop), 0) for at in positions]
     starts, stops, classes = ([span[i] for span in spans] for i in range(3))
-    npt.assert_array_equal(painted(positions, starts, stops, classes, background=9), naive)
+    npt.assert_array_equal(painted(positions, starts, stops, classes), naive)
 
 
 def test_published_numbers_are_kept_and_others_refused() -> None:
