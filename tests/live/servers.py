@@ -31,7 +31,7 @@ def free_port() -> int:
         return int(found.getsockname()[1])
 
 
-def wait_until(holds: Callable[[], bool], what: str, patience_s: float = _PATIENCE_S) -> None:
+def wait_until(holds: Callable[[], object], what: str, patience_s: float = _PATIENCE_S) -> None:
     """Return as soon as it holds; a test that waits in vain fails with what it waited for."""
     end = time.monotonic() + patience_s
     while not holds():

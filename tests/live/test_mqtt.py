@@ -15,7 +15,8 @@ from rondo.live import inbox
 from rondo.live.mqtt import FEED, checked_topic, device_of
 from rondo.live.source import Message
 from tests.live import servers
-from tests.live.mqtt_devices import collect, opened, payloads, request, sender, subscribed
+from tests.live.feeding import collect
+from tests.live.mqtt_devices import opened, payloads, request, sender, subscribed
 from tests.live.servers import MqttServer, mosquitto_server, wait_until
 
 pytestmark = [pytest.mark.broker, pytest.mark.timeout(300)]
