@@ -14,7 +14,7 @@ from rondo.errors import ModelError, RecordingError, RondoWarning
 from rondo.live import rows
 from rondo.live.files import PATIENCE_S, FileTail
 from rondo.live.source import Bookmark, Request, Skip
-from tests.live.feeding import BEGIN, assert_same, numbers, read_now, read_to_end, read_with_restarts, taken
+from tests.live.feeding import BEGIN, assert_same, numbers, read_now, read_to_end, taken
 
 CHANNELS = ("a", "b")
 
@@ -31,27 +31,6 @@ def path(tmp_path: Path) -> Path:
 def add(path: Path, text: str) -> None:
     with path.open("a", encoding="utf-8") as file:
         file.write(text)
-
-
-LINES = st.sampled_from(["1,2", "3,4", "5,", "6", "7,8,9", "x,y", "x,1", "", "1e99,2", '"8",9'])
-
-
-@pytest.mark.filterwarnings("ignore::rondo.errors.RondoWarning")
-@settings(max_examples=60, deadline=None)
-@given(lines=st.lists(LINES, max_size=25), at_most=st.integers(1, 6), ends=st.booleans(), clock=st.booleans())
-def test_neither_chunks_nor_restarts_change_what_is_read(
-    tmp_path_factory: pytest.TempPathFactory, lines: list[str], at_most: int, ends: bool, clock: bool
-) -> None:
-    path = tmp_path_factory.mktemp("tail") / "x.csv"
-    lines = ["1,2", *lines]  # a row beneath it shows that the first line is a header
-    timed = [f"{i / 10}," + line if line and clock else line for i, line in enumerate(lines)]
-    path.write_text("\n".join([("time," if clock else "") + "a,b", *timed]) + ("\n" if ends else ""))
-    whole = read_to_end(opened(path), at_most=10_000)
-    assert_same(read_to_end(opened(path), at_most), whole)
-    again = read_with_restarts(lambda mark: opened(path, mark), at_most)
-    assert_same(again, whole)
-    n_rows = sum(line in ("1,2", "3,4", "5,", "x,1", "1e99,2", '"8",9') for line in lines)
-    assert len(whole.values) == n_rows
 
 
 @settings(max_examples=30, deadline=None)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import threading
-import time
 from pathlib import Path
 from unittest import mock
 
@@ -23,23 +21,6 @@ pytestmark = [pytest.mark.broker, pytest.mark.timeout(300)]
 
 
 # ---------------------------------------------------------------- plain
-
-
-@pytest.mark.parametrize("version", [5, 3])
-def test_messages_come_in_order_with_rising_offsets(tmp_path: Path, server: MqttServer, version: int) -> None:
-    with opened(f"{server.address}/sensors/#?version={version}", tmp_path / "feed") as feed, sender(server.port) as to:
-        subscribed(feed)
-        before = time.time()
-        for i in range(100):
-            to.send("sensors/a", b"%d" % i)
-        found = collect(feed, 100)
-        assert payloads(found) == [b"%d" % i for i in range(100)]
-        offsets = [message.offset for message in found]
-        assert offsets == sorted(set(offsets))
-        assert {message.partition for message in found} == {"inbox"}
-        assert all(before - 1 < (message.arrived_s or 0) < time.time() + 1 for message in found)
-        assert not any(message.is_after_loss for message in found)
-        assert (feed.poll(0.3), feed.backlog, feed.ended) == ([], 0, False)
 
 
 @pytest.mark.slow
@@ -106,24 +87,6 @@ def test_options_that_cannot_be_are_refused(tmp_path: Path, options: str, expect
 # ---------------------------------------------------------------- away and back
 
 
-def test_what_is_sent_while_we_are_away_waits_at_the_broker(tmp_path: Path, server: MqttServer) -> None:
-    where, folder = f"{server.address}/s/#", tmp_path / "feed"
-    with sender(server.port) as to:
-        with opened(where, folder) as feed:
-            subscribed(feed)
-            to.send("s/a", b"0")
-            mark = collect(feed, 1)[-1].offset + 1
-            feed.settle({"inbox": mark})
-        for i in range(1, 30):
-            to.send("s/a", b"%d" % i)
-        with opened(where, folder, mark) as feed:
-            assert payloads(collect(feed, 29)) == [b"%d" % i for i in range(1, 30)]
-        with opened(where, folder, mark) as feed:  # nothing was settled, so it is given again, under the same offsets
-            again = collect(feed, 29)
-            assert [message.offset for message in again] == list(range(mark, mark + 29))
-            assert feed.poll(0.3) == []
-
-
 def test_a_broken_connection_is_said_and_mended(tmp_path: Path, server: MqttServer) -> None:
     lines: list[str] = []
     with opened(f"{server.address}/s/#", tmp_path / "feed", lines=lines) as feed, sender(server.port) as to:
@@ -163,30 +126,6 @@ def test_the_broker_has_forgotten_us(tmp_path: Path, server: MqttServer) -> None
             ("a", False),
             ("b", False),
         ]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("version", [5, 3])
-def test_a_broker_with_persistence_is_started_again(tmp_path: Path, version: int) -> None:
-    with (
-        mosquitto_server(tmp_path, persistence=True) as server,
-        opened(f"{server.address}/s/#?version={version}", tmp_path / "feed") as feed,
-        sender(server.port) as to,
-    ):
-        subscribed(feed)
-        sending = threading.Thread(target=to.send_all, args=([("s/a", b"%d" % i) for i in range(600)],))
-        sending.start()
-        found: list[Message] = []
-        for n_before in (100, 250, 400):
-            found += collect(feed, n_before - len(found))
-            with to.between:
-                server.stop()
-                server.start()
-        found += collect(feed, 600 - len(found))
-        sending.join()
-        found += feed.poll(0.5)
-        assert payloads(found) == [b"%d" % i for i in range(600)]
-        assert not any(message.is_after_loss for message in found)
 
 
 # ---------------------------------------------------------------- retained, QoS 0, a full inbox
