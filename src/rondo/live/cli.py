@@ -43,19 +43,13 @@ _NO_WINDOW = (
 _WHY_SKIPPED = "time missing, repeated, earlier than before, or far ahead of the rows after it"
 
 
-def _sources() -> str:
-    from rondo.live.source import source_help
+def _help_of(end: str) -> str:
+    from rondo.live import source
 
-    return source_help()
-
-
-def _sinks() -> str:
-    from rondo.live.source import sink_help
-
-    return sink_help()
+    return source.source_help() if end == "source" else source.sink_help()
 
 
-WORDS.update({"{sources}": _sources, "{sinks}": _sinks})
+WORDS.update({"{sources}": partial(_help_of, "source"), "{sinks}": partial(_help_of, "sink")})
 
 SourceAddress = Annotated[str, typer.Option("--source", metavar="SOURCE", help="{sources}")]
 StreamPlace = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder to write, or to resume.")]
