@@ -21,12 +21,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rondo.live.device import DeviceRows, MessageRules
-from rondo.live.inbox import PARTITION, Arrival, Inbox
+from rondo.live.inbox import Arrival, InboxFeed
 from rondo.live.lsl import packed
 from rondo.live.source import Bookmark, Feed, FeedRequest, Message, Request, Sink, Source, feed_kind, open_source
 from rondo.live.stdin import StandardInput
 from tests.live.feeding import Asked, assert_same, collect, read_to_end, read_with_restarts
-from tests.live.memory_feed import MemoryFeed
 from tests.live.mock_kafka import mock_kafka
 from tests.live.mqtt_devices import sender, subscribed
 from tests.live.servers import kafka_cluster, mosquitto_server, wait_until, web_page
@@ -141,20 +140,16 @@ Send = Callable[[list[bytes]], None]
 FeedSetting = tuple[Callable[[FeedRequest], Feed], Send]
 
 
-class InboxFeed(MemoryFeed):
-    """An inbox on the disk, and a network that has delivered everything when the feed is opened."""
+class Delivered(InboxFeed):
+    """A network that has delivered everything when the feed is opened."""
 
     def __init__(self, sent: list[bytes], request: FeedRequest) -> None:
-        super().__init__([], request, 7)
-        self._inbox = Inbox(request.store)
+        super().__init__("it", request, {})
         self._inbox.append([Arrival("a", payload, 0.0) for payload in sent])
         sent.clear()
 
     def poll(self, seconds: float) -> list[Message]:
-        return self._inbox.read(self.at_once)
-
-    def settle(self, marks: Any) -> None:
-        self._inbox.settle(marks[PARTITION])
+        return self._inbox.read(7)
 
     def close(self) -> None:
         self._inbox.close()
@@ -163,7 +158,7 @@ class InboxFeed(MemoryFeed):
 @contextmanager
 def inbox_feed(folder: Path) -> Iterator[FeedSetting]:
     sent: list[bytes] = []
-    yield lambda request: InboxFeed(sent, request), sent.extend
+    yield lambda request: Delivered(sent, request), sent.extend
 
 
 @contextmanager

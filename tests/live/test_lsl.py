@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rondo.errors import OutputError, RecordingError, SettingError
+from rondo.errors import RecordingError, SettingError
 from rondo.live.lsl import FEED
 from rondo.live.source import Feed, Message
 from tests.live.feeding import Asked
@@ -94,18 +94,6 @@ def test_all_streams_that_match_are_devices(outlets: Callable[..., Outlet], name
     outlets(f"{name}-b", type=name)
     with closing(FEED.open(f"lsl:type={name}", wanted(tmp_path).request)) as feed:
         read(feed, lambda found: {one.device for one in found} == {f"{name}-a", f"{name}-b"})
-
-
-def test_the_inbox_is_emptied_by_settle(outlets: Callable[..., Outlet], name: str, tmp_path: Path) -> None:
-    outlets(name)
-    with closing(FEED.open(f"lsl:{name}", wanted(tmp_path).request)) as feed:
-        found = read(feed, lambda found: len(found) >= 5)
-        feed.settle({"inbox": found[3].offset})
-        with pytest.raises(OutputError, match="another process reads into this inbox"):
-            FEED.open(f"lsl:{name}", wanted(tmp_path).request)
-    with closing(FEED.open("lsl:nobody", wanted(tmp_path, mark=found[3].offset).request)) as feed:
-        again = read(feed, lambda again: len(again) >= len(found) - 3)
-    assert again[: len(found) - 3] == found[3:]
 
 
 # ------------------------------------------------------------ those that are killed

@@ -195,16 +195,17 @@ class Delivery:
         if device not in self._devices:
             self._devices[device] = _Device(device, folder, self._stored.pop(device, {}))
         self._devices[device].use_names(edits)
+        self._look_at(device)
+
+    def _look_at(self, device: str) -> None:
         for file in self._devices[device].files:
             file.may_have_more = True
         self._news[device] = None
 
     def look_everywhere(self) -> None:
         """The files of every device may have grown."""
-        for name, device in self._devices.items():
-            for file in device.files:
-                file.may_have_more = True
-            self._news[name] = None
+        for device in self._devices:
+            self._look_at(device)
 
     def pump(self, now: float, *, at_end: bool = False) -> None:
         """Move on past what has arrived, and hand over what is new; never waits."""
