@@ -20,10 +20,22 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from rondo.errors import SettingError
 from rondo.live.device import DeviceRows, MessageRules
 from rondo.live.inbox import Arrival, InboxFeed
 from rondo.live.lsl import packed
-from rondo.live.source import Bookmark, Feed, FeedRequest, Message, Request, Sink, Source, feed_kind, open_source
+from rondo.live.source import (
+    Bookmark,
+    Feed,
+    FeedRequest,
+    Message,
+    Request,
+    Sink,
+    Source,
+    feed_kind,
+    open_sink,
+    open_source,
+)
 from rondo.live.stdin import StandardInput
 from tests.live.feeding import Asked, assert_same, collect, read_to_end, read_with_restarts
 from tests.live.mock_kafka import mock_kafka
@@ -313,3 +325,33 @@ def test_a_sink_that_nobody_is_behind_names_its_problem_and_confirms_nothing(whe
         if sink.is_ready():
             sink.send(batch(0, 5))
         wait_until(lambda: sink.n_confirmed() == 0 and sink.problem is not None, "a problem")
+
+
+# ------------------------------------------------------------ addresses
+
+
+TOPICS = "", "/a/#/b", "/a#", "/a/b+", "/$share/group/a", "/a?version=3&retained=1", "/a?qos=2", "/a?inbox=much"
+KAFKA_TOPICS = "", "/a/b", "/t?from=middle", "/t?patience=long", "/t?grop=x"
+SINKS_REFUSED = (
+    "mqt://h/t mqtt://me:hunter2@h/t mqtt://h/# mqtt://h https://me:hunter2@h/t kafka://h kafka://h/t?acks=0 t"
+)
+
+
+@pytest.mark.parametrize(
+    "where",
+    [*(f"mqtt://127.0.0.1:1{rest}" for rest in TOPICS), *(f"kafka://127.0.0.1:1{rest}" for rest in KAFKA_TOPICS)],
+)
+def test_a_feed_that_cannot_be_is_refused(tmp_path: Path, where: str) -> None:
+    refused(lambda where: feed_kind(where).open(where, Asked(tmp_path).request), where)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("where", SINKS_REFUSED.split())
+def test_a_sink_that_cannot_be_is_refused(where: str) -> None:
+    refused(open_sink, where)
+
+
+def refused(open_at: Callable[[str], object], where: str) -> None:
+    """In one line, which repeats no password."""
+    with pytest.raises(SettingError) as caught:
+        open_at(where)
+    assert "\n" not in str(caught.value) and "hunter2" not in str(caught.value)

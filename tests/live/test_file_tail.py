@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,12 @@ CHANNELS = ("a", "b")
 
 def opened(path: Path, bookmark: Bookmark | None = None, *, follow: bool = False) -> FileTail:
     return FileTail(path, Request(CHANNELS, follow=follow, bookmark=bookmark))
+
+
+def bookmark_after(path: Path, n_rows: int) -> Bookmark:
+    with closing(opened(path)) as source:
+        source.read(n_rows)
+        return source.bookmark()
 
 
 @pytest.fixture
@@ -158,10 +165,7 @@ def changed(path: Path, how: str) -> None:
 @pytest.mark.parametrize("how", ["shorter", "other rows", "other header"])
 def test_another_file_is_refused_and_when_following_read_anew(path: Path, how: str) -> None:
     path.write_text("a,b\n1,2\n3,4\n")
-    source = opened(path)
-    source.read(2)
-    bookmark = source.bookmark()
-    source.close()
+    bookmark = bookmark_after(path, 2)
     changed(path, how)
     with pytest.raises(ModelError, match="not the file that was read before"):
         opened(path, bookmark)
@@ -177,10 +181,7 @@ def test_another_file_is_refused_and_when_following_read_anew(path: Path, how: s
 def test_a_row_changed_at_the_beginning_or_just_before_the_bookmark(path: Path, row: int) -> None:
     lines = [f"{i},{i}" for i in range(2000)]
     path.write_text("\n".join(["a,b", *lines, ""]))
-    source = opened(path)
-    source.read(2000)
-    bookmark = source.bookmark()
-    source.close()
+    bookmark = bookmark_after(path, 2000)
     lines[row] = lines[row].replace(str(row)[0], "7", 1)
     path.write_text("\n".join(["a,b", *lines, ""]))
     with pytest.raises(ModelError, match="not the file that was read before"):
@@ -189,10 +190,7 @@ def test_a_row_changed_at_the_beginning_or_just_before_the_bookmark(path: Path, 
 
 def test_a_file_that_has_only_grown_goes_on(path: Path) -> None:
     path.write_text("a,b\n1,2\n3,4\n")
-    source = opened(path)
-    source.read(1)
-    bookmark = source.bookmark()
-    source.close()
+    bookmark = bookmark_after(path, 1)
     add(path, "5,6\n")
     again = opened(path, bookmark)
     assert numbers(again) == [3, 5]
@@ -220,10 +218,7 @@ def test_a_sender_that_has_changed_what_it_sends_is_refused(path: Path, monkeypa
 
 def test_the_unit_of_the_clock_is_told_once_and_kept(path: Path) -> None:
     path.write_text("time,a,b\n99999999000,1,2\n")  # seconds, by its size
-    source = opened(path)
-    read_now(source)
-    bookmark = source.bookmark()
-    source.close()
+    bookmark = bookmark_after(path, 9)
     add(path, "100000001000,3,4\n")  # would be milliseconds if it came first
     again = opened(path, bookmark)
     rows = again.read(9)
@@ -253,10 +248,7 @@ def test_zeros_after_a_power_cut_are_noted_and_no_row(path: Path) -> None:
 def test_how_a_file_is_written_is_decided_once(path: Path) -> None:
     """By the lines that were there when it was first read, also after a restart with more of them."""
     path.write_text("a;b\n1;2\n3;4\n")
-    source = opened(path)
-    source.read(1)
-    bookmark = source.bookmark()
-    source.close()
+    bookmark = bookmark_after(path, 1)
     add(path, "5,5;6\n" * 3)  # with these among the first 64 lines, commas would be decimal
     again = read_to_end(opened(path, bookmark))
     npt.assert_array_equal(again.values, [[3, 4], [np.nan, 6], [np.nan, 6], [np.nan, 6]])

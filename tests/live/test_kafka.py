@@ -273,19 +273,3 @@ def test_a_setting_that_cannot_be_used_is_one_line(
         opened("kafka://127.0.0.1:1/t", Asked(tmp_path))
     assert str(caught.value).startswith(message)
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("rest", "message"),
-    [
-        ("", "expected one topic after the host, found ''"),
-        ("/a/b", "expected one topic after the host, found 'a/b'"),
-        ("/t?from=middle", "'from' must be 'earliest' or 'latest', got 'middle'"),
-        ("/t?patience=long", "patience=long: expected a time such as 60s"),
-        ("/t?grop=x", "there is no option 'grop'; did you mean 'group'"),
-    ],
-)
-def test_an_address_that_cannot_be_used_is_one_line(tmp_path: Path, rest: str, message: str) -> None:
-    with pytest.raises(SettingError) as caught:
-        opened(f"kafka://127.0.0.1:1{rest}", Asked(tmp_path))
-    assert message in str(caught.value)

@@ -8,13 +8,12 @@ from unittest import mock
 
 import pytest
 
-from rondo.errors import OutputError, RecordingError, SettingError
+from rondo.errors import OutputError, RecordingError
 from rondo.live import inbox
-from rondo.live.mqtt import FEED, checked_topic, device_of
 from rondo.live.source import Message
 from tests.live import servers
 from tests.live.feeding import collect
-from tests.live.mqtt_devices import opened, payloads, request, sender, subscribed
+from tests.live.mqtt_devices import opened, payloads, sender, subscribed
 from tests.live.servers import MqttServer, mosquitto_server, wait_until
 
 pytestmark = [pytest.mark.broker, pytest.mark.timeout(300)]
@@ -42,46 +41,6 @@ def test_a_broker_of_another_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         ):
             collect(feed, 1)
         assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("filter", "topic", "device"),
-    [
-        ("sensors/#", "sensors", "sensors"),
-        ("sensors/#", "sensors/a/b", "a/b"),
-        ("#", "a/b", "a/b"),
-        ("+", "a", "a"),
-        ("a/+/c", "a/b/c", "b/c"),
-        ("a/b", "a/b", "b"),
-        ("/a/", "/a/", "/a/"),
-    ],
-)
-def test_the_device_is_the_topic_below_the_wildcard(filter: str, topic: str, device: str) -> None:
-    assert device_of(filter, topic) == device
-
-
-@pytest.mark.parametrize("topic", ["", "a/#/b", "a#", "a/b+", "$share/group/a"])
-def test_topics_that_cannot_be_are_refused(topic: str) -> None:
-    with pytest.raises(SettingError) as caught:
-        checked_topic(topic)
-    assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
-        ("qos=2", "qos=2: expected qos=0 or 1"),
-        ("patience=soon", "patience=soon: expected a time such as 60s"),
-        ("inbox=much", "inbox=much: expected a size such as 500MB"),
-        ("retain=1", "did you mean 'retained'"),
-        ("version=3&retained=1", "retained=1 needs MQTT 5"),
-    ],
-)
-def test_options_that_cannot_be_are_refused(tmp_path: Path, options: str, expected: str) -> None:
-    with pytest.raises(SettingError) as caught:
-        FEED.open(f"mqtt://127.0.0.1/a?{options}", request(tmp_path))
-    assert expected in str(caught.value)
-    assert "\n" not in str(caught.value)
 
 
 # ---------------------------------------------------------------- away and back

@@ -39,23 +39,6 @@ def test_another_rate_is_refused_and_leaves_nothing(rondo: Command, here: Path, 
     assert tree(here) == before
 
 
-@pytest.mark.filterwarnings("ignore::rondo.errors.RondoWarning")
-@pytest.mark.parametrize(
-    ("times", "name", "hint"),
-    [
-        (np.arange(400) * 20.0, "time", "milliseconds? then name the column 'time_ms'"),
-        (np.arange(400) / RATE, "time_ms", "seconds? then name the column 'time_s'"),
-    ],
-)
-def test_a_clock_in_another_unit_is_refused_with_a_hint(
-    rondo: Command, here: Path, model: Path, times: np.ndarray, name: str, hint: str
-) -> None:
-    write_csv(here / "x.csv", waves(400), times)
-    text = (here / "x.csv").read_text()
-    (here / "x.csv").write_text(text.replace("time,", f"{name},", 1))
-    refused(rondo("stream", model, "--source", "x.csv", "--out", "out"), "the model has 50 Hz", hint)
-
-
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::rondo.errors.RondoWarning")
 def test_a_rate_that_changes_on_the_way_is_a_boundary(rondo: Command, here: Path, model: Path) -> None:

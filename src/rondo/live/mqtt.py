@@ -199,6 +199,8 @@ def device_of(filter: str, topic: str) -> str:
 
     >>> device_of("sensors/#", "sensors/hall/7"), device_of("a/+/imu", "a/7/imu"), device_of("a/b", "a/b")
     ('hall/7', '7/imu', 'b')
+    >>> device_of("sensors/#", "sensors"), device_of("#", "a/b"), device_of("/a/", "/a/")
+    ('sensors', 'a/b', '/a/')
     """
     wanted, levels = filter.split("/"), topic.split("/")
     fixed = next((place for place, level in enumerate(wanted) if level in ("#", "+")), len(wanted))
