@@ -173,7 +173,6 @@ def _of_this_stream(config: RondoConfig, settings: list[str] | None) -> RondoCon
 
 
 def _stream_one(place: SessionPaths, opened: Callable[[], Session], health: Health, sinks: Sequence[str]) -> None:
-    """Label one stream, until it ends or a signal stops it."""
     from rondo.continual.checkpoint import locked
 
     with locked(place.checkpoint), closing(opened()) as session:
@@ -272,7 +271,6 @@ class _Status:
 
 
 def _stream_fleet(opened: Callable[[], Fleet], health: Health) -> None:
-    """Label the streams of all devices of a feed, until a signal stops it."""
     with asked_to_stop() as stop, closing(opened()) as fleet:
         status, notes = _FleetStatus(fleet), _FleetNotes()
         try:
@@ -401,7 +399,6 @@ class StreamNotes:
         self._n_gaps = 0
 
     def after(self, counters: Counters, written: Written) -> None:
-        """Take note of the last step."""
         self._count(counters)
         for event in written.events:
             if event.level == "input":

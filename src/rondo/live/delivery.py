@@ -87,7 +87,6 @@ class _Followed:
         return True
 
     def take(self, most: int, *, at_end: bool = False) -> list[bytes]:
-        """The next whole lines, at most so many."""
         self.may_have_more = False
         if self.cut is not None and not self._has_grown_past_place(at_end=at_end):
             return []
@@ -203,7 +202,6 @@ class Delivery:
         self._news[device] = None
 
     def look_everywhere(self) -> None:
-        """The files of every device may have grown."""
         for device in self._devices:
             self._look_at(device)
 
@@ -254,7 +252,6 @@ class Delivery:
 
     @property
     def is_done(self) -> bool:
-        """Whether everything that is in the files has arrived."""
         return not self._under_way and self.n_behind == 0
 
     @property
@@ -263,7 +260,6 @@ class Delivery:
         return sum(file.n_behind for device in self._devices.values() for file in device.files)
 
     def store(self, now: float) -> None:
-        """Write down how far the sink is."""
         began = time.monotonic()
         places = {name: {f.path.name: f.as_json() for f in device.files} for name, device in self._devices.items()}
         self._path.parent.mkdir(parents=True, exist_ok=True)

@@ -144,7 +144,6 @@ class Fleet:
             raise
 
     def _shared_model(self, model_folder: Path) -> tuple[Path, str]:
-        """The model of all devices, in the folder of the fleet."""
         sha256 = fingerprint(model_folder)
         own = self.out / "model"
         make_folder(self.out)

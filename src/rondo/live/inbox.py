@@ -91,7 +91,6 @@ class FeedStore:
                 raise
 
     def rows(self, query: str, *values: Any) -> list[Any]:
-        """The result of a query."""
         with self._errors_in_words():
             return self._db.execute(query, values).fetchall()
 
@@ -121,7 +120,6 @@ class FeedStore:
         return None if found is None else int(found)
 
     def put_marks(self, marks: Mapping[str, int]) -> None:
-        """Write marks of partitions."""
         self.put({f"mark {partition}": offset for partition, offset in marks.items()})
 
     def close(self) -> None:
@@ -172,13 +170,11 @@ class Inbox:
 
     @property
     def is_full(self) -> bool:
-        """Whether it holds as much as it may."""
         n_bytes = self._bytes_appended - self._bytes_settled
         return n_bytes > 0 and n_bytes >= self._limit_bytes
 
     @property
     def backlog(self) -> int:
-        """Number of messages that were not read yet."""
         return self._n_appended - self._n_read
 
     def append(self, arrivals: Iterable[Arrival]) -> None:

@@ -163,7 +163,6 @@ class KafkaFeed:
         return len(payload)
 
     def _heed(self, error: KafkaError, number: int | None) -> None:
-        """What came instead of a message."""
         codes = type(error)
         code = error.code()
         if code == codes._AUTO_OFFSET_RESET and number is not None:
@@ -345,7 +344,6 @@ class _Losses:
         return known[device] == offset
 
     def keep(self) -> None:
-        """Bring what has changed to the disk."""
         self._store.put({f"lost {name}": self._first_offsets[name] for name in self._changed})
         self._changed.clear()
 

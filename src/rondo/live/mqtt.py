@@ -296,7 +296,6 @@ class MqttConnection:
                     self._client.ack(delivery.packet_id, 1)
 
     def lines(self) -> Iterable[str]:
-        """What there is to say to people since the last call."""
         while self._lines:
             yield self._lines.popleft()
 

@@ -52,7 +52,6 @@ def check_kind(kind: str) -> str:
 
 
 def is_packed(payload: bytes, kind: str) -> bool:
-    """Whether the rows are an array, not text."""
     return kind != "auto" or payload.startswith(_NPY)
 
 
@@ -60,7 +59,6 @@ def is_packed(payload: bytes, kind: str) -> bool:
 
 
 def packed_rows(payload: bytes, kind: str, n_channels: int) -> PackedRows:
-    """The rows of an array, by position."""
     if kind == "auto":
         return _rows_of(_npy(payload), n_channels)
     timed = kind.startswith(TIMED)

@@ -137,13 +137,11 @@ class RowReader:
         return is_there
 
     def bookmark(self) -> dict[str, Any]:
-        """Where the rows given so far end."""
         clock = self.clock or ClockState()
         return {"position": self.position, "line": self.line, "n_head": self._n_head, "clock": asdict(clock)}
 
     @property
     def clock(self) -> ClockState | None:
-        """The state of the clock after the rows given so far."""
         return self._carried if self._clock is None else self._clock.state
 
     @property
