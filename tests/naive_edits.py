@@ -4,38 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rondo.editing.edits import Edit
+from rondo.editing.kinds import Edit
 
 OTHER = -1
 
 
-def is_in_force(history: Sequence[Edit], place: int) -> bool:
-    """Not taken back by any later undo that is in force itself."""
-    later = range(place + 1, len(history))
-    return not any(history[i].kind == "undo" and history[i].of == place and is_in_force(history, i) for i in later)
-
-
 def in_force(history: Sequence[Edit]) -> list[Edit]:
-    return [edit for i, edit in enumerate(history) if edit.kind != "undo" and is_in_force(history, i)]
+    taken_back = [edit.of for edit in history if edit.kind == "undo"]
+    return [edit for place, edit in enumerate(history) if edit.kind != "undo" and place not in taken_back]
 
 
-def painted(
+def ids_in(edit: Edit, level: str) -> tuple[int, ...]:
+    """Of a unit and its own motif both are meant."""
+    if edit.level == level:
+        return edit.ids
+    return edit.motifs if level == "motif" else ()
+
+
+def relabelled(
     history: Sequence[Edit], level: str, recording: str, labels: Sequence[int], begins: set[int]
 ) -> tuple[list[int], set[int]]:
-    """The frames of a recording after every span edit, each in its turn, frame by frame."""
+    """The frames of a recording after every relabel, each in its turn, frame by frame."""
     track, starts = list(labels), set(begins)
     for edit in in_force(history):
-        if edit.level != level:
+        if edit.kind != "relabel" or not ids_in(edit, level):
             continue
-        for span in edit.spans:
-            if span.recording != recording:
-                continue
-            if edit.kind == "cut":
-                starts |= {span.start}
+        own = [span for span in edit.spans if span.recording == recording]
+        for span in own:
             for frame in range(span.start, span.stop):
-                track[frame] = edit.ids[-1]
-            if edit.kind == "relabel":
-                starts -= set(range(span.start, span.stop + 1))
+                track[frame] = ids_in(edit, level)[0]
+            starts -= set(range(span.start, span.stop + 1))
+        starts |= {one.start for one in own for other in own if one.start == other.stop}
     return track, starts
 
 
@@ -51,17 +50,14 @@ def occurrences(labels: Sequence[int], begins: set[int]) -> list[tuple[int, int,
 
 
 def groups(history: Sequence[Edit], level: str) -> list[set[int]]:
-    """Who is together after every edit of a level, each in its turn."""
+    """Who is together after every merge of a level, each in its turn."""
     together: list[set[int]] = []
     for edit in in_force(history):
-        if edit.level != level or edit.kind not in ("merge", "split"):
-            continue
-        if edit.kind == "merge":
-            met = [group for group in together if group & set(edit.ids)]
-            together = [group for group in together if group not in met] + [set(edit.ids).union(*met)]
-        else:
-            together = [group - set(edit.ids) for group in together]
-    return [group for group in together if len(group) > 1]
+        ids = set(ids_in(edit, level)) if edit.kind == "merge" else set()
+        if ids:
+            met = [group for group in together if group & ids]
+            together = [group for group in together if group not in met] + [ids.union(*met)]
+    return together
 
 
 def kept(history: Sequence[Edit], level: str, id: int) -> int:
@@ -79,7 +75,8 @@ def name(history: Sequence[Edit], level: str, id: int) -> str:
         given = [
             edit.name
             for edit in in_force(history)
-            if edit.kind == "name" and (edit.level, edit.ids) == (level, (member,))
+            if (edit.kind == "name" or (edit.kind == "relabel" and edit.name))
+            and (edit.level, edit.ids) == (level, (member,))
         ]
         if given and given[-1]:
             return given[-1]

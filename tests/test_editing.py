@@ -11,9 +11,10 @@ import pytest
 
 from rondo.continual.checkpoint import fingerprint
 from rondo.data.recording import Recording
+from rondo.editing.apply import kept_ids
 from rondo.editing.edits import Edits, write_edits
 from rondo.errors import ModelError, SettingError
-from rondo.model.describe import own_motifs
+from rondo.model.describe import known_ids, own_motifs
 from rondo.model.method import edits_with, relabel
 from rondo.model.rondo import Rondo
 from tests.cli.running import waves
@@ -71,7 +72,9 @@ def test_a_unit_that_a_stream_has_added_is_merged_with_its_motif(model: Rondo) -
     motif = model.stream_.reader.motifs.add_unit(3)  # as a promotion does
     model.stream_.reader.motifs.add_unit(9)
     assert own_motifs(model)[9] == motif + 1
-    model.edits_ = model.edits_.merged(["unit:3", "unit:9"], own_motifs=own_motifs(model))
+    known = known_ids(model)
+    units = (*known.ids["unit"], 3, 9)
+    model.edits_ = model.edits_.merged(["unit:3", "unit:9"], known=known._replace(ids={**known.ids, "unit": units}))
     assert model.edits_.kept("motif", motif + 1) == motif
 
 
@@ -131,7 +134,7 @@ def test_a_stream_goes_on_as_it_would_and_its_labels_follow(model: Rondo, tmp_pa
     assert model.edits_.name("unit", 1) == "reach"
     for own, other in zip(model.stream_.state()[0].values(), plain.stream_.state()[0].values(), strict=True):
         npt.assert_array_equal(own, other)  # the learner has not noticed
-    npt.assert_array_equal(relabel(model, OTHER_DAY).units, model.edits_.apply("unit", relabel(plain, OTHER_DAY).units))
+    npt.assert_array_equal(relabel(model, OTHER_DAY).units, kept_ids({2: 0}, relabel(plain, OTHER_DAY).units))
 
 
 def test_a_session_knows_the_edits_of_the_model_and_its_own_but_none_of_another_stream(

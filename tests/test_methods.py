@@ -17,8 +17,9 @@ from pandas.testing import assert_frame_equal
 
 import rondo
 from rondo.data.recording import Recording
+from rondo.editing.apply import shown
 from rondo.editing.edits import Edits, read_edits
-from rondo.errors import ModelError, OutputError, SettingError
+from rondo.errors import ModelError, SettingError
 from rondo.files.inputs import as_recordings
 from rondo.files.reading import Reading
 from rondo.methods import Options, find_method, method_names, method_of, refuse_idle
@@ -56,7 +57,7 @@ def result_of(recordings: Sequence[Recording], model: Threshold, **more: Any) ->
         labels = (recording.values[:, 0] > model.level).astype(np.int32)
         ones, none = np.ones(labels.size, np.float32), np.zeros(0, np.int64)
         plain = Labelling(recording.id, labels, labels, ones, ones, recording.times_s, recording.rate, none, 1.0)
-        labellings.append(plain.edited(model.edits))
+        labellings.append(shown(plain, model.edits))
     return make_result("threshold", recordings, labellings, model=model, words=model.words(), **more)
 
 
@@ -228,19 +229,8 @@ def test_a_run_of_version_0_2_over_one_recording_is_read_and_edited(
     assert_frame_equal(found.segments, expected.segments)
     assert found.summary == expected.summary and found.model is None
     assert rondo_command("merge", "run", "unit:0", "unit:1").code == 0
-    assert [edit.kind for edit in read_edits(here / "run" / "model" / "x").history] == ["name", "merge", "merge"]
+    assert [edit.kind for edit in read_edits(here / "run" / "model" / "x").history] == ["name", "merge"]
     assert 1 not in Result.load(here / "run").units
-
-
-def test_a_run_of_version_0_2_with_several_vocabularies_is_refused_in_one_line(
-    here: Path, rondo_command: Command
-) -> None:
-    assert rondo_command("discover", "x.csv", "y.csv", "--method", "clock", "--out", "run").code == 0
-    as_version_0_2(here / "run")
-    with pytest.raises(OutputError, match="own vocabulary"):
-        Result.load(here / "run")
-    refused = rondo_command("report", "run")
-    assert (refused.code, refused.out, len(refused.err.splitlines())) == (2, "", 1)
 
 
 def test_a_model_of_a_method_that_is_not_installed_is_told(tmp_path: Path) -> None:

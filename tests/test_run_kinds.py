@@ -208,9 +208,9 @@ def test_an_update_that_was_interrupted_is_repaired_by_the_same_command(
     def broken(*_: object) -> None:
         raise Killed
 
-    for step in ("write_labels", "_write_shown", "write_summary"):
+    for step in ("_label_files", "RunWriter._write_table", "write_json"):
         with monkeypatch.context() as patched:
-            patched.setattr(f"rondo.run.folder.{step}", broken)
+            patched.setattr(f"rondo.run.writer.{step}", broken)
             with pytest.raises(Killed):
                 call("merge", run, "unit:0", "unit:1")
     rondo("merge", run, "unit:0", "unit:1")

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from rondo.data.labels import are_one_to_one
+from rondo.editing.apply import shown
 from rondo.editing.edits import Edits
 from rondo.run.labelling import Labelling
 from rondo.run.segments import COLUMNS, labels_between_ends, labels_in, to_pandas, with_dates
@@ -35,7 +36,7 @@ def test_merged_segments_are_those_of_merged_labels(
     """A slow twin: change the labels first, and cut them into segments afterwards."""
     found = labelling(drawn, breaks, begins)
     edits = Edits().merged(["u0", "u2"]).merged(["m1", "m3"]).named("u0", "reach")
-    merged = found.edited(edits)
+    merged = shown(found, edits)
     same_motif = found.motifs[1:] == found.motifs[:-1]  # occurrences begin inside one motif as it was found
     begun = [at for at in found.motif_begins.tolist() if same_motif[at - 1]]
     twin = Labelling(
@@ -47,13 +48,15 @@ def test_merged_segments_are_those_of_merged_labels(
     assert all(name == ("reach" if id == 0 else "") for id, name in names)
     for level, track in (("unit", merged.units), ("motif", merged.motifs)):
         np.testing.assert_array_equal(labels_in(merged.table, level, track.size), track)  # type: ignore[arg-type]
-    assert_frame_equal(merged.edited(Edits()).table, found.table)
+    assert_frame_equal(shown(merged, Edits()).table, found.table)
 
 
 @given(tracks)
 def test_motifs_are_units_where_they_are_in_every_frame(drawn: list[tuple[int, int]]) -> None:
     one = labelling(drawn, [], [])
-    assert are_one_to_one(*labels_between_ends(one.table)) == are_one_to_one(one.units, one.motifs)
+    assert are_one_to_one(*labels_between_ends(one.occurrences("unit"), one.occurrences("motif"))) == are_one_to_one(
+        one.units, one.motifs
+    )
 
 
 def test_dates_stand_where_the_clock_counts_from_1970() -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
@@ -15,20 +16,26 @@ from rondo.data.known_channels import KnownChannel
 from rondo.data.recording import Recording
 from rondo.data.window_lengths import refuse_too_short
 from rondo.edit import model_folder
-from rondo.errors import RondoWarning
-from rondo.files.inputs import as_recordings
+from rondo.errors import RondoWarning, SettingError
+from rondo.files.inputs import are_several, as_recordings, recording_files
 from rondo.files.reading import Reading, reading_at
-from rondo.many.driver import ManyFiles, discover_files, label_many
-from rondo.many.way import Asked, files_to_read, warn_of_failed
+from rondo.many.driver import ManyFiles, discover_files, label_files_with
+from rondo.many.engines import ENGINES, engine_of
+from rondo.many.unfinished import check_place
+from rondo.memory import is_much, refuse_all_at_once
 from rondo.methods import DEFAULT, Model, Options, find_method, load_model, refuse_idle
+from rondo.model.describe import carrying
 from rondo.model.folder import from_config
-from rondo.model.method import CHECKPOINT, RondoSettings, has_checkpoint, relabel
+from rondo.model.method import CHECKPOINT, has_checkpoint, relabel
 from rondo.model.rondo import Rondo
 from rondo.model.transfer import transferred
 from rondo.result import Result
-from rondo.run.summary import RunSummary
-from rondo.store.folder import check_free
+from rondo.run.bucket import check_free_place
+from rondo.run.findings import failed_sentence
+from rondo.store.locations import is_url, joined
 from rondo.wording import Progress, silent
+
+_log = logging.getLogger("rondo")
 
 
 def discover(
@@ -128,39 +135,82 @@ def discover(
     """
     chosen = find_method(method)
     file, others = None if config is None else Path(config), dict(settings or {})
-    asked = Options(window, step, states, encoder, preset, device, others, file, motif_window, group_by)
-    configured = chosen.configure(asked)
-    chosen_seed = checked_seed(seed)
-    where = Asked(engine, workers, ray_address, group_by)
-    why_not = why_in_memory(method)
+    options = Options(window, step, states, encoder, preset, device, others, file, motif_window, group_by)
+    configured, chosen_seed, tell = chosen.configure(options), checked_seed(seed), progress or silent
     reading = reading_at(reading, rate)
-    many = files_to_read(data, out, where, why_not, reading)
-    if many is not None and out is not None:
-        warn_of_failed(discover_file_by_file(many, configured, chosen_seed, out, progress or silent))
-        return Result.load(out)
-    if out is not None:
-        check_free(out)
-    recordings = as_recordings(data, reading)
-    refuse_too_short(recordings)
-    for note in chosen.notes(recordings, configured):
+    at_once = f"--method {method} takes all recordings at once" if method != DEFAULT else ""
+    inputs = _inputs(data, reading, out, at_once, group_by, engine, workers, ray_address)
+    if isinstance(inputs, ManyFiles):
+        assert out is not None, "results in memory read all recordings at once"
+        own = configured.config if chosen_seed is None else configured.config.model_copy(update={"seed": chosen_seed})
+        return _with_failures_told(discover_files(inputs, from_config(Rondo, own), out, tell), out)
+    refuse_too_short(inputs)
+    for note in chosen.notes(inputs, configured):
         warnings.warn(note, RondoWarning, stacklevel=2)
-    result = chosen.discover(recordings, configured, chosen_seed, progress or silent)
+    if _log.isEnabledFor(logging.INFO):
+        _log.info("\n".join(chosen.notes(inputs, configured, in_detail=True)))
+    return _saved(chosen.discover(inputs, configured, chosen_seed, tell), out, tell)
+
+
+def _inputs(
+    data: Any,
+    reading: Reading,
+    out: str | Path | None,
+    at_once: str,
+    group_by: GroupBy,
+    engine: str | None,
+    workers: int | None,
+    ray_address: str | None,
+) -> ManyFiles | list[Recording]:
+    """Files to be read one after the other, or recordings in memory.
+
+    `at_once`: why recordings must be in memory at once; "" if they need not be. If they do not fit, they are refused
+    before they are read.
+    """
+    if engine is not None and engine not in ENGINES:
+        engine_of(engine)  # says which one was probably meant
+    if ray_address is not None and engine != "ray":
+        raise SettingError("--ray-address names a cluster for --engine ray; give both, or neither")
     if out is not None:
-        result.save(out)
+        check_place(out)
+    given = list(data) if are_several(data) else [data]
+    are_paths = bool(given) and all(isinstance(one, str | Path) for one in given)
+    if engine is not None and not are_paths:
+        raise SettingError("engine reads file by file; give paths, or leave it out")
+    if engine is not None and out is None:
+        raise SettingError("engine reads file by file, and writes labels as files are done; give out=")
+    if are_paths and out is not None:
+        if reading.split_by is not None and not at_once:
+            at_once = "--split-by cuts files that are held in memory"
+        files = recording_files(given, reading)
+        # With `split_by` nobody knows the ids of recordings, and so their groups, before files are read.
+        known = group_by if reading.split_by is None else None
+        many = ManyFiles.of(files, known, engine or "local", workers, ray_address)
+        if at_once and engine is not None:
+            raise SettingError(f"--engine reads file by file, but {at_once}; leave it out")
+        if at_once:
+            refuse_all_at_once(many.sizes, f"{at_once}: give fewer or shorter ones")
+        elif engine is not None or workers is not None or is_url(files[0].url) or is_much(many.sizes):
+            return many
+        check_free_place(out)
+    recordings = as_recordings(data, reading)
+    for one in recordings:
+        _log.info("%s: %r, channels %s", one.source, one, ", ".join(one.channels))
+    return recordings
+
+
+def _with_failures_told(result: Result, out: str | Path) -> Result:
+    if result.summary.failed:
+        listed = joined(out, "failed.csv")
+        warnings.warn(f"{failed_sentence(result.summary)}; {listed} lists them", RondoWarning, stacklevel=3)
     return result
 
 
-def why_in_memory(method: str) -> str:
-    """Why recordings must be read all at once; "" where they need not be."""
-    return f"--method {method} takes all recordings at once" if method != DEFAULT else ""
-
-
-def discover_file_by_file(
-    many: ManyFiles, settings: RondoSettings, seed: int | None, out: str | Path, progress: Progress = silent
-) -> RunSummary:
-    """Find what recurs in recordings that are read one after the other; see `rondo.many.driver`."""
-    config = settings.config if seed is None else settings.config.model_copy(update={"seed": seed})
-    return discover_files(many, from_config(Rondo, config), out, progress)
+def _saved(result: Result, out: str | Path | None, progress: Progress) -> Result:
+    if out is not None:
+        progress("writing", len(result), len(result))
+        result.save(out)
+    return result
 
 
 def checked_seed(seed: int | None) -> int | None:
@@ -248,31 +298,63 @@ def label(
     'label'
     """
     fitted, with_stream = _model_of(model)
-    if not isinstance(fitted, Rondo):
-        idle = {"adapt": adapt, "refit_motifs": refit_motifs, "group_by": group_by}
-        refuse_idle(idle, type(fitted).__name__)
-    where = Asked(engine, workers, ray_address, group_by)
-    why_not = why_labelled_at_once(fitted, adapt=adapt, refit_motifs=refit_motifs, with_stream=with_stream)
-    reading = replace(reading_at(reading, rate), known=channels_of(fitted))
-    many = files_to_read(data, out, where, why_not, reading)
-    if many is not None and out is not None and isinstance(fitted, Rondo):
-        warn_of_failed(label_many(many, fitted, out, resample=resample, progress=progress or silent))
-        return Result.load(out)
-    if out is not None:
-        check_free(out)
-    result = labelled(
+    return label_with(
         fitted,
-        as_recordings(data, reading),
+        data,
+        replace(reading_at(reading, rate), known=channels_of(fitted)),
+        out,
         adapt=adapt,
         refit_motifs=refit_motifs,
         resample=resample,
-        group_by=group_by,
         with_stream=with_stream,
+        group_by=group_by,
+        engine=engine,
+        workers=workers,
+        ray_address=ray_address,
         progress=progress or silent,
     )
-    if out is not None:
-        result.save(out)
-    return result
+
+
+def label_with(
+    model: Model,
+    data: Any,
+    reading: Reading,
+    out: str | Path | None,
+    *,
+    adapt: bool = False,
+    refit_motifs: bool = False,
+    resample: bool = False,
+    with_stream: bool = False,
+    group_by: GroupBy = None,
+    engine: str | None = None,
+    workers: int | None = None,
+    ray_address: str | None = None,
+    progress: Progress = silent,
+) -> Result:
+    """`label` with a model that is in memory; `with_stream`: with what a stream has learned since the fit."""
+    at_once = ""
+    if not isinstance(model, Rondo):
+        refuse_idle({"adapt": adapt, "refit_motifs": refit_motifs, "group_by": group_by}, type(model).__name__)
+        at_once = "this model reads all recordings at once"
+    elif with_stream:
+        at_once = "this model reads all recordings at once"
+    elif adapt or refit_motifs:
+        at_once = f"{'--adapt' if adapt else '--refit-motifs'} learns from all recordings at once"
+    inputs = _inputs(data, reading, out, at_once, group_by, engine, workers, ray_address)
+    if isinstance(inputs, ManyFiles):
+        assert isinstance(model, Rondo) and out is not None, "other models and results in memory read all at once"
+        return _with_failures_told(label_files_with(inputs, model, out, resample=resample, progress=progress), out)
+    progress("labelling", 0, len(inputs))
+    if not isinstance(model, Rondo):
+        result = model.predict(inputs, resample=resample)
+    elif adapt or refit_motifs:
+        how = {"adapt": adapt, "refit_motifs": refit_motifs, "resample": resample}
+        result = transferred(copy(model), inputs, **how, group_by=group_by, progress=progress)
+    elif with_stream:
+        result = relabel(model, inputs, resample=resample)
+    else:
+        result = model.predict(inputs, resample=resample, group_by=group_by)
+    return _saved(result, out, progress)
 
 
 def channels_of(model: Model) -> tuple[KnownChannel, ...]:
@@ -284,7 +366,8 @@ def _model_of(given: Model | str | Path) -> tuple[Model, bool]:
     """The model, and whether a stream has grown it."""
     if isinstance(given, str | Path):
         folder = model_folder(Path(given))
-        return load_model(folder), follows_stream(folder)
+        model = load_model(folder)
+        return carrying(model) if isinstance(model, Rondo) else model, follows_stream(folder)
     if isinstance(given, Rondo):
         _ = given.units_  # refuses one that is not fitted
     return given, False
@@ -293,42 +376,3 @@ def _model_of(given: Model | str | Path) -> tuple[Model, bool]:
 def follows_stream(folder: Path) -> bool:
     """Whether a model folder lies in the folder of a stream."""
     return has_checkpoint(folder.parent / CHECKPOINT)
-
-
-def why_labelled_at_once(model: Model, *, adapt: bool, refit_motifs: bool, with_stream: bool) -> str:
-    """Why recordings must be read all at once to be labelled; "" where they need not be."""
-    if not isinstance(model, Rondo) or with_stream:
-        return "this model reads all recordings at once"
-    learning = "--adapt" if adapt else "--refit-motifs"
-    return f"{learning} learns from all recordings at once" if adapt or refit_motifs else ""
-
-
-def labelled(
-    model: Model,
-    recordings: Sequence[Recording],
-    *,
-    adapt: bool = False,
-    refit_motifs: bool = False,
-    resample: bool = False,
-    group_by: GroupBy = None,
-    with_stream: bool = False,
-    progress: Progress = silent,
-) -> Result:
-    """Label recordings that are in memory; `with_stream`: with what a stream has learned since the fit."""
-    given = list(recordings)
-    progress("labelling", 0, len(given))
-    if not isinstance(model, Rondo):
-        return model.predict(given, resample=resample)
-    if adapt or refit_motifs:
-        return transferred(
-            copy(model),
-            given,
-            adapt=adapt,
-            refit_motifs=refit_motifs,
-            resample=resample,
-            group_by=group_by,
-            progress=progress,
-        )
-    if with_stream:
-        return relabel(model, given, resample=resample)
-    return model.predict(given, resample=resample, group_by=group_by)

@@ -152,7 +152,8 @@ def compared(
 def only(result: Result, recording: str) -> Result:
     """The result of one recording; what is counted of entries is still of all."""
     about = tuple(one for one in result.recordings if one.id == recording)
-    return replace(result, summary=result.summary.model_copy(update={"recordings": about}))
+    summary = result.summary.model_copy(update={"recordings": about})
+    return replace(result, run=replace(result.run, summary=summary))
 
 
 def labels_of(result: Result, recording: str, level: Level) -> Labels:

@@ -1,29 +1,30 @@
 """Result: what `discover`, `label` and `stream` give back, whatever the method; its folder on disk is a run.
 
-A Result is a value: it does not change. What it holds is in memory, or read from its run folder when it is asked for.
-`summary` is what summary.json says; labels and signals lie beside it, by the id of their recording.
+A Result does not change. It is the face of `rondo.run.data.RunData`, which is in memory or read from a run folder.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from rondo.continual.journal import Event
 from rondo.data.labels import Labels
 from rondo.data.recording import Recording
-from rondo.editing.edits import Edits
+from rondo.editing.edits import Edits, write_edits
 from rondo.errors import RecordingError
-from rondo.lazy import Lazy
-from rondo.methods import find_method
+from rondo.methods import find_method, load_model, method_names, method_of
 from rondo.report.contents import TruthFile, Wish
-from rondo.run.findings import edited_findings, found_and_fit_sentence
-from rondo.run.labelling import FitProfile, Labelling, curve_table, frame_table, tables_of
-from rondo.run.overview import FrameScores, Overview, Overviews, signal_overview, told_scores
-from rondo.run.segments import to_pandas, whole_columns, with_kinds
+from rondo.run.bucket import check_free_place, run_here, whole_run
+from rondo.run.data import RunData, run_in_memory
+from rondo.run.findings import found_and_fit_sentence
+from rondo.run.folder import running_stream, stored_run
+from rondo.run.labelling import FitProfile, Labelling, frame_table
+from rondo.run.overview import FrameScores, Overview
+from rondo.run.segments import to_pandas, whole_columns
 from rondo.run.summary import (
     EntrySummary,
     FitSummary,
@@ -32,11 +33,15 @@ from rondo.run.summary import (
     RunScores,
     RunSummary,
     VocabularyEvidence,
+    model_place,
+    read_summary,
 )
-from rondo.run.tally import Words, counted, known_words, profile_summary, recording_summary, with_known_evidence
+from rondo.run.tally import Words
+from rondo.run.writer import RunWriter, found_table
+from rondo.store.folder import make_folder
 from rondo.store.locations import Location, as_location
+from rondo.store.model_file import MANIFEST
 from rondo.units.vocabulary import Level
-from rondo.version import __version__
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,22 +60,10 @@ class Result:
 
     Parameters
     ----------
-    summary : RunSummary
-        The content of summary.json.
-    labelling_of : mapping
-        The Labelling of each recording, by its id.
-    overviews : mapping
-        The signal of each recording, small enough to draw.
-    frame_scores : mapping
-        The scores of each recording; None where the method has no scores.
-    tables : mapping
-        Polars tables by name: "segments", "unshown_segments", and "truth" and "training" where there are any.
+    run : RunData
+        Summary, labels, signals and tables of the run.
     at_hand : mapping
         The recordings that are in memory.
-    folder : Path or None
-        The run folder that it was read from.
-    run_edits : Edits
-        Edits that people made on frames of the recordings.
 
     Examples
     --------
@@ -84,16 +77,9 @@ class Result:
     ['recording', 'level', 'id', 'name']
     """
 
-    summary: RunSummary
-    labelling_of: Mapping[str, Labelling] = field(repr=False)
-    overviews: Mapping[str, Overview] = field(repr=False)
-    frame_scores: Mapping[str, FrameScores | None] = field(repr=False)
-    tables: Mapping[str, pl.DataFrame] = field(repr=False)
+    run: RunData = field(repr=False)
     at_hand: Mapping[str, Recording] = field(default_factory=dict, repr=False)
-    folder: Path | None = None
-    run_edits: Edits = field(default_factory=Edits, repr=False)
     _read_model: Callable[[], Any] = field(default=lambda: None, repr=False)
-    _read_events: Callable[[], Sequence[Event]] = field(default=tuple, repr=False)
 
     # ------------------------------------------------------------ on disk
 
@@ -124,10 +110,8 @@ class Result:
             ...
         rondo.errors.OutputError: missing: no such folder; give the --out of `rondo discover`, `label` or `stream`
         """
-        from rondo.run.folder import load_run
-        from rondo.store.cloud_folder import run_here
-
-        return load_run(run_here(folder))
+        run = run_here(folder)
+        return result_in(run, read_summary(run))
 
     def save(self, folder: str | Path) -> Location:
         """Write the run folder, completely or not at all.
@@ -164,13 +148,48 @@ class Result:
         ...     bool((Result.load(saved).units == result.units).all())
         True
         """
-        from rondo.run.folder import write_run
-
-        place = as_location(folder)
-        write_run(self, place)
-        return place
+        check_free_place(folder)
+        with whole_run(folder) as draft:
+            writer = RunWriter(draft)
+            for one in self.recordings:
+                writer.add(one.id, self.overviews[one.id], self.frame_scores[one.id], self[one.id])
+            edits = self[0].edits
+            if self.model is not None:
+                self.model.save(draft / "model")
+            elif edits.history:
+                make_folder(draft / "model")
+                write_edits(draft / "model", edits)
+            found = found_table(self.run)
+            tables = {name: self.tables[name] for name in self.tables if name != "found"}
+            writer.close(self.summary, tables if found is None else tables | {"found": found}, self.report)
+        return as_location(folder)
 
     # ------------------------------------------------------------ what was found
+
+    @property
+    def summary(self) -> RunSummary:
+        """The content of summary.json."""
+        return self.run.summary
+
+    @property
+    def overviews(self) -> Mapping[str, Overview]:
+        """The signal of each recording, small enough to draw."""
+        return self.run.overviews
+
+    @property
+    def frame_scores(self) -> Mapping[str, FrameScores | None]:
+        """The scores of each recording; None where the method has no scores."""
+        return self.run.scores
+
+    @property
+    def tables(self) -> Mapping[str, pl.DataFrame]:
+        """Polars tables by name: "segments", "unshown_segments", and "truth" and "training" if there are any."""
+        return self.run.tables
+
+    @property
+    def folder(self) -> Path | None:
+        """The run folder that it was read from."""
+        return self.run.folder
 
     @property
     def kind(self) -> RunKind:
@@ -205,7 +224,7 @@ class Result:
     @cached_property
     def events(self) -> tuple[Event, ...]:
         """The journal of a stream; empty for other runs."""
-        return tuple(self._read_events())
+        return tuple(self.run.read_events())
 
     @property
     def entries(self) -> tuple[tuple[Level, EntrySummary], ...]:
@@ -223,16 +242,16 @@ class Result:
         return len(self.recordings)
 
     def __iter__(self) -> Iterator[Labelling]:
-        return (self.labelling_of[one.id] for one in self.recordings)
+        return (self.run.labellings[one.id] for one in self.recordings)
 
     def __getitem__(self, recording: int | str) -> Labelling:
         """The labels of one recording, by its place or its id."""
         if not isinstance(recording, str):
-            return self.labelling_of[self.recordings[recording].id]
+            return self.run.labellings[self.recordings[recording].id]
         if self.summary.recording(recording) is None:
             known = ", ".join(f"'{one.id}'" for one in self.recordings[:8])
             raise RecordingError(f"there is no recording '{recording}' in this result; it has {known}")
-        return self.labelling_of[recording]
+        return self.run.labellings[recording]
 
     @property
     def units(self) -> Labels:
@@ -596,30 +615,39 @@ class Result:
     # ------------------------------------------------------------ the same, otherwise
 
     def edited(self, edits: Edits | None = None) -> Result:
-        """Return the result with the names, merges and splits made in its model since, as by `model.merge("u0", "u2")`.
-
-        Edits on frames of the recordings (`run_edits`) are applied as well.
+        """Return the result with the names and merges made in its model since, as by `model.merge("u0", "u2")`.
 
         Parameters
         ----------
         edits : Edits or None
-            Edits of the entries, for a result without a model.
+            The edits to show it under; those of its model if not given.
 
         Returns
         -------
         Result
             The edited result.
         """
-        known = known_words(self.summary) if self.model is None else find_method(self.method).words(self.model)
-        whole = (known.edits if edits is None else edits).then(self.run_edits)
-        labellings = {labelling.recording_id: labelling.edited(whole) for labelling in self}
-        summary = counted(self.summary, *tables_of(labellings), replace(known, edits=whole))
-        summary = with_known_evidence(summary, self.summary)
-        findings = edited_findings(self.findings, whole, summary.motifs_are_units)
-        summary = summary.model_copy(update={"findings": findings})
-        others = {name: self.tables[name] for name in self.tables if name not in ("segments", "unshown_segments")}
-        tables = segment_tables(summary, labellings, others)
-        return replace(self, summary=summary, labelling_of=labellings, tables=tables, folder=None)
+        known = Words.of_summary(self.summary) if self.model is None else find_method(self.method).words(self.model)
+        return replace(self, run=self.run.edited(known if edits is None else replace(known, edits=edits)))
+
+
+def result_in(folder: Path, summary: RunSummary) -> Result:
+    """The run of a folder whose summary may not be written yet; its model is read once, on first use."""
+    model = model_place(folder)
+    has_model = (model / MANIFEST).is_file()
+    if summary.stream is not None and not summary.stream.finished:
+        words = find_method(summary.method).words_in(model) if has_model else Words()
+        run = running_stream(folder, summary, words)
+    else:
+        run = stored_run(folder, summary)
+    return Result(run, _read_model=cache(lambda: _stored_model(model) if has_model else None))
+
+
+def _stored_model(folder: Path) -> Any:
+    """The model of a run; version 0.2.0 kept models of baselines, which no longer have any."""
+    method = method_of(folder)
+    keeps_models = method in method_names() and not find_method(method).why_no_model()
+    return load_model(folder) if keeps_models else None
 
 
 def make_result(
@@ -643,56 +671,25 @@ def make_result(
     `model`: None if the method cannot label other recordings; `fitted`: how near the windows of the fitted recordings
     lie to the units, where the model labels other recordings; `groups`: the group of each recording, by its id.
     """
-    ids = tuple(recording.id for recording in recordings)
-    by_id = dict(zip(ids, labellings, strict=True))
-    base = RunSummary(
-        rondo_version=__version__,
+    run = run_in_memory(
+        recordings,
+        labellings,
+        words,
+        fitted=fitted,
+        groups=groups or {},
         kind=kind,
         method=method,
         seed=seed,
         window_length_frames=windows[0],
         step_frames=windows[1],
         findings=tuple(findings),
-        fitted=None if fitted is None else profile_summary(fitted),
-        recordings=tuple(
-            recording_summary(recording, labelling, fitted, (groups or {}).get(recording.id, ""))
-            for recording, labelling in zip(recordings, labellings, strict=True)
-        ),
-        units=(),
-        motifs=(),
         config=dict(config or {}),
     )
-    summary = counted(base, *tables_of(by_id), words)
-    at_hand = {recording.id: recording for recording in recordings}
-    training = curve_table(words)
-    return Result(
-        summary,
-        by_id,
-        Overviews(ids, lambda id: signal_overview(at_hand[id].values, at_hand[id].channels)),
-        Lazy(ids, lambda id: told_scores(by_id[id])),
-        segment_tables(summary, by_id, {} if training is None else {"training": training}),
-        at_hand,
-        _read_model=lambda: model,
-    )
-
-
-def segment_tables(
-    summary: RunSummary, labellings: Mapping[str, Labelling], others: Mapping[str, pl.DataFrame]
-) -> Lazy[pl.DataFrame]:
-    """The tables of a result in memory, made when they are asked for: segments, unshown_segments, and others."""
-    import polars as pl
-
-    def make(name: str) -> pl.DataFrame:
-        if name in others:
-            return others[name]
-        if name == "segments":
-            return pl.concat([labellings[one.id].table for one in summary.recordings])
-        return with_kinds(pl.concat([labellings[one.id].unshown_table for one in summary.recordings]), summary)
-
-    return Lazy(["segments", "unshown_segments", *others], make)
+    return Result(run, {recording.id: recording for recording in recordings}, lambda: model)
 
 
 def with_truth(result: Result, scores: RunScores, truth: pl.DataFrame) -> Result:
     """The same result with the segments of a ground truth, and the scores against it."""
     tables = {name: result.tables[name] for name in result.tables} | {"truth": whole_columns(truth)}
-    return replace(result, summary=result.summary.model_copy(update={"scores": scores}), tables=tables)
+    summary = result.summary.model_copy(update={"scores": scores})
+    return replace(result, run=replace(result.run, summary=summary, tables=tables))

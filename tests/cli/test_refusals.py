@@ -213,7 +213,7 @@ def test_a_bug_that_shows_while_writing_leaves_nothing_behind(here: Path, monkey
     from rondo.cli.main import run
 
     write_csv(here / GOOD, waves())
-    monkeypatch.setattr("rondo.run.folder.write_summary", broken)
+    monkeypatch.setattr("rondo.run.writer.write_json", broken)
     before = tree(here)
     with pytest.raises(ZeroDivisionError):
         run(["discover", GOOD, "--out", "new/out", "--window", "50"])

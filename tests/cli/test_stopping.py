@@ -22,7 +22,7 @@ pytestmark = needs_posix
 # a run that stops for ten minutes when half of its folder is written
 STUCK = """
 import sys, time
-import rondo.run.folder
+import rondo.run.writer
 from rondo.cli.main import run
 
 def stuck(*_):
@@ -30,7 +30,7 @@ def stuck(*_):
     for _ in range(12_000):  # in short naps: a signal that comes just before a sleep is seen only after it
         time.sleep(0.05)
 
-rondo.run.folder.write_summary = stuck
+rondo.run.writer.write_json = stuck
 run(sys.argv[1:])
 """
 

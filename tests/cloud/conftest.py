@@ -99,3 +99,17 @@ def put(url: str, file: Path) -> str:
 
     S3FileSystem(use_listings_cache=False).put_file(str(file), url.removeprefix("s3://"))
     return url
+
+
+def names(url: str) -> set[str]:
+    """The objects under a URL."""
+    from s3fs import S3FileSystem
+
+    root = url.removeprefix("s3://")
+    return {name.removeprefix(f"{root}/") for name in S3FileSystem(use_listings_cache=False).find(root)}
+
+
+def remove(url: str) -> None:
+    from s3fs import S3FileSystem
+
+    S3FileSystem(use_listings_cache=False).rm_file(url.removeprefix("s3://"))

@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from rondo.errors import InputError, OutputError
+from rondo.errors import InputError
 from rondo.files import locations
 from rondo.result import Result
-from rondo.store.cloud_folder import CloudFolder
 from rondo.store.locations import size_of
 from tests.cli.running import Command, waves, write_csv
 from tests.cloud.conftest import s3_server, use_endpoint
@@ -31,9 +30,6 @@ def refused(rondo: Command, url: str, says: str) -> None:
     done = rondo("--quiet", "discover", "x.csv", "--out", f"{url}/run")
     assert done.code == 2 and done.err.count("\n") == 1 and says in done.err, done
     for reach in (
-        lambda: CloudFolder(f"{url}/run").write("a", b"1"),
-        lambda: CloudFolder(f"{url}/run").names(),
-        lambda: CloudFolder(f"{url}/run").read("a"),
         lambda: Result.load(f"{url}/run"),
         lambda: size_of(f"{url}/a.csv"),
     ):
@@ -44,8 +40,6 @@ def refused(rondo: Command, url: str, says: str) -> None:
 
 def test_no_bucket(bucket: str, rondo: Command) -> None:
     refused(rondo, f"{bucket}-not", "there is no bucket")
-    with pytest.raises(OutputError, match="there is no bucket"):
-        CloudFolder(f"{bucket}-not").names()
 
 
 @pytest.fixture

@@ -8,15 +8,11 @@ import numpy as np
 import numpy.testing as npt
 import pytest
 
-from rondo.cli.main import app
-from rondo.many import tasks
 from rondo.result import Result
-from rondo.store.cloud_folder import CloudFolder
 from rondo.synthetic.plan import StreamPlan
 from rondo.synthetic.streams import plant_subjects
 from tests.cli.running import Command
 from tests.cloud.conftest import put
-from tests.many.sets import Labeller, Pulled
 
 pytestmark = pytest.mark.cloud
 _OPTIONS = ("--rate", "50", "--group-by", "device", "--window", "1.5s", "--set", "evidence.surrogates=0")
@@ -61,27 +57,8 @@ def _here(folder: Path) -> list[str]:
     return [str(table) if word == "device" else word for word in _OPTIONS]
 
 
-@pytest.mark.slow
-def test_an_unfinished_run_in_a_bucket_is_gone_on_with(
-    days: str, rondo: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = ("discover", f"{days}/*/d*.npy", *_OPTIONS, "--engine", "serial", "--out")
-    assert rondo(*asked, f"{days}/whole").code == 0
-    monkeypatch.setattr(tasks, "BATCH_FILES", 1)
-    labeller = Labeller(monkeypatch, stop_after=2)
-    with pytest.raises(Pulled):
-        app(args=[*asked, f"{days}/run"], standalone_mode=False)
-    begun = CloudFolder(f"{days}/run").names()
-    assert "unfinished.json" in begun and "summary.json" not in begun
-    labeller.stop_after = None
-    assert rondo(*asked, f"{days}/run").code == 0
-    assert len(labeller.read) == len(set(labeller.read)) == 6  # none twice
-    whole, run = Result.load(f"{days}/whole"), Result.load(f"{days}/run")
-    for some, other in zip(whole, run, strict=True):
-        npt.assert_array_equal(some.units, other.units)
-    assert not [name for name in CloudFolder(f"{days}/run").names() if name.startswith(("parts/", "unfinished"))]
-
-
 def test_a_run_folder_in_a_bucket_that_is_occupied(days: str, rondo: Command) -> None:
     ran = rondo("discover", f"{days}/*/d*.npy", *_OPTIONS, "--engine", "serial", "--out", days)
     assert ran.code == 2 and "is not empty" in ran.err
+    cluster = rondo("discover", f"{days}/*/d*.npy", "--engine", "ray", "--ray-address", "auto", "--out", f"{days}/run")
+    assert cluster.code == 2 and "a path that they share" in cluster.err

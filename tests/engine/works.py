@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 from rondo.errors import RecordingError
 from rondo.many.pool import ONE_THREAD
 
+Work = Callable[[Any], Any]
 FOR_EVER_S = 600  # longer than any test waits, so that only being ended can end it
 
 
@@ -66,6 +68,11 @@ def sleeps_beside_a_child(note: Note) -> None:
     note.path.with_suffix(".part").write_text(f"{os.getpid()} {child.pid}")
     note.path.with_suffix(".part").rename(note.path)
     time.sleep(FOR_EVER_S)
+
+
+def sleeps_when_told(seconds: float) -> int:
+    time.sleep(seconds)
+    return os.getpid()
 
 
 def sleeps(note: Note) -> None:
@@ -137,12 +144,6 @@ def first_digits(seed: int) -> bytes:
 
 def exits(code: int) -> int:
     return sys.exit(code) if code else code
-
-
-def loky_looks_at_memory(_: int) -> bool:
-    from joblib.externals.loky import process_executor
-
-    return process_executor._USE_PSUTIL
 
 
 def modules(_: int) -> set[str]:

@@ -29,9 +29,9 @@ def _edits(work: Path) -> None:
     assert found, "the page holds no edit-data"
     edits = [
         {"key": "0011223344556677", "kind": "name", "level": "unit", "ids": [0], "name": "limp"},
-        {"key": "0011223344556688", "kind": "cut", "level": "unit", "spans": [["walk", 10, 10]]},
+        {"key": "0011223344556688", "kind": "relabel", "ids": ["new"], "spans": [["walk", 10, 20]]},
     ]
-    content = {"format": "rondo-edits", "schema": 1, "run": json.loads(found.group(1))["run"], "edits": edits}
+    content = {"format": "rondo-edits", "schema": 2, "run": json.loads(found.group(1))["run"], "edits": edits}
     (work / "edits.json").write_text(json.dumps(content))
 
 

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from rondo.data.recording import Recording
+from rondo.many import tasks
 from rondo.model.rondo import Rondo
 from rondo.run.labelling import Labelling
 from rondo.store.model_file import load
@@ -60,43 +61,17 @@ class Pulled(BaseException):
 
 
 class Labeller:
-    """`Rondo.label_one` that keeps the ids of a set's recordings, and pulls the plug after so many."""
+    """`label_one` of tasks that keeps the ids of recordings, and pulls the plug after so many."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, stop_after: int) -> None:
         self.read: list[str] = []
         self.stop_after: int | None = stop_after
-        real = Rondo.label_one
+        real = tasks.label_one
 
-        def label_one(
-            model: Rondo, recording: Recording, resample: bool = False, group: str | None = None
-        ) -> Labelling:
-            if recording.id.startswith("d"):  # others are probes of a model that is loaded
-                if len(self.read) == self.stop_after:
-                    raise Pulled
-                self.read.append(recording.id)
+        def label_one(model: Rondo, recording: Recording, resample: bool, group: str | None) -> Labelling:
+            if len(self.read) == self.stop_after:
+                raise Pulled
+            self.read.append(recording.id)
             return real(model, recording, resample, group)
 
-        monkeypatch.setattr(Rondo, "label_one", label_one)
-
-
-class Bucket:
-    """A folder that is elsewhere: a dict."""
-
-    url = "memory://bucket"
-
-    def __init__(self) -> None:
-        self.files: dict[str, bytes] = {}
-
-    def names(self, under: str = "") -> set[str]:
-        return {name for name in self.files if not under or name.startswith(f"{under}/")}
-
-    def write(self, name: str, content: bytes) -> None:
-        self.files[name] = content
-
-    def read(self, name: str) -> bytes:
-        if name not in self.files:
-            raise FileNotFoundError(name)
-        return self.files[name]
-
-    def remove(self, name: str) -> None:
-        self.files.pop(name, None)
+        monkeypatch.setattr(tasks, "label_one", label_one)

@@ -12,8 +12,7 @@ import pytest
 import rondo
 from rondo import memory as memory
 from rondo.errors import RondoWarning
-from rondo.files.inputs import Reading, RecordingFile
-from rondo.many.way import Asked, goes_file_by_file, many_files
+from rondo.files.inputs import RecordingFile
 from rondo.result import Result
 from tests.cli.running import call, waves
 from tests.many.sets import QUICK, RATE, write_set
@@ -119,12 +118,10 @@ def test_a_packed_gigabyte_of_zeros_is_refused_before_it_is_read(
 def test_many_files_go_file_by_file_and_few_do_not(
     files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def goes() -> bool:
-        return goes_file_by_file(many_files([files], Asked(), Reading(rate=50.0)), Asked())
-
-    assert not goes()
-    monkeypatch.setattr(memory, "MANY_FILES", 3)
-    assert goes()
+    for name, n_files in (("few", 5), ("many", 3)):
+        monkeypatch.setattr(memory, "MANY_FILES", n_files)
+        done = call("discover", files, "--out", tmp_path / name, *QUICK, *RATE)
+        assert done.code == 0 and ("survey" in done.err) == (name == "many"), done.err
     done = call("discover", files, "--out", tmp_path / "run", "--method", "clock", "--engine", "serial")
     assert done.code == 2 and "--method clock takes" in done.err
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.data.recording import Recording
+from rondo.editing.apply import shown
 from rondo.editing.edits import Edits
 from rondo.result import Result, make_result
 from rondo.run.labelling import Labelling
@@ -42,5 +43,5 @@ def result_by_hand(
     recordings = [Recording(np.sin(phase).astype(np.float32), channels=channels, id=id, **given) for id in ids]
     labellings = [labelling_of(recording, *tracks) for recording in recordings]
     if edits is not None:
-        labellings = [labelling.edited(edits) for labelling in labellings]
+        labellings = [shown(labelling, edits) for labelling in labellings]
     return make_result("by hand", recordings, labellings, words=Words() if edits is None else Words(edits=edits))

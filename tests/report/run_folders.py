@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 
 from rondo.data.labels import OTHER, runs_of
 from rondo.evidence.verdicts import EntryEvidence, Evidence, Verdict
-from rondo.run.overview import FrameScores, overview_path, scores_path, write_overview, write_scores
-from rondo.run.tally import Words, entry_rows
+from rondo.model.describe import evidence_words
+from rondo.run.overview import FrameScores, overview_path, scores_path
+from rondo.run.tally import EntryTally, Words
+from tests.run.stored import write_overview, write_scores
 
 N_UNITS = 5
 MOTIFS = ((0, 1), (2, 3, 2), (4, 1))
@@ -187,5 +189,7 @@ def _entries(segments: pl.DataFrame, level: str, n_frames: int) -> list[dict[str
     found = {id: EntryEvidence(figures[id], 1.0, 3, verdicts[id]) for id in range(N_UNITS)}
     evidence = replace(Evidence.not_tested({}, {}), p=0.05, units=found, motifs=found)
     motifs = {id: _sequence(id) for id in range(len(MOTIFS))}
-    rows = entry_rows(level, own, n_frames, Words(motifs=motifs, evidence=evidence))
+    tally = EntryTally(level)
+    tally.add(own)
+    rows = tally.rows(n_frames, Words(motifs=motifs, **evidence_words(evidence, None)))
     return [row.model_dump(mode="json") for row in rows]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from rondo.continual.journal import Event
 from rondo.run.decisions import COLUMNS
-from rondo.run.folder import write_summary
 from rondo.run.summary import RecordingSummary, RunSummary, StreamSummary
+from rondo.run.writer import RunWriter
 
 STEP = 50
 EVENTS = (
@@ -20,7 +20,7 @@ EVENTS = (
 def write_stream_folder(folder: Path, n_decisions: int = 20, events: tuple[Event, ...] = EVENTS[1:]) -> Path:
     """Units 0 0 1 1 0 0 1 1 …, motifs 0 … with every fifth decision OTHER; 50 Hz."""
     folder.mkdir(parents=True)
-    write_summary(folder, stream_summary())
+    RunWriter(folder).close(stream_summary(), {})
     (folder / "labels.csv").write_text(",".join(COLUMNS) + "\n", encoding="utf-8")
     (folder / "events.jsonl").write_text("".join(event.to_json() + "\n" for event in events), encoding="utf-8")
     add_decisions(folder, n_decisions)

@@ -14,12 +14,13 @@ import numpy.testing as npt
 import polars as pl
 import pytest
 
-from rondo.run.overview import FrameScores, overview_path, read_overview, scores_path, write_overview, write_scores
+from rondo.run.overview import FrameScores, overview_path, read_overview, scores_path
 from rondo.wording import duration_in_words
 from tests.report.browsing import PATIENCE_MS, wait_in
 from tests.report.on_folders import write_report
 from tests.report.run_folders import MOTIFS, edit_summary, write_run_folder
 from tests.report.stream_folders import write_stream_folder
+from tests.run.stored import write_overview, write_scores
 
 pytestmark = pytest.mark.browser
 

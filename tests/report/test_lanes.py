@@ -26,13 +26,14 @@ from rondo.report.lanes import (
     match_looks,
 )
 from rondo.run.decisions import stored_stream
-from rondo.run.folder import write_segments, write_summary
-from rondo.run.overview import Overview, overview_path, signal_overview, write_overview
+from rondo.run.overview import Overview, overview_path, signal_overview
 from rondo.run.summary import StreamSummary
 from rondo.run.tally import Words
+from rondo.run.writer import RunWriter
 from tests.report.on_folders import compare, summarize
 from tests.report.run_folders import write_run_folder
 from tests.report.stream_folders import add_decisions, stream_summary, write_stream_folder
+from tests.run.stored import write_overview
 
 DEUTERANOPIA = np.array(
     [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]
@@ -265,10 +266,9 @@ def test_a_stream_that_has_ended_has_one_class_per_frame(tmp_path: Path, n_frame
 def finish_stream(folder: Path, id: str, n_frames: int) -> None:
     """As a session does at the end."""
     running = stored_stream(folder, stream_summary(id, n_frames), Words(), lambda about: no_signal(about.n_frames))
-    write_segments(folder, running.tables["segments"])
     write_overview(overview_path(folder, id), np.zeros((n_frames, 0)), ())
     ended = running.summary.model_copy(update={"stream": StreamSummary(finished=True)})
-    write_summary(folder, ended)
+    RunWriter(folder).close(ended, {"segments": running.tables["segments"]})
 
 
 def no_signal(n_frames: int) -> Overview:

@@ -26,11 +26,12 @@ from rondo.report.render import content_policy, render
 from rondo.report.summarize import finding
 from rondo.report.tables import MAX_ENTRIES_SHOWN
 from rondo.run.decisions import COLUMNS
-from rondo.run.overview import overview_path, write_overview
+from rondo.run.overview import overview_path
 from rondo.run.summary import read_summary
 from tests.report.on_folders import compare, summarize, write_report
 from tests.report.run_folders import add_fit, edit_summary, write_run_folder
 from tests.report.stream_folders import EVENTS, STEP, add_decisions, write_stream_folder
+from tests.run.stored import write_overview
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "pages.json"
 NASTY = "</script><img src=x onerror=alert(1)> & \"q\" 'p' $$x$$"

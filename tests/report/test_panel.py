@@ -15,9 +15,10 @@ import pytest
 from rondo.analysis.shape import MAX_COLUMNS, Sums
 from rondo.data.labels import runs_of
 from rondo.report.panel import entry_details
-from rondo.run.overview import overview_path, signal_overview, write_overview
+from rondo.run.overview import overview_path, signal_overview
 from tests.report.on_folders import summarize as summarize_folder
 from tests.report.run_folders import edit_summary, write_run_folder
+from tests.run.stored import write_overview
 
 
 def segments_of(track: np.ndarray, recording: str = "r") -> pl.DataFrame:

@@ -12,9 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rondo.evidence.verdicts import EntryEvidence, Evidence
+from rondo.model.describe import evidence_words
 from rondo.run.labelling import Labelling
-from rondo.run.summary import VocabularyEvidence
-from rondo.run.tally import N_EXEMPLARS, Words, entry_rows, evidence_row
+from rondo.run.summary import EntrySummary, VocabularyEvidence
+from rondo.run.tally import N_EXEMPLARS, EntryTally, Words
+from rondo.units.vocabulary import Level
 
 EVIDENCE = replace(
     Evidence.not_tested({}, {}),
@@ -28,6 +30,12 @@ def segments_of(units: list[int], scores: list[float], rate: float | None = None
     track, values = np.array(units, np.int32), np.array(scores, np.float32)
     times = None if rate is None else np.arange(track.size) / rate
     return Labelling("r", track, track, values, values, times, rate, np.zeros(0, np.int64), 1.0).table
+
+
+def entry_rows(level: Level, segments: pl.DataFrame, n_frames: int, words: Words) -> list[EntrySummary]:
+    tally = EntryTally(level)
+    tally.add(segments)
+    return tally.rows(n_frames, words)
 
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 4)), min_size=1, max_size=40))
@@ -66,13 +74,13 @@ def test_of_equal_scores_the_longest_comes_first() -> None:
 
 def test_evidence_stands_beside_every_entry_and_is_json() -> None:
     segments = segments_of([0, 1, 0, 2], [1.0] * 4)
-    units = entry_rows("unit", segments, 4, Words(evidence=EVIDENCE))
+    units = entry_rows("unit", segments, 4, Words(**evidence_words(EVIDENCE, None)))
     assert [row.evidence and row.evidence.model_dump() for row in units] == [
         {"verdict": "recurs", "p": 0.05, "reason": ""},
         {"verdict": "occurs once", "p": None, "reason": ""},
         {"verdict": "not tested", "p": None, "reason": ""},  # unknown to the evidence
     ]
-    motifs = entry_rows("motif", segments, 4, Words(evidence=EVIDENCE))
+    motifs = entry_rows("motif", segments, 4, Words(**evidence_words(EVIDENCE, None)))
     assert motifs[0].evidence is not None
     assert motifs[0].evidence.model_dump() == {"verdict": "not shown", "p": 0.35, "reason": ""}
     json.dumps([row.model_dump(mode="json") for row in units + motifs], allow_nan=False)
@@ -80,6 +88,5 @@ def test_evidence_stands_beside_every_entry_and_is_json() -> None:
 
 
 def test_evidence_of_the_whole() -> None:
-    assert evidence_row(EVIDENCE) == VocabularyEvidence(p=0.05, recurs=True)
-    assert evidence_row(None) is None
-    assert evidence_row(Evidence.not_tested({0: 1}, {0: 1})) is None
+    assert evidence_words(EVIDENCE, None)["evidence"] == VocabularyEvidence(p=0.05, recurs=True)
+    assert evidence_words(Evidence.not_tested({0: 1}, {0: 1}), None)["evidence"] is None

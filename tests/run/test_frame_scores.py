@@ -10,9 +10,10 @@ import numpy.testing as npt
 import pytest
 
 from rondo.errors import OutputError
-from rondo.run.overview import FrameScores, read_scores, score_rows, scores_path, write_scores
+from rondo.run.overview import FrameScores, read_scores, score_rows, scores_path
 from tests.report.on_folders import compare, summarize
 from tests.report.run_folders import write_run_folder
+from tests.run.stored import write_scores
 
 UNITS = np.repeat([0.2, 0.9, 0.0, 1.0], 100).astype(np.float32)
 MOTIFS = np.repeat([0.5, 0.75], 200).astype(np.float32)

@@ -31,9 +31,9 @@ from rondo.run.overview import (
     packed,
     read_overview,
     signal_overview,
-    write_overview,
 )
 from tests.run.naive_overview import naive_buckets
+from tests.run.stored import write_overview
 
 FRAMES = arrays(
     np.float32,
@@ -92,12 +92,6 @@ def test_overview_survives_the_disk(tmp_path: Path) -> None:
     assert overview.channels == ("<b>", "ÄÖ")
     npt.assert_allclose(overview.values()[..., 0], values, atol=1e-4)
     assert (overview.n_frames, overview.bucket_frames) == (3, 1)
-
-
-def test_unwritable_place_is_said_in_one_line(tmp_path: Path) -> None:
-    (tmp_path / "overview").write_text("a file where a folder should be")
-    with pytest.raises(OutputError, match="cannot be written"):
-        write_overview(overview_path(tmp_path, "day1"), np.zeros((3, 1)), ["x"])
 
 
 @given(st.binary(max_size=200))

@@ -47,4 +47,4 @@ def test_only_one_module_writes_csv() -> None:
                 if node.func.attr in ("write_csv", "sink_csv") or of_csv:
                     found.append((file.relative_to(SRC).as_posix(), ast.unparse(node)))
     elsewhere = [(file, what) for file, what in found if file != "rondo/store/csv_text.py"]
-    assert elsewhere == [("rondo/many/finish.py", "plain_table(rows).sink_csv(file)")]
+    assert elsewhere == [("rondo/run/writer.py", "plain_table(table).sink_csv(file)")]

@@ -19,7 +19,8 @@ ALLOWED = {
     ("rondo/cli/terminal.py", "open"): "the null device, for a stderr whose reader has gone",
     ("rondo/formats/xlsx.py", "tempfile"): "a file without a name, for the rows of a sheet",
     ("rondo/files/text/table.py", "tempfile"): "a file without a name, to read UTF-16 from",
-    ("rondo/store/locations.py", "tempfile"): "local copies of files in a bucket",
+    ("rondo/run/bucket.py", "tempfile"): "local copies of runs in a bucket",
+    ("rondo/run/bucket.py", "shutil.rmtree"): "these copies, when the process ends",
     ("rondo/view/media.py", "os.open"): "a film, to read it",
     ("rondo/continual/checkpoint.py", "shutil.rmtree"): "checkpoints that a newer one has replaced",
 }

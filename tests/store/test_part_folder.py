@@ -9,23 +9,20 @@ import pytest
 
 from rondo.errors import OutputError
 from rondo.store import folder as module
-from rondo.store.folder import LocalFolder, part_folder, put_files, remove_under, seen_here, write_together
-from tests.many.sets import Bucket
+from rondo.store.folder import PartFolder
 from tests.systems import needs_posix
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> LocalFolder:
-    found = part_folder(tmp_path / "run")
-    assert isinstance(found, LocalFolder)
-    return found
+def folder(tmp_path: Path) -> PartFolder:
+    return PartFolder(tmp_path / "run")
 
 
-def test_files_come_and_go(folder: LocalFolder) -> None:
+def test_files_come_and_go(folder: PartFolder) -> None:
     assert folder.names() == set()
     folder.write("labels/a.npy", b"one")
     folder.write("labels/a.npy", b"two")
-    write_together(folder, {"labels/b.npy": b"b", "parts/x/0.json": b"{}"})
+    folder.write_together({"labels/b.npy": b"b", "parts/x/0.json": b"{}"})
     assert folder.names() == {"labels/a.npy", "labels/b.npy", "parts/x/0.json"}
     assert folder.names("labels") == {"labels/a.npy", "labels/b.npy"}
     assert folder.read("labels/a.npy") == b"two"
@@ -34,12 +31,12 @@ def test_files_come_and_go(folder: LocalFolder) -> None:
     folder.remove("labels/a.npy")
     folder.remove("labels/a.npy")
     assert folder.names("labels") == {"labels/b.npy"}
-    remove_under(folder, "parts")
+    folder.remove_under("parts")
     assert folder.names() == {"labels/b.npy"}
     assert pickle.loads(pickle.dumps(folder)) == folder
 
 
-def test_many_files_are_brought_to_the_disk_at_once(folder: LocalFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_files_are_brought_to_the_disk_at_once(folder: PartFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[str] = []
     monkeypatch.setattr(module.os, "sync", lambda: synced.append("all"))
     monkeypatch.setattr(module, "sync_file", lambda path: synced.append(path.name))
@@ -49,7 +46,7 @@ def test_many_files_are_brought_to_the_disk_at_once(folder: LocalFolder, monkeyp
     assert synced == ["all", "1", "2"]
 
 
-def test_a_write_that_fails_leaves_what_was_there(folder: LocalFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_write_that_fails_leaves_what_was_there(folder: PartFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     folder.write("a", b"before")
 
     def full(self: Path, target: Path) -> Path:
@@ -64,7 +61,7 @@ def test_a_write_that_fails_leaves_what_was_there(folder: LocalFolder, monkeypat
 
 
 @needs_posix
-def test_a_link_in_the_place_of_a_folder_is_not_followed(folder: LocalFolder, tmp_path: Path) -> None:
+def test_a_link_in_the_place_of_a_folder_is_not_followed(folder: PartFolder, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     folder.path.mkdir()
     (folder.path / "labels").symlink_to(tmp_path / "elsewhere")
@@ -73,24 +70,10 @@ def test_a_link_in_the_place_of_a_folder_is_not_followed(folder: LocalFolder, tm
     assert [*(tmp_path / "elsewhere").iterdir()] == []
 
 
-def test_drafts_of_killed_processes_are_no_files_and_can_be_cleared(folder: LocalFolder) -> None:
+def test_drafts_of_killed_processes_are_no_files_and_can_be_cleared(folder: PartFolder) -> None:
     folder.write("labels/a.npy", b"x")
     draft = folder.path / "labels" / ".b.npy.0123abcd-1-0123456789abcdef.draft"
     draft.write_bytes(b"half")
     assert folder.names() == {"labels/a.npy"}
     folder.clear_drafts()
     assert not draft.exists() and folder.names() == {"labels/a.npy"}
-
-
-def test_what_is_elsewhere_is_seen_here_and_put_back() -> None:
-    bucket = Bucket()
-    write_together(bucket, {"model/a": b"1", "labels/x": b"2", "summary": b"3"})
-    with seen_here(bucket, "model", "summary") as here:
-        assert LocalFolder(here).names() == {"model/a", "summary"}
-        LocalFolder(here).write("report", b"page")
-        LocalFolder(here).write("after", b"4")
-        put_files(bucket, here, last="report", known={"model/a", "summary"})
-    assert not here.exists()
-    assert [*bucket.files][-1] == "report" and bucket.files["report"] == b"page"
-    remove_under(bucket, "model")
-    assert bucket.names() == {"labels/x", "summary", "after", "report"}

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import pickle
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from rondo.errors import OutputError, SettingError
-from rondo.store.cloud_folder import CloudFolder
 from rondo.store.locations import as_location, connected, joined, refuse_url
 from tests.cli.running import call
 
@@ -61,8 +59,3 @@ def test_what_must_be_here() -> None:
     refuse_url("run", "why")
     with pytest.raises(OutputError, match=r"^s3://b/run: why$"):
         refuse_url(Path("s3://b/run"), "why")
-
-
-def test_a_cloud_folder_is_its_url() -> None:
-    folder = CloudFolder("s3://bucket/run/")
-    assert folder == CloudFolder("s3://bucket/run") == pickle.loads(pickle.dumps(folder))

@@ -21,7 +21,7 @@ def apply(
     edits: Annotated[Path, typer.Argument(metavar="FILE", help="The edits.json that a report has saved.")],
     json: options.Json = False,
 ) -> None:
-    """Make the edits that a report has collected: names, merges, divided entries, relabelled and cut occurrences.
+    """Make the edits that a report has collected: names, merges, and frames that belong to another or a new entry.
 
     Example: rondo apply run edits.json
 
@@ -41,12 +41,11 @@ def undo(
     ] = None,
     json: options.Json = False,
 ) -> None:
-    """Take back an edit; undoing an undo brings the edit back, and the history keeps all of them.
+    """Take back an edit; the history keeps it. To have it again, make it again.
 
     Example: rondo undo run 3
 
-    `rondo name run --history` lists the edits with their numbers. Edits that were made together, as of a unit and its
-    own motif, are taken back together.
+    `rondo name run --history` lists the edits with their numbers.
     """
     from rondo.edit import edits_in, undo_edit
 
@@ -59,17 +58,7 @@ def _tell(before: list[dict[str, Any]], after: list[dict[str, Any]], json: bool)
         print(json_module.dumps({"added": len(after) - len(before), "edits": after}))
         return
     for row in after[len(before) :]:
-        print(f"{row['number']}: {_words(row, after)}")
+        undone = f": {after[row['of']]['what']}" if row["kind"] == "undo" else ""
+        print(f"{row['number']}: {row['what']}{undone}")
     if len(after) == len(before):
         print("nothing to do: all of it is made already")
-
-
-def _words(row: dict[str, Any], history: list[dict[str, Any]]) -> str:
-    """What was done; of an undo also to what, through all undoing of undoing."""
-    if row["kind"] != "undo":
-        return str(row["what"])
-    words, target = "undone", history[row["undoes"] - 1]
-    while target["kind"] == "undo":
-        words = "restored" if words == "undone" else "undone"
-        target = history[target["undoes"] - 1]
-    return f"{words}: {target['what']}"

@@ -76,7 +76,7 @@ def _apply(run: Path, level: Level, suggested: dict[int, str]) -> dict[int, str]
         edits = edited.edits
         for id, name in suggested.items():
             try:
-                edits = edits.named(edited.entry(str(EntryId(level, id))), name, now())
+                edits = edits.named(EntryId(level, id), name, now(), edited.known)
             except SettingError:  # taken, or no name at all: people decide
                 continue
             given[id] = edits.name(level, id)

@@ -27,11 +27,11 @@ def demo(
     from rondo.evaluation import scored
     from rondo.model.folder import from_config
     from rondo.model.rondo import Rondo
-    from rondo.store.folder import check_free
+    from rondo.run.bucket import check_free_place
     from rondo.synthetic.streams import plant
 
     settings = options.resolve_settings("default", None, None, seed=seed, device=device)
-    check_free(out)
+    check_free_place(out)
     with progress() as tell:
         tell("planting", 0, 3)
         stream = plant(n_frames=N_FRAMES, seed=settings.seed)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json as json_module
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rondo.cli import options
-from rondo.cli.progress import detail, is_quiet, is_verbose, progress
+from rondo.cli.progress import detail, is_quiet, progress
 from rondo.cli.terminal import print
-from rondo.methods import DEFAULT, Method, Options, find_method, method_names
+from rondo.methods import DEFAULT, method_names
 from rondo.store.locations import as_location, joined
 from rondo.wording import notes_by_recording
 
@@ -69,56 +69,32 @@ def discover(
 
     Example: rondo discover walk.csv --out run
     """
-    chosen = find_method(method)
-    own = options.overrides(set_)
-    given = Options(window, step, states, encoder, preset, device, own, config, motif_window, group_by)
-    settings = chosen.configure(given)
-    from rondo.discovery import checked_seed, why_in_memory
-    from rondo.many.unfinished import check_place
-    from rondo.many.way import Asked, goes_file_by_file, many_files, why_not_split
-    from rondo.store.folder import check_free
+    from rondo.discovery import discover as find
 
-    chosen_seed = checked_seed(seed)
-    check_place(out)
-    asked = Asked(engine, workers, ray_address, group_by)
-    many = many_files(paths, asked, reading)
-    why_not = why_in_memory(method) or why_not_split(reading)
-    file_by_file = goes_file_by_file(many, asked, why_not)
-    if file_by_file:
-        from rondo.discovery import discover_file_by_file
-
-        with progress() as tell:
-            summary = discover_file_by_file(many, settings, chosen_seed, out, tell)
-        announce(out, summary, json)
-        raise typer.Exit(2 if summary.failed else 0)
-    check_free(out)
-    summary = _discovered_at_once(chosen, read_all(paths, reading), settings, chosen_seed, out)
-    announce(out, summary, json)
-
-
-def _discovered_at_once(
-    method: Method, recordings: list[Recording], settings: Any, seed: int | None, out: Path
-) -> RunSummary:
-    from rondo.data.window_lengths import refuse_too_short
-
-    refuse_too_short(recordings)
-    _say_notes(method, recordings, settings)
     with progress() as tell:
-        result = method.discover(recordings, settings, seed, tell)
-        tell("writing", len(recordings), len(recordings))
-        result.save(out)
-    return result.summary
-
-
-def _say_notes(method: Method, recordings: list[Recording], settings: Any) -> None:
-    """What a method says before it begins; with --verbose, all of it."""
-    notes = method.notes(recordings, settings)
-    for note in notes:
-        print(f"note: {note}", file=sys.stderr)
-    if is_verbose():
-        for note in method.notes(recordings, settings, in_detail=True):
-            if note not in notes:
-                detail(note)
+        result = find(
+            paths,
+            method,
+            window=window,
+            step=step,
+            motif_window=motif_window,
+            states=states,
+            encoder=encoder,
+            preset=preset,
+            device=device,
+            seed=seed,
+            reading=reading,
+            config=config,
+            settings=options.overrides(set_),
+            out=out,
+            group_by=group_by,
+            engine=engine,
+            workers=workers,
+            ray_address=ray_address,
+            progress=tell,
+        )
+    announce(out, result.summary, json)
+    raise typer.Exit(2 if result.summary.failed else 0)
 
 
 def read_all(paths: list[Path], reading: Reading) -> list[Recording]:
@@ -133,7 +109,7 @@ def read_all(paths: list[Path], reading: Reading) -> list[Recording]:
 
 def announce(out: Path, summary: RunSummary, json: bool) -> None:
     """Say what was found and where it lies; notes about the data go to stderr."""
-    from rondo.run.findings import failed_sentence, fit_sentences, found_sentence, unfit_notes
+    from rondo.run.findings import fit_sentences, found_sentence, unfit_notes
 
     detail(f"window {summary.window_length_frames} frames, step {summary.step_frames}, seed {summary.seed}")
     for note in unfit_notes(summary):
@@ -142,8 +118,6 @@ def announce(out: Path, summary: RunSummary, json: bool) -> None:
         print(f"note: {note}", file=sys.stderr)
     if not is_quiet() and any(recording.rate is None for recording in summary.recordings):
         print(f"note: {_NO_CLOCK}", file=sys.stderr)
-    if summary.failed:
-        print(f"note: {failed_sentence(summary)}; {joined(out, 'failed.csv')} lists them", file=sys.stderr)
     if json:
         print(json_module.dumps(summary.as_json() | {"out": str(as_location(out))}))
         return

@@ -74,8 +74,8 @@ def evaluate(
 def _scores(truth: Path, labels: Path, level: str, key: str | None, rate: float | None, group_by: str | None) -> Scores:
     from rondo.annotations.annotation import read_annotated
     from rondo.metrics.scores import evaluate as score
+    from rondo.run.bucket import run_here
     from rondo.run.summary import SUMMARY
-    from rondo.store.cloud_folder import run_here
 
     labels = run_here(labels)
     if (labels / SUMMARY).is_file():

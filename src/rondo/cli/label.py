@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rondo.cli import options
-from rondo.cli.discover import announce, read_all
+from rondo.cli.discover import announce
 from rondo.cli.progress import progress
 
 if TYPE_CHECKING:
-    from rondo.data.recording import Recording
     from rondo.files.reading import Reading
     from rondo.model.rondo import Rondo
-    from rondo.run.summary import RunSummary
 
 
 Adapt = Annotated[
@@ -62,12 +60,10 @@ def label(
 
     Example: rondo label run day2.csv --rate 100 --out run2
     """
-    from rondo.discovery import channels_of, follows_stream, why_labelled_at_once
+    from rondo.discovery import channels_of, follows_stream, label_with
     from rondo.edit import model_folder
     from rondo.many.unfinished import check_place
-    from rondo.many.way import Asked, goes_file_by_file, many_files, why_not_split
     from rondo.methods import load_model, method_of, refuse_idle
-    from rondo.store.folder import check_free
 
     check_place(out)
     folder = model_folder(model)
@@ -78,40 +74,32 @@ def label(
         learning = {"--adapt": adapt, "--refit-motifs": refit_motifs, "--seed": seed}
         refuse_idle(learning | {"--device": device, "--group-by": group_by}, f"a model of {name}")
         fitted, with_stream = load_model(folder), False
-    asked = Asked(engine, workers, ray_address, group_by)
-    reading = replace(reading, known=channels_of(fitted))
-    many = many_files(paths, asked, reading)
-    why = why_labelled_at_once(fitted, adapt=adapt, refit_motifs=refit_motifs, with_stream=with_stream)
-    file_by_file = goes_file_by_file(many, asked, why or why_not_split(reading))
-    if file_by_file:
-        from rondo.many.driver import label_many
-
-        with progress() as tell:
-            summary = label_many(many, fitted, out, resample=resample, progress=tell)
-        announce(out, summary, json)
-        raise typer.Exit(2 if summary.failed else 0)
-    check_free(out)
-    how = {"adapt": adapt, "refit_motifs": refit_motifs, "resample": resample, "with_stream": with_stream}
-    announce(out, _labelled_at_once(fitted, read_all(paths, reading), how, group_by, out), json)
-
-
-def _labelled_at_once(
-    model: Any, recordings: list[Recording], how: dict[str, bool], group_by: str | None, out: Path
-) -> RunSummary:
-    from rondo.discovery import labelled
-
     with progress() as tell:
-        result = labelled(model, recordings, **how, group_by=group_by, progress=tell)
-        tell("writing", len(recordings), len(recordings))
-        result.save(out)
-    return result.summary
+        result = label_with(
+            fitted,
+            paths,
+            replace(reading, known=channels_of(fitted)),
+            out,
+            adapt=adapt,
+            refit_motifs=refit_motifs,
+            resample=resample,
+            with_stream=with_stream,
+            group_by=group_by,
+            engine=engine,
+            workers=workers,
+            ray_address=ray_address,
+            progress=tell,
+        )
+    announce(out, result.summary, json)
+    raise typer.Exit(2 if result.summary.failed else 0)
 
 
 def _loaded(folder: Path, chosen: dict[str, Any]) -> Rondo:
     """The model, with what its stream has learned since if it has one, and the settings that were given."""
+    from rondo.model.describe import carrying
     from rondo.model.folder import config_of
     from rondo.model.method import grown_model
 
-    fitted = grown_model(folder)
+    fitted = carrying(grown_model(folder))
     config_of(fitted.set_params(**{name: value for name, value in chosen.items() if value is not None}))  # refuses
     return fitted

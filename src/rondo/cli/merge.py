@@ -36,10 +36,11 @@ def merge(
     merged apart.
     """
     from rondo.edit import editing
+    from rondo.editing.edits import now
 
     with editing(model, stream) as edited:
-        these = [edited.entry_in_labels(entry) for entry in entries]
-        edits = edited.edits.merged(these, edited.lists.now(), edited.own_motifs)
+        these = [edited.entry(entry) for entry in entries]
+        edits = edited.edits.merged(these, now(), edited.known)
         edited.write(edits)
     _tell(edited, edits, these[0], json)
 
@@ -58,18 +59,18 @@ def split(
     other settings (rondo config show).
     """
     from rondo.edit import editing
+    from rondo.editing.edits import now
 
     with editing(model, stream) as edited:
         this = edited.entry(entry)
-        edits = edited.edits.split(this, edited.lists.now(), edited.own_motifs)
+        edits = edited.edits.split(this, now(), edited.known)
         edited.write(edits)
     _tell(edited, edits, this, json)
 
 
 def _tell(edited: EditedVocabulary, edits: Edits, entry: EntryId, json: bool) -> None:
     groups = [_group(edits, entry)]
-    if entry.level == "unit" and entry.id in edited.own_motifs:
-        groups.append(_group(edits, entry._replace(level="motif", id=edited.own_motifs[entry.id])))
+    groups += [_group(edits, motif) for motif in edits.own_motifs([entry], edited.known)]
     if json:
         motif = {"motif": groups[1]} if len(groups) > 1 else {}
         print(json_module.dumps(groups[0] | motif | {"edits": str(edited.folder / "edits.json")}))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json as json_module
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -41,6 +40,7 @@ def name(
     if (remove or name is not None) and (entry is None or history or (remove and name is not None)):
         raise SettingError("give an entry and either its NAME or --remove, or leave out both to list; see --help")
     from rondo.edit import editing, open_vocabulary
+    from rondo.editing.edits import now
 
     if name is None and not remove:
         edited = open_vocabulary(model, stream)
@@ -48,11 +48,7 @@ def name(
 
     with editing(model, stream) as edited:
         this = edited.entry(entry or "")
-        edits = (
-            edited.edits.unnamed(this, edited.lists.now())
-            if name is None
-            else edited.edits.named(this, name, edited.lists.now())
-        )
+        edits = edited.edits.unnamed(this, now()) if name is None else edited.edits.named(this, name, now())
         edited.write(edits)
     called = edits.name(*this)
     if json:
@@ -97,7 +93,7 @@ def _entries(edited: EditedVocabulary) -> list[dict[str, Any]]:
 def _history(edited: EditedVocabulary, entry: EntryId | None) -> list[dict[str, Any]]:
     """What the stream has done, by its own clock, and then what people have done, by theirs."""
     found = [] if edited.journal is None else _journal(edited.journal)
-    found += [{"by": "people", **row.as_json()} for row in edited.lists.history()]
+    found += [{"by": "people", **row} for row in edited.edits.rows()]
     return [row for row in found if entry is None or (row["level"] == entry.level and entry.id in row["ids"])]
 
 
@@ -123,5 +119,5 @@ def _journal(path: Path) -> list[dict[str, Any]]:
 def _history_line(row: dict[str, Any]) -> str:
     number = f"{row['number']:>4}" if "number" in row else "    "
     undone = " (undone)" if row.get("undone") else ""
-    at = re.sub(r"\.\d+(?=[+-])", "", row["at"]) or "some time"  # edits of one second differ by milliseconds
+    at = row["at"] or "some time"
     return f"{number}  {at:<25}  {row['what']}{undone}"

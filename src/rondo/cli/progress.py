@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -32,8 +33,17 @@ _current: ContextVar[Verbosity] = ContextVar("verbosity", default=Verbosity.NORM
 
 
 def set_verbosity(verbosity: Verbosity) -> None:
-    """For the command that is about to run."""
+    """For the command that is about to run; with VERBOSE, what the library logs is shown as details."""
     _current.set(verbosity)
+    logger = logging.getLogger("rondo")
+    logger.handlers = [_Details()] if verbosity is Verbosity.VERBOSE else []
+    logger.setLevel(logging.INFO if verbosity is Verbosity.VERBOSE else logging.NOTSET)
+
+
+class _Details(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        for line in record.getMessage().splitlines():
+            detail(line)
 
 
 def is_quiet() -> bool:

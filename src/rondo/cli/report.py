@@ -41,7 +41,7 @@ def report(
     from rondo.report.contents import Wish, keep_wish
     from rondo.report.render import write_page
     from rondo.result import Result
-    from rondo.store.cloud_folder import put_beside, run_here
+    from rondo.run.bucket import put_beside, run_here
 
     here = run_here(run)
     wish = Wish(_names(recordings), _names(channels), options.truth_file(truth, key, rate))

@@ -47,7 +47,7 @@ def view(
     Open the address that is printed: the token in it is new each time. Ctrl-C ends it.
     """
     from rondo.report.contents import Wish
-    from rondo.store.cloud_folder import run_here
+    from rondo.run.bucket import run_here
     from rondo.view.serve import PageServer
 
     wish = Wish(truth=options.truth_file(truth, key, rate))

@@ -2,7 +2,7 @@
 
 The context of a window is decided by the cheapest path some windows later (`Viterbi`); what was said is never changed.
 A window that was read counts for its context from then on, so that mixes follow what is labelled. A second path, which
-may also be in no context, finds stretches that none explains (`grown_mixes.py`): they are labelled with the nearest
+may also be in no context, finds stretches that none explains (`Candidates`): they are labelled with the nearest
 context all the same, and become a context under a fresh id when they have come back, or part of a known one.
 
 A unit that was promoted meanwhile stands for itself, under a motif id of its own, until a context that has grown holds

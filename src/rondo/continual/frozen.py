@@ -1,9 +1,9 @@
 """FrozenReader: a stream read with the units and motifs of the model, as `label` reads a recording; it learns nothing.
 
 Every window gets the latents, the costs and the penalty of the unit model (`units/model.py`). Its unit is decided
-`continual.lag` windows later by the cheapest path then (`units/timeline.py`), where `label` knows all windows to come;
-boundaries are found as in a whole recording (`run_frames.py`); motifs are read by the motif model, where units compose
-once two more units have begun (`motif_reader.py`). Windows too far from their unit are OTHER, as in `label`.
+`continual.lag` windows later by the cheapest path then (`units/viterbi.py`), where `label` knows all windows to come;
+boundaries are found as in a whole recording (`frames.py`); motifs are read by the motif model, where units compose
+once two more units have begun (`phrases.py`). Windows too far from their unit are OTHER, as in `label`.
 """
 
 from __future__ import annotations

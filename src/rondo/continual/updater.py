@@ -4,10 +4,10 @@ A window is compared with the exemplars of every unit in the encoder's space (`u
 
     q_k = distance to the nearest exemplar of unit k / (1.25 radius)
 
-- *Label.* Viterbi over q, plus what the unit model says against each of its own units (`model_excess.py`), with OTHER
-  at a constant 1, decided one window length later (`units/timeline.py`); the frame
+- *Label.* Viterbi over q, plus what the unit model says against each of its own units (`ModelExcess`), with OTHER
+  at a constant 1, decided one window length later (`units/viterbi.py`); the frame
   at which units change is found in the signal (`units/boundaries.py`); the motif when the phrase has ended
-  (`motif_reader.py`); frozen then.
+  (`phrases.py`); frozen then.
 - *Refine.* A window labelled k with q_k <= 1 is shown to unit k, which keeps a fair sample of all it has seen.
 - *Buffer.* A window farther than one radius from every exemplar is unexplained; between one and 1.25 it has a unit all
   the same. Windows that straddle two known units may be unexplained too, but never more in a row than share a frame

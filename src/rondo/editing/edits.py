@@ -1,39 +1,34 @@
-"""Edits: what people have changed about what was found, as a list that is only ever added to.
+"""Edits: what people have changed about what was found, as one list that is only ever added to.
 
-Learners do not see it. They go on under their own ids, and the list is applied to labels after these were read. An
-"undo" takes back the edit that it names, also another undo; what is left, in order, is in force. Of that, spans are
-painted first (`rondo.editing.edits`), and merges hold for whatever is on the frames then:
+Learners do not see the list: labels are changed after they were read, and nowhere but in `rondo.editing.apply`. What
+was not taken back is in force. Frames are relabelled first, in the order of the list, and merges hold for whatever is
+on the frames then:
 
-    kept(k) = min of the group of k,   label(t) <- kept(painted(t)),   OTHER stays OTHER
+    kept(k) = min of the group of k,   label(t) <- kept(relabelled(t)),   OTHER stays OTHER
 
-Groups come from merges. The entry with the lowest id, the one that has been there longest, stands for its group: so
-the order of merges does not matter, neither does the order of merges and span edits, and applying twice is applying
-once. Only "divide" makes up an id: one above every id that was ever used, and not below `FIRST_BY_HAND`, which the
-counter of a learner does not reach. No id is ever used again.
+So the order of merges does not matter, neither does the order of merges and relabels, and applying twice is applying
+once. A relabel may make up an entry (`new`): its id is above every id that was ever used, and not below
+`FIRST_BY_HAND`, which the counter of a learner does not reach. No id is ever used again. Where every unit is its own
+motif, an edit of units is one of their `motifs` too.
 
-There are two lists. Names, merges and splits are about a vocabulary: edits.json beside a model, or beside the
-checkpoint of a stream. What is about frames, and about entries that "divide" has made, holds for one run only:
-edits.json in the folder of the run (`rondo.run.edit_lists`). None counts towards the identity of a model: its files
-stay as they are, and a stream that began with the model goes on when entries are named.
+edits.json lies beside a model, or beside the checkpoint of a stream. Names and merges are carried over to other
+recordings (`Edits.carried`). None of it counts towards the identity of a model.
 """
 
 from __future__ import annotations
 
 import json
-import reprlib
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 
-import numpy as np
-from numpy.typing import NDArray
-
-from rondo.data.labels import OTHER, Labels
-from rondo.editing.names import EntryId, checked_name
+from rondo.data.labels import OTHER
+from rondo.editing.kinds import Edit
+from rondo.editing.names import EntryId, checked_name, in_labels, known_entry
 from rondo.errors import ModelError, SettingError
 from rondo.store.folder import write_json
 from rondo.store.lock import locked
@@ -41,213 +36,18 @@ from rondo.store.model_file import EDITS, EDITS_LOCK
 from rondo.store.reading import read_regular
 from rondo.units.vocabulary import Level
 
-# ----------------------------------------------------------------
-# One edit: what people have done to entries of one level, or to spans of recordings; as JSON and in words.
-#
-# kind ids spans means name K K is called `name`; "" takes the name away merge K, K', … they count as one split K K
-# leaves the group that merges have put it in relabel K one or more these frames belong to K (OTHER: to nothing), in
-# one occurrence each cut one, empty a new occurrence begins at this frame divide K, N one or more these occurrences of
-# K are the new entry N undo as undone takes back the edit at the place `of` of the same list
-
-EditKind = Literal["name", "merge", "split", "relabel", "cut", "divide", "undo"]
-OF_SPANS: tuple[EditKind, ...] = ("relabel", "cut", "divide")
-NOTHING = -1
-_LONGEST_KEY = 80
-
-
-class FrameSpan(NamedTuple):
-    """The frames [start, stop) of one recording; empty for a place between two frames."""
-
-    recording: str
-    start: int
-    stop: int
-
-
-@dataclass(frozen=True)
-class Edit:
-    """One thing that was done."""
-
-    kind: EditKind
-    level: Level
-    ids: tuple[int, ...] = ()
-    name: str = ""
-    at: str = ""  # by the clock on the wall, for people; "" where nobody cared
-    spans: tuple[FrameSpan, ...] = ()
-    of: int = NOTHING  # the place of what an "undo" takes back
-    follows: bool = False  # made together with the one before it in the list, and taken back with it
-    key: str = ""  # by which whoever sends an edit twice is understood once
-
-    def __str__(self) -> str:
-        entries = [EntryId(self.level, id) for id in self.ids if id != OTHER]
-        first = str(entries[0]) if entries else "OTHER"
-        match self.kind:
-            case "name":
-                return f"{first} named '{self.name}'" if self.name else f"{first} lost its name"
-            case "merge":
-                return f"{', '.join(map(str, entries))} merged"
-            case "split":
-                return f"{first} split off"
-            case "relabel":
-                return f"{self._where()} relabelled {first}"
-            case "cut":
-                return f"{self.level} cut at frame {self.spans[0].start} of {self.spans[0].recording}"
-            case "divide":
-                n = len(self.spans)
-                return f"{n} {'occurrence' if n == 1 else 'occurrences'} of {first} became {entries[1]}"
-            case "undo":
-                return "undone"
-
-    def _where(self) -> str:
-        recording, start, stop = self.spans[0]
-        more = f" and {len(self.spans) - 1} more" if len(self.spans) > 1 else ""
-        return f"frames {start} to {stop} of {recording}{more}"
-
-    def shifted(self, places: int) -> Edit:
-        """The same in a list that has so many more edits before it."""
-        return replace(self, of=self.of + places) if self.kind == "undo" else self
-
-    def as_json(self) -> dict[str, Any]:
-        """Plain values; those that say nothing are left out, so that names and merges read as they always did."""
-        fields: dict[str, Any] = {
-            "kind": self.kind, "level": self.level, "ids": list(self.ids), "name": self.name, "at": self.at,
-        }  # fmt: skip
-        if self.spans:
-            fields["spans"] = [list(span) for span in self.spans]
-        if self.kind == "undo":
-            fields["of"] = self.of
-        told = {"follows": self.follows, "key": self.key}
-        return fields | {name: value for name, value in told.items() if value}
-
-    @classmethod
-    def from_json(cls, fields: Mapping[str, Any]) -> Edit:
-        """What `as_json` gave; LookupError, TypeError, ValueError or SettingError for anything else."""
-        edit = cls(
-            fields["kind"],
-            fields["level"],
-            tuple(fields["ids"]),
-            fields["name"],
-            fields["at"],
-            spans_from_json(fields.get("spans", ())),
-            fields.get("of", NOTHING),
-            fields.get("follows", False),
-            fields.get("key", ""),
-        )
-        edit.check()
-        return edit
-
-    def check(self) -> None:
-        """ValueError, or the error of a name, where the parts do not go together."""
-        if self.kind not in get_args(EditKind) or self.level not in get_args(Level):
-            raise ValueError(f"edit {reprlib.repr(self.kind)} of {reprlib.repr(self.level)}")
-        least_id = OTHER if self.kind in ("relabel", "undo") else 0
-        if not all(type(id) is int and id >= least_id for id in self.ids) or len(set(self.ids)) != len(self.ids):
-            raise ValueError(f"ids {reprlib.repr(list(self.ids))}")
-        if not _MOST[self.kind][0] <= len(self.ids) <= _MOST[self.kind][1]:
-            raise ValueError(f"'{self.kind}' of {len(self.ids)} entries")
-        if not all(isinstance(text, str) for text in (self.at, self.key)):
-            given = ", ".join(map(reprlib.repr, (self.at, self.key)))
-            raise ValueError(f"expected text for at and key, got {given}")
-        if type(self.follows) is not bool or type(self.of) is not int or (self.kind == "undo") == (self.of < 0):
-            raise ValueError(f"follows {reprlib.repr(self.follows)}, of {reprlib.repr(self.of)}")
-        if len(self.key) > _LONGEST_KEY:
-            raise ValueError(f"a key of {len(self.key)} characters, expected at most {_LONGEST_KEY}")
-        if self.name and checked_name(self.name) != self.name:
-            raise ValueError(f"name {reprlib.repr(self.name)}")
-        self._check_spans()
-
-    def _check_spans(self) -> None:
-        if (self.kind in OF_SPANS) != bool(self.spans):
-            raise ValueError(f"'{self.kind}' of {len(self.spans)} spans")
-        for span in self.spans:
-            if not 0 <= span.start < span.stop + (self.kind == "cut"):
-                raise ValueError(f"'{self.kind}' of frames {span.start} to {span.stop}")
-        if self.kind == "cut" and (len(self.spans) > 1 or self.spans[0].start != self.spans[0].stop):
-            raise ValueError("a 'cut' with other than one place")
-
-
-_MANY = 1 << 30
-_MOST: dict[EditKind, tuple[int, int]] = {  # how many entries each may be of
-    "name": (1, 1), "merge": (2, _MANY), "split": (1, 1), "relabel": (1, 1), "cut": (0, 0), "divide": (2, 2),
-    "undo": (0, _MANY),
-}  # fmt: skip
-
-
-def spans_from_json(found: Any) -> tuple[FrameSpan, ...]:
-    """Spans that were written as [recording, start, stop]; ValueError for anything else."""
-    spans = tuple(FrameSpan(*one) for one in found)
-    for span in spans:
-        if not isinstance(span.recording, str) or type(span.start) is not int or type(span.stop) is not int:
-            raise ValueError(f"span {list(span)}, expected [recording, start frame, end frame]")
-    return spans
-
-
-# ----------------------------------------------------------------
-# FrameSpan edits applied to the labels of one level of one recording, frame by frame.
-#
-# A track is a label for every frame and the frames at which an occurrence begins although the label stays the same.
-# Edits are applied in their order:
-#
-#     relabel [a, b) to K    label(t) <- K for a <= t < b; no occurrence begins in [a, b] unless the label changes there
-#     divide  [a, b) into N  label(t) <- N for a <= t < b; occurrences begin where they did
-#     cut at f               an occurrence begins at f
-#
-# So the last edit that covers a frame decides, and applying all of them twice is applying them once. To move the
-# boundary between two occurrences is to relabel the frames between its old and its new place; where both are of one
-# entry, a cut at the new place follows.
-
-
-class Stroke(NamedTuple):
-    """One span of an edit, on one track."""
-
-    kind: EditKind
-    start: int
-    stop: int
-    label: int = 0
-
-
-class LevelTrack(NamedTuple):
-    """The labels of every frame, and where occurrences begin inside runs of one label, in order."""
-
-    labels: Labels
-    begins: NDArray[np.int64]
-
-    def painted(self, strokes: Sequence[Stroke]) -> LevelTrack:
-        """The track after the strokes; the arrays of this one stay as they are.
-
-        >>> track = LevelTrack(np.array([3, 3, 3, 7, 7]), np.array([1]))
-        >>> painted = track.painted([Stroke("relabel", 1, 4, 3), Stroke("cut", 2, 2)])
-        >>> painted.labels.tolist(), painted.begins.tolist()
-        ([3, 3, 3, 3, 7], [2])
-        """
-        if not strokes:
-            return self
-        labels = np.array(self.labels)
-        begins = np.zeros(labels.size + 1, dtype=np.bool_)
-        begins[self.begins] = True
-        for stroke in strokes:
-            if stroke.kind == "cut":
-                begins[stroke.start : stroke.start + 1] = True
-                continue
-            labels[stroke.start : stroke.stop] = stroke.label
-            if stroke.kind == "relabel":
-                begins[stroke.start : stroke.stop + 1] = False
-        return LevelTrack(labels, np.flatnonzero(begins[: labels.size]).astype(np.int64))
-
-
-def strokes_of(edits: Sequence[Edit], recording: str) -> list[Stroke]:
-    """What edits of one level do to one recording, in order."""
-    return [
-        Stroke(edit.kind, span.start, span.stop, edit.ids[-1] if edit.ids else 0)
-        for edit in edits
-        for span in edit.spans
-        if span.recording == recording
-    ]
-
-
-FORMAT, SCHEMA = "rondo-edits", 1
+FORMAT, SCHEMA, OLD_SCHEMA = "rondo-edits", 2, 1
 FIRST_BY_HAND = 1000
-"""The lowest id that "divide" gives: learners count from 0 and stay far below."""
+"""The lowest id of an entry that people have made: learners count from 0 and stay far below."""
 _ANEW = "put it back, or remove it and name the entries again"
+
+
+class KnownIds(NamedTuple):
+    """The entries of a vocabulary, as far as an edit needs to know them."""
+
+    ids: Mapping[Level, tuple[int, ...]]
+    own_motifs: Mapping[int, int] = {}  # the motif of each unit, where every unit is its own motif
+    unshown: Collection[int] = ()  # motifs that labels do not show
 
 
 @dataclass(frozen=True)
@@ -255,82 +55,66 @@ class Edits:
     """The list, and what follows from it.
 
     >>> edits = Edits().named("unit:3", "reach").merged(["unit:7", "unit:3"])
-    >>> edits.apply("unit", np.array([3, 7, 7, -1, 8])).tolist(), edits.name("unit", 7)
-    ([3, 3, 3, -1, 8], 'reach')
-    >>> edits.split("unit:7").apply("unit", np.array([3, 7])).tolist(), len(edits.history)
-    ([3, 7], 2)
-    >>> edits.undone(1).apply("unit", np.array([3, 7])).tolist(), len(edits.undone(1).history)
-    ([3, 7], 3)
+    >>> edits.kept("unit", 7), edits.name("unit", 7)
+    (3, 'reach')
+    >>> edits.split("unit:7").kept("unit", 7), [edit.kind for edit in edits.split("unit:7").history]
+    (7, ['name', 'merge', 'undo'])
     """
 
     history: tuple[Edit, ...] = ()
+    n_given: int = field(default=0, compare=False)  # the first so many came with the model of a stream
 
     def __getstate__(self) -> dict[str, Any]:
         """The list alone: a copy, or a hash, of a model must not depend on what was read of it before."""
-        return {"history": self.history}
-
-    # ------------------------------------------------------------ what is in force
-
-    @cached_property
-    def is_undone(self) -> tuple[bool, ...]:
-        """Of every edit, whether it was taken back: by an undo that was not taken back itself."""
-        undone = [False] * len(self.history)
-        for place in reversed(range(len(self.history))):
-            edit = self.history[place]
-            if edit.kind == "undo" and not undone[place]:
-                undone[edit.of] = True
-        return tuple(undone)
-
-    @cached_property
-    def in_force(self) -> tuple[Edit, ...]:
-        """What was not taken back, in order, without the undoing itself."""
-        pairs = zip(self.history, self.is_undone, strict=True)
-        return tuple(edit for edit, is_undone in pairs if edit.kind != "undo" and not is_undone)
-
-    def made_with(self, place: int) -> tuple[int, ...]:
-        """The places of all edits that were made together with the one at this place, in order."""
-        first = place
-        while first > 0 and self.history[first].follows:
-            first -= 1
-        last = first + 1
-        while last < len(self.history) and self.history[last].follows:
-            last += 1
-        return tuple(range(first, last))
+        return {"history": self.history, "n_given": self.n_given}
 
     # ------------------------------------------------------------ what follows
 
     @cached_property
+    def undone(self) -> frozenset[int]:
+        """The places of edits that were taken back."""
+        return frozenset(edit.of for edit in self.history if edit.kind == "undo")
+
+    @cached_property
+    def in_force(self) -> tuple[Edit, ...]:
+        """What was not taken back, in order."""
+        places = enumerate(self.history)
+        return tuple(edit for place, edit in places if edit.kind != "undo" and place not in self.undone)
+
+    @cached_property
     def _groups(self) -> dict[EntryId, int]:
-        """The kept id of every entry that is merged, or was once."""
+        """The kept id of every entry that is merged."""
         kept: dict[EntryId, int] = {}
         for edit in self.in_force:
-            if edit.kind not in ("merge", "split"):
-                continue
-            entries = [EntryId(edit.level, id) for id in edit.ids]
-            groups = {kept.setdefault(entry, entry.id) for entry in entries}
-            members = {entry for entry, group in kept.items() if entry.level == edit.level and group in groups}
-            left = members - set(entries) if edit.kind == "split" else members
-            kept |= {entry: entry.id for entry in members - left}
-            kept |= {entry: min(left).id for entry in left}
+            for level in get_args(Level) if edit.kind == "merge" else ():
+                entries = [EntryId(level, id) for id in edit.ids_of(level)]
+                groups = {kept.setdefault(entry, entry.id) for entry in entries}
+                members = [entry for entry, group in kept.items() if entry.level == level and group in groups]
+                kept |= {entry: min(members).id for entry in members}
         return kept
 
     @cached_property
     def _own_names(self) -> dict[EntryId, str]:
         """The name that each entry was given last, merged or not."""
-        given = {EntryId(edit.level, edit.ids[0]): edit.name for edit in self.in_force if edit.kind == "name"}
+        named = (edit for edit in self.in_force if edit.kind == "name" or (edit.kind == "relabel" and edit.name))
+        given = {EntryId(edit.level, edit.ids[0]): edit.name for edit in named}
         return {entry: name for entry, name in given.items() if name}
 
     def kept(self, level: Level, id: int) -> int:
         """The entry under whose id this one is written."""
         return self._groups.get(EntryId(level, id), id)
 
+    def moved(self, level: Level) -> dict[int, int]:
+        """The kept id of every entry of a level that is written under another."""
+        return {entry.id: kept for entry, kept in self._groups.items() if entry.level == level and entry.id != kept}
+
     def absorbed(self, level: Level, id: int) -> tuple[int, ...]:
         """The other entries that are written under this id."""
-        return tuple(sorted(e.id for e, kept in self._groups.items() if e.level == level and kept == id != e.id))
+        return tuple(sorted(other for other, kept in self.moved(level).items() if kept == id))
 
     def groups(self, level: Level) -> tuple[int, ...]:
         """The ids that are kept for more than one entry."""
-        return tuple(sorted({k for e, k in self._groups.items() if e.level == level and k != e.id}))
+        return tuple(sorted(set(self.moved(level).values())))
 
     def name(self, level: Level, id: int) -> str:
         """What people call it, "" where they do not; of a group the name of its kept entry, else its first one."""
@@ -344,238 +128,217 @@ class Edits:
         named = {id: self.name(level, id) for id in sorted(mentioned)}
         return {id: name for id, name in named.items() if name}
 
-    def apply(self, level: Level, labels: NDArray[np.integer]) -> NDArray[Any]:
-        """Labels under the ids that are kept; the array itself where no merge concerns it."""
-        moved = {entry.id: kept for entry, kept in self._groups.items() if entry.level == level and entry.id != kept}
-        if not moved or not labels.size:
-            return labels
-        ids, codes = np.unique(labels, return_inverse=True)
-        kept = np.array([moved.get(id, id) for id in ids.tolist()], dtype=labels.dtype)
-        return np.asarray(kept[codes].reshape(labels.shape))
-
-    def strokes(self, level: Level, recording: str) -> list[Stroke]:
-        """What span edits do to the frames of one level of a recording, in order."""
-        return strokes_of([edit for edit in self._of_spans if edit.level == level], recording)
-
     @cached_property
-    def _of_spans(self) -> tuple[Edit, ...]:
-        return tuple(edit for edit in self.in_force if edit.kind in OF_SPANS)
+    def relabels(self) -> tuple[Edit, ...]:
+        """What was done to frames, and not taken back."""
+        return tuple(edit for edit in self.in_force if edit.kind == "relabel")
 
     @property
     def touched(self) -> frozenset[str]:
-        """The recordings of which frames were changed, and not changed back."""
-        return frozenset(span.recording for edit in self._of_spans for span in edit.spans)
+        """The recordings of which frames were relabelled."""
+        return frozenset(span.recording for edit in self.relabels for span in edit.spans)
 
-    def divided(self, level: Level) -> dict[int, int]:
-        """The entries of a level that "divide" has made, undone or not, and of which each was a part."""
-        made = (edit.ids for edit in self.history if edit.kind == "divide" and edit.level == level)
-        return {new: old for old, new in made}
+    def made(self, level: Level) -> set[int]:
+        """The entries of a level that people have made, also those that were taken back."""
+        return {id for edit in self.history if edit.new for id in edit.ids_of(level)}
 
-    def divided_motifs(self) -> dict[int, int]:
-        """The motif of each unit that was divided off together with its motif."""
-        pairs = zip(self.history, self.history[1:], strict=False)
-        return {
-            unit.ids[1]: motif.ids[1]
-            for unit, motif in pairs
-            if unit.kind == motif.kind == "divide" and (unit.level, motif.level) == ("unit", "motif") and motif.follows
-        }
+    def made_in_force(self, level: Level) -> tuple[int, ...]:
+        """The entries that people have made and that frames belong to."""
+        return tuple(sorted({id for edit in self.relabels for id in edit.ids_of(level)} & self.made(level)))
 
-    def made_by_hand(self, level: Level) -> tuple[int, ...]:
-        """The ids of entries that "divide" has made and that edits in force put on frames."""
-        made = self.divided(level)
-        return tuple(sorted({id for edit in self._of_spans if edit.level == level for id in edit.ids if id in made}))
-
-    def fresh_id(self, level: Level, known: Collection[int]) -> int:
-        """An id above all that are known and all that any edit has ever been about."""
-        used = {id for edit in self.history if edit.level == level for id in edit.ids}
-        return max([FIRST_BY_HAND - 1, *used, *known]) + 1
+    def rows(self) -> list[dict[str, Any]]:
+        """Every edit for the page and `--json`: its number, what it was in words, whether it is undone."""
+        return [
+            edit.as_json()
+            | {"number": place + 1, "what": str(edit), "undone": place in self.undone}
+            | {"can_undo": place >= self.n_given and place not in self.undone and edit.kind != "undo"}
+            for place, edit in enumerate(self.history)
+        ]
 
     # ------------------------------------------------------------ adding
 
-    def named(self, entry: str | EntryId, name: str, at: str = "") -> Edits:
-        """With a name for an entry; one that another entry of its level has is refused."""
-        this, name = _entry(entry), checked_name(name)
-        self._refuse_absorbed(this)
-        for other, taken in self._own_names.items():
-            if other != this and other.level == this.level and taken.casefold() == name.casefold():
-                raise SettingError(f"'{taken}' is the name of {other} already; choose another, or merge the two")
-        return self._and(Edit("name", this.level, (this.id,), name, at), self._own_names.get(this) == name)
+    def added(self, edit: Edit, known: KnownIds | None = None) -> Edits:
+        """With one more edit, if it is possible: SettingError says what is. As it is where nothing would change."""
+        if known is not None:
+            self._check_known(edit, known)
+        match edit.kind:
+            case "name":
+                return self._with_name(edit)
+            case "merge":
+                return self._with_merge(edit, known)
+            case "relabel":
+                return self._with_relabel(edit, known)
+            case "undo":
+                return self._with_undo(edit)
 
-    def unnamed(self, entry: str | EntryId, at: str = "") -> Edits:
+    def named(self, entry: str | EntryId, name: str, at: str = "", known: KnownIds | None = None) -> Edits:
+        """With a name for an entry; one that another entry of its level has is refused."""
+        this = _entry(entry)
+        return self.added(Edit("name", this.level, (this.id,), checked_name(name), at=at), known)
+
+    def unnamed(self, entry: str | EntryId, at: str = "", known: KnownIds | None = None) -> Edits:
         """Without the name of an entry; it stays in the history."""
         this = _entry(entry)
-        self._refuse_absorbed(this)
-        return self._and(Edit("name", this.level, (this.id,), "", at), this not in self._own_names)
+        return self.added(Edit("name", this.level, (this.id,), at=at), known)
 
-    def merged(
-        self, entries: Iterable[str | EntryId], at: str = "", own_motifs: Mapping[int, int] | None = None
-    ) -> Edits:
-        """With entries that count as one from now on, under the lowest of their ids.
-
-        `own_motifs` is the motif of each unit where every unit is its own motif: who merges units there means both
-        levels. Motifs alone can be merged: they are then groups of units.
-
-        >>> Edits().merged(["unit:3", "unit:7"], own_motifs={3: 3, 7: 7}).kept("motif", 7)
-        3
-        """
+    def merged(self, entries: Iterable[str | EntryId], at: str = "", known: KnownIds | None = None) -> Edits:
+        """With entries that count as one from now on, under the lowest of their ids."""
         these = sorted({_entry(entry) for entry in entries})
         if len(these) < 2 or len({entry.level for entry in these}) > 1:
             given = ", ".join(map(str, these)) or "none"
             raise SettingError(f"expected two or more different entries of one level to merge, got {given}")
-        is_done = len({self.kept(*entry) for entry in these}) == 1
-        merged = self._and(Edit("merge", these[0].level, tuple(entry.id for entry in these), at=at), is_done)
-        motifs = [motif for entry in these for motif in _own_motif(entry, own_motifs)]
-        return merged.merged(motifs, at).together_since(len(self.history)) if len(motifs) > 1 else merged
+        return self.added(Edit("merge", these[0].level, tuple(entry.id for entry in these), at=at), known)
 
-    def split(self, entry: str | EntryId, at: str = "", own_motifs: Mapping[int, int] | None = None) -> Edits:
-        """With an entry taken out of the group that merges have put it in; the others stay together.
+    def split(self, entry: str | EntryId, at: str = "", known: KnownIds | None = None) -> Edits:
+        """With an entry taken out of its group: its merges are undone, and the others merged again.
 
         One that was taken out before is on its own already, so that a command that was interrupted can be repeated.
-        `own_motifs` as in `merged`: the motif of a unit leaves its group too, if it is in one.
         """
         this = _entry(entry)
-        kept = self.kept(*this)
-        if not self.absorbed(this.level, kept):
-            if self._was_split(this):
+        if known is not None:
+            self._check_known(Edit("name", this.level, (this.id,)), known)
+        alone = {this, *self.own_motifs([this], known)}
+        if not self.absorbed(this.level, self.kept(*this)):
+            if any(self.history[place].kind == "merge" and this.id in self.history[place].ids_of(this.level)
+                   for place in self.undone):  # fmt: skip
                 return self
             raise SettingError(
                 f"{this} is not merged with anything, so nothing can be split off; "
                 "to divide an entry that was found as one, choose its occurrences in `rondo view`"
             )
-        split = self._and(Edit("split", this.level, (this.id,), at=at), False)
-        for motif in _own_motif(this, own_motifs):
-            if split.absorbed("motif", split.kept(*motif)):
-                split = split.split(motif, at)
-        return split.together_since(len(self.history))
+        return self.split_off(alone, at)
 
-    def _was_split(self, entry: EntryId) -> bool:
-        splits = (edit for edit in self.in_force if edit.kind == "split" and edit.level == entry.level)
-        return any(entry.id in edit.ids for edit in splits)
+    def split_off(self, alone: Collection[EntryId], at: str = "") -> Edits:
+        """Without the merges of these entries; what else they had put together stays together."""
+        split = self
+        for place, edit in enumerate(self.history):
+            concerned = edit.kind == "merge" and any(each.id in edit.ids_of(each.level) for each in alone)
+            if concerned and place not in self.undone:
+                split = split.added(Edit("undo", of=place, at=at))
+        for level in get_args(Level):
+            for kept in self.groups(level):
+                group = {EntryId(level, id) for id in (kept, *self.absorbed(level, kept))} - {*alone}
+                split = split.merged(group, at) if len(group) > 1 else split
+        return split
 
-    def relabelled(
-        self, entry: EntryId, spans: Iterable[FrameSpan], at: str = "", own_motifs: Mapping[int, int] | None = None
-    ) -> Edits:
-        """With frames that belong to an entry, or to nothing (id OTHER); each span is one occurrence.
+    def undo(self, number: int | None = None, at: str = "", key: str = "") -> Edits:
+        """Without the edit of a number, which counts from 1; without a number, the last one in force."""
+        if number is None:
+            can_go = [row["number"] for row in self.rows() if row["can_undo"]]
+            if not can_go:
+                raise SettingError("there is nothing to undo: no edit is in force")
+            number = can_go[-1]
+        return self.added(Edit("undo", of=number - 1, at=at, key=key))
 
-        `own_motifs` as in `merged`: the frames belong to the motif of the unit too.
+    def _check_known(self, edit: Edit, known: KnownIds) -> None:
+        """Whether the entries are there; frames are never given to one that labels do not show."""
+        more = self.made(edit.level) if edit.kind == "relabel" else self.made_in_force(edit.level)
+        ids = {edit.level: (*known.ids[edit.level], *sorted(more))}
+        for id in edit.ids:
+            if id != OTHER:
+                entry = known_entry(str(EntryId(edit.level, id)), ids)
+                entry if edit.kind == "name" else in_labels(entry, known.unshown)
 
-        >>> edits = Edits().relabelled(EntryId("unit", 3), [FrameSpan("day", 10, 20)])
-        >>> edits.strokes("unit", "day")
-        [Stroke(kind='relabel', start=10, stop=20, label=3)]
-        """
-        frames = tuple(spans)
-        levels = [entry, *_motif_too(entry, own_motifs)]
-        return self._made([Edit("relabel", each.level, (each.id,), at=at, spans=frames) for each in levels])
+    def own_motifs(self, entries: Iterable[EntryId], known: KnownIds | None) -> list[EntryId]:
+        """The motif of each unit, where every unit is its own motif; frames of no unit have no motif there."""
+        if known is None or not known.own_motifs:
+            return []
+        made = {edit.ids[0]: edit.motifs[0] for edit in self.history if edit.new and edit.motifs}
+        own = {OTHER: OTHER, **known.own_motifs, **made}
+        return [EntryId("motif", own[entry.id]) for entry in entries if entry.level == "unit" and entry.id in own]
 
-    def cut(self, level: Level, recording: str, frame: int, at: str = "", both: bool = False) -> Edits:
-        """With an occurrence that begins at this frame; of both levels where every unit is its own motif."""
-        places = (FrameSpan(recording, frame, frame),)
-        levels: tuple[Level, ...] = ("unit", "motif") if both else (level,)
-        return self._made([Edit("cut", each, at=at, spans=places) for each in levels])
-
-    def divided_off(
-        self,
-        entry: EntryId,
-        spans: Iterable[FrameSpan],
-        known: Mapping[Level, Collection[int]],
-        at: str = "",
-        own_motifs: Mapping[int, int] | None = None,
-    ) -> Edits:
-        """With a new entry that these occurrences of another are; `known` holds the ids that learners have given.
-
-        >>> edits = Edits().divided_off(EntryId("unit", 3), [FrameSpan("day", 10, 20)], {"unit": [0, 3]})
-        >>> edits.divided("unit")
-        {1000: 3}
-        """
-        frames, made = tuple(spans), []
-        for old in (entry, *_motif_too(entry, own_motifs)):
-            new = self.fresh_id(old.level, known.get(old.level, ()))
-            made.append(Edit("divide", old.level, (old.id, new), at=at, spans=frames))
-        return self._made(made)
-
-    def undone(self, place: int, at: str = "") -> Edits:
-        """Without the edit at this place and those made with it; of an undo, with what it took back."""
-        if not 0 <= place < len(self.history):
-            raise SettingError(f"there is no edit {place} in a list of {len(self.history)}; expected one of its places")
-        left = [each for each in self.made_with(place) if not self.is_undone[each]]
-        undoing = [Edit("undo", self.history[each].level, self.history[each].ids, at=at, of=each) for each in left]
-        undone = self._made(undoing)
-        undone.refuse_twins()
-        return undone
-
-    def _made(self, edits: Sequence[Edit]) -> Edits:
-        """With edits that were made together."""
-        return Edits((*self.history, *edits)).together_since(len(self.history))
-
-    def together_since(self, place: int) -> Edits:
-        """The same, where all edits from a place on were made together."""
-        first, rest = self.history[place : place + 1], self.history[place + 1 :]
-        return Edits((*self.history[:place], *first, *(replace(edit, follows=True) for edit in rest)))
-
-    def with_key(self, place: int, key: str) -> Edits:
-        """The same with a key for the edit at a place; as it is where nothing is there."""
-        if place >= len(self.history):
+    def _with_name(self, edit: Edit) -> Edits:
+        this = EntryId(edit.level, edit.ids[0])
+        kept = self.kept(*this)
+        if kept != this.id:
+            raise SettingError(f"{this} is part of {EntryId(this.level, kept)} since they were merged; name that one")
+        if self._own_names.get(this, "") == edit.name:
             return self
-        return Edits((*self.history[:place], replace(self.history[place], key=key), *self.history[place + 1 :]))
+        return self._and(edit)
 
-    def refuse_twins(self) -> None:
-        """SettingError where two entries have one name: an undo can bring back one that was given to another since."""
+    def _with_merge(self, edit: Edit, known: KnownIds | None) -> Edits:
+        motifs = self.own_motifs([EntryId(edit.level, id) for id in edit.ids], known)
+        edit = replace(edit, ids=tuple(sorted(edit.ids)), motifs=tuple(sorted(each.id for each in motifs)))
+        levels: tuple[Level, ...] = get_args(Level)
+        if all(len({self.kept(level, id) for id in edit.ids_of(level)}) < 2 for level in levels):
+            return self
+        return self._and(edit)
+
+    def _with_relabel(self, edit: Edit, known: KnownIds | None) -> Edits:
+        if not edit.new:
+            own = self.own_motifs([EntryId(edit.level, edit.ids[0])], known)
+            return self._and(replace(edit, motifs=tuple(each.id for each in own)))
+        levels: list[Level] = ["motif"] if edit.level == "unit" and known is not None and known.own_motifs else []
+        new = {
+            level: max([FIRST_BY_HAND - 1, *self._used(level), *(known.ids[level] if known is not None else ())]) + 1
+            for level in (edit.level, *levels)
+        }
+        return self._and(replace(edit, ids=(new[edit.level],), motifs=tuple(new[level] for level in levels)))
+
+    def _with_undo(self, edit: Edit) -> Edits:
+        if not 0 <= edit.of < len(self.history):
+            expected = f"1 to {len(self.history)}" if self.history else "no edits yet"
+            raise SettingError(
+                f"there is no edit {edit.of + 1}, expected one of {expected}; see `rondo name RUN --history`"
+            )
+        taken_back = self.history[edit.of]
+        if taken_back.kind == "undo":
+            raise SettingError(f"edit {edit.of + 1} is an undo and stays; make the edit that it took back again")
+        if edit.of < self.n_given:
+            raise SettingError(f"edit {edit.of + 1} ({taken_back}) came with the model of this stream; undo it there")
+        return self if edit.of in self.undone else self._and(replace(edit, level=taken_back.level))
+
+    def _used(self, level: Level) -> set[int]:
+        return {id for edit in self.history for id in edit.ids_of(level)}
+
+    def _and(self, edit: Edit) -> Edits:
+        """With the edit, unless two entries would have one name: an undo can bring back one that was given away."""
+        added = replace(self, history=(*self.history, edit))
         owners: dict[tuple[Level, str], EntryId] = {}
-        for entry, name in self._own_names.items():
+        for entry, name in added._own_names.items():
             first = owners.setdefault((entry.level, name.casefold()), entry)
             if first != entry:
-                raise SettingError(f"'{name}' would be the name of {first} and {entry}; take one of them away first")
-
-    def shows_as(self, other: Edits) -> bool:
-        """Whether entries have the same names and groups under both lists."""
-        groups = [{entry: kept for entry, kept in each._groups.items() if entry.id != kept} for each in (self, other)]
-        return groups[0] == groups[1] and self._own_names == other._own_names
-
-    def _and(self, edit: Edit, is_done: bool) -> Edits:
-        return self if is_done else Edits((*self.history, edit))
-
-    def _refuse_absorbed(self, entry: EntryId) -> None:
-        kept = self.kept(*entry)
-        if kept != entry.id:
-            raise SettingError(f"{entry} is part of {EntryId(entry.level, kept)} since they were merged; name that one")
+                taken = added._own_names[first]
+                raise SettingError(f"'{taken}' is the name of {first} already; choose another, or merge the two")
+        return added
 
     # ------------------------------------------------------------ putting together
 
-    def then(self, later: Edits) -> Edits:
-        """These, and then those that were made elsewhere, as beside a stream or in a run."""
-        return Edits(self.history + tuple(edit.shifted(len(self.history)) for edit in later.history))
-
-    def since(self, place: int) -> Edits:
-        """The edits from a place on, as a list of their own; none of them may take back an earlier one."""
-        return Edits(tuple(edit.shifted(-place) for edit in self.history[place:]))
+    def carried(self) -> Edits:
+        """Names and merges of what was learned, without a history: what `label` and `stream` begin with."""
+        made = {level: self.made(level) for level in get_args(Level)}
+        mentioned = {level: self._used(level) - made[level] for level in get_args(Level)}
+        return self.among(mentioned)
 
     def among(self, ids: Mapping[Level, Collection[int]]) -> Edits:
-        """Only what is about these entries: where others have grown elsewhere, the same ids mean other things."""
+        """What is carried, only about these entries: where others have grown, the same ids mean other things."""
+        carried = []
+        for edit in self.in_force:
+            own, motifs = ([id for id in edit.ids_of(level) if id in ids.get(level, ())]
+                           for level in (edit.level, "motif"))  # fmt: skip
+            if edit.kind == "name" and own:
+                carried.append(edit)
+            if edit.kind == "merge":
+                both = edit.level == "unit" and len(own) > 1 and len(motifs) > 1
+                if len(own) > 1:
+                    carried.append(replace(edit, ids=tuple(own), motifs=tuple(motifs) if both else ()))
+                elif edit.level == "unit" and len(motifs) > 1:
+                    carried.append(replace(edit, level="motif", ids=tuple(motifs), motifs=()))
+        return self if tuple(carried) == self.history else Edits(tuple(carried))
 
-        def left(edit: Edit) -> Edit | None:
-            known = tuple(id for id in edit.ids if id in ids.get(edit.level, ()))
-            return replace(edit, ids=known) if len(known) >= (2 if edit.kind == "merge" else 1) else None
+    def then(self, later: Edits) -> Edits:
+        """These, which came with a model, and then those that were made beside its stream."""
+        n = len(self.history)
+        shifted = (replace(edit, of=edit.of + n) if edit.kind == "undo" else edit for edit in later.history)
+        return Edits((*self.history, *shifted), n)
 
-        return self._picked(left)
+    @property
+    def own(self) -> Edits:
+        """Without those that came with the model of a stream."""
+        n, own = self.n_given, self.history[self.n_given :]
+        return Edits(tuple(replace(edit, of=edit.of - n) if edit.kind == "undo" else edit for edit in own))
 
-    def without_spans(self, level: Level) -> Edits:
-        """Without what was done to frames of one level."""
-        return self._picked(lambda edit: None if edit.kind in OF_SPANS and edit.level == level else edit)
-
-    def _picked(self, left: Callable[[Edit], Edit | None]) -> Edits:
-        """The list with what is left of each edit; an undo of nothing goes too."""
-        kept: list[Edit] = []
-        places: dict[int, int] = {}
-        for place, edit in enumerate(self.history):
-            if edit.kind == "undo":
-                found = replace(edit, of=places[edit.of]) if edit.of in places else None
-            else:
-                found = left(edit)
-            if found is not None:
-                follows = found.follows and place - 1 in places
-                places[place] = len(kept)
-                kept.append(replace(found, follows=follows))
-        return Edits(tuple(kept))
+    # ------------------------------------------------------------ on disk
 
     def as_json(self) -> dict[str, Any]:
         """What edits.json holds."""
@@ -589,8 +352,10 @@ class Edits:
                 raise ValueError(f"expected format '{FORMAT}', schema {SCHEMA}")
             edits = tuple(Edit.from_json(fields) for fields in found["edits"])
             for place, edit in enumerate(edits):
-                if edit.of >= place:
-                    raise ValueError(f"edit {place} takes back edit {edit.of}")
+                if edit.of >= place or (edit.kind == "relabel" and not edit.ids):
+                    raise ValueError(f"edit {place}: {edit}")
+                if edit.kind == "undo" and edits[edit.of].kind == "undo":
+                    raise ValueError(f"edit {place} takes back an undo")
             return cls(edits)
         except (LookupError, TypeError, ValueError, AttributeError, SettingError) as error:
             raise ModelError(f"{where}: not a list of edits ({error}); {_ANEW}") from None
@@ -598,19 +363,6 @@ class Edits:
 
 def _entry(entry: str | EntryId) -> EntryId:
     return EntryId.parse(entry) if isinstance(entry, str) else entry
-
-
-def _own_motif(entry: EntryId, own_motifs: Mapping[int, int] | None) -> list[EntryId]:
-    if entry.level == "motif" or not own_motifs or entry.id not in own_motifs:
-        return []
-    return [EntryId("motif", own_motifs[entry.id])]
-
-
-def _motif_too(entry: EntryId, own_motifs: Mapping[int, int] | None) -> list[EntryId]:
-    """The motif of a unit where every unit is its own; frames of no unit have no motif there."""
-    if entry.id == OTHER and entry.level == "unit" and own_motifs:
-        return [EntryId("motif", OTHER)]
-    return _own_motif(entry, own_motifs)
 
 
 def now() -> str:
@@ -627,17 +379,42 @@ def changing(folder: Path) -> AbstractContextManager[None]:
 
 
 def read_edits(folder: Path) -> Edits:
-    """The edits in a folder; none where nobody has made any."""
-    path = folder / EDITS
-    try:
-        found = json.loads(read_regular(path))
-    except FileNotFoundError:
+    """The edits in a folder; none where nobody has made any.
+
+    Version 0.2.0 kept what people did to frames in the folder above that of the model or the checkpoint.
+    """
+    from rondo.editing.upgrade import upgraded
+
+    found = _read(folder / EDITS)
+    if found is not None and _schema(found) != OLD_SCHEMA:
+        return Edits.from_json(found, folder / EDITS)
+    of_frames = _read(folder.parent / EDITS) if folder.name in ("model", "checkpoint") else None
+    if (
+        of_frames is None or _schema(of_frames) != OLD_SCHEMA or "run" in of_frames
+    ):  # a file for `rondo apply` names its run
+        of_frames = None
+    if found is None and of_frames is None:
         return Edits()
+    try:
+        return upgraded([each["edits"] for each in (found, of_frames) if each is not None])
+    except (LookupError, TypeError, ValueError, AttributeError, SettingError) as error:
+        raise ModelError(f"{folder / EDITS}: not a list of edits ({error}); {_ANEW}") from None
+
+
+def _schema(found: Any) -> Any:
+    is_list = isinstance(found, dict) and found.get("format") == FORMAT
+    return found.get("schema") if is_list else None
+
+
+def _read(path: Path) -> Any:
+    try:
+        return json.loads(read_regular(path))
+    except FileNotFoundError:
+        return None
     except (ValueError, RecursionError):
         raise ModelError(f"{path}: not JSON; {_ANEW}") from None
     except OSError as error:
         raise ModelError(f"{path}: cannot be read ({error.strerror}); {_ANEW}") from None
-    return Edits.from_json(found, path)
 
 
 def write_edits(folder: Path, edits: Edits) -> None:

@@ -1,6 +1,6 @@
 """Do the units of a motif come in this order more often than units in any order would?
 
-Surrogates and the surprise of a phrase are those of `motifs/shuffling.py`: units as often as they are, in any order.
+Surrogates and the surprise of a phrase are those of `motifs/mining.py`: units as often as they are, in any order.
 A motif is as surprising as its most surprising phrase. It is compared with the most surprising of *all* phrases, up to
 the length of the longest in the book, of each surrogate (Westfall & Young 1993): phrases are in the book because they
 were found often, and a surrogate may search as well. A chain that knows which unit follows which was tried instead and

@@ -28,17 +28,15 @@ from rondo.report.contents import kept_wish
 from rondo.report.render import write_page
 from rondo.result import Result
 from rondo.run.decisions import COLUMNS, DECISIONS, EVENTS, Label, stored_stream
-from rondo.run.folder import write_segments, write_summary
 from rondo.run.overview import (
+    FrameScores,
     GrowingOverview,
     overview_path,
-    scores_path,
-    store_overview,
     stored_overview,
-    write_scores,
 )
 from rondo.run.rows import ROWS, ROWS_HEADER, RowFrames, RowPlaces
 from rondo.run.summary import RunSummary, StreamSummary
+from rondo.run.writer import RunWriter
 from rondo.store.folder import link_file, make_folder, open_draft, whole_file, write_bytes
 from rondo.store.model_file import EDITS, MOST_BYTES
 from rondo.store.reading import read_regular
@@ -224,23 +222,21 @@ class GrowingRun:
         """Everything: labels of every row, scores, segments, summary and report."""
         result = self._result(edits, progress)
         outputs.write_arrays(self._id, result.recordings[0].n_frames, edits)
-        scores = result.frame_scores[self._id]
-        if scores is not None:
-            write_scores(scores_path(self._out, self._id), scores)
-        self._write(result)
+        self._write(result, result.frame_scores[self._id])
         write_page(result, self._out / "report.html", kept_wish(self._out))
 
-    def _write(self, result: Result) -> None:
-        store_overview(overview_path(self._out, self._id), result.overviews[self._id])
-        write_segments(self._out, result.tables["segments"])
+    def _write(self, result: Result, scores: FrameScores | None = None) -> None:
+        writer = RunWriter(self._out)
+        writer.add(self._id, result.overviews[self._id], scores)
         self.summary = result.summary
-        write_summary(self._out, result.summary)
+        writer.close(result.summary, {"segments": result.tables["segments"]})
 
     def _result(self, edits: Edits, progress: Reached) -> Result:
         model = copy.copy(self._model)
         model.edits_ = edits
         base = stream_summary(model, self._id, self._source, *progress)
-        return stored_stream(self._out, base, words_of(model), lambda about: self.overview.overview(about.n_frames))
+        words = words_of(model)
+        return Result(stored_stream(self._out, base, words, lambda about: self.overview.overview(about.n_frames)))
 
 
 def copy_model(source: Path, target: Path, edits: Edits, shared: bool = False) -> None:

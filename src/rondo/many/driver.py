@@ -3,19 +3,17 @@
     find files -> survey -> plan -> sample -> fit, in this process -> label -> finish
     `label`:                                  a model that is there -> label -> finish
 
-What is done is known by its parts in the run folder, so a run that was killed goes on from there.
+The parts in the run folder say what is done, so a run that was killed goes on from there.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rondo.config.settings import PreprocessConfig
 from rondo.data.groups import GroupBy, groups_of
@@ -23,14 +21,15 @@ from rondo.data.recording import Recording
 from rondo.data.scaling import UsedChannels, refuse_too_many_axes, used_channels
 from rondo.data.signal import Signal, chosen_channels, refuse_shape
 from rondo.data.survey import MOST_VALUES, Survey, n_taken, rebased
-from rondo.errors import OutputError, RecordingError, RondoWarning, SettingError
+from rondo.errors import OutputError, RecordingError, SettingError
 from rondo.files.inputs import RecordingFile
-from rondo.many.finish import finish_run
-from rondo.many.pool import Done, Engine, Result, Task, attempt, n_cores
+from rondo.many.engines import engine_of
+from rondo.many.pool import n_cores
 from rondo.many.tasks import (
     LABELS,
     SAMPLES,
     SURVEYS,
+    TABLES,
     WHOLE,
     DataSet,
     FileBatch,
@@ -49,41 +48,50 @@ from rondo.many.tasks import (
 )
 from rondo.many.unfinished import RunRecord, close_run, is_whole, opened_run
 from rondo.memory import ExpectedSize, most_for_a_file, refuse_too_large, workers_that_fit
+from rondo.model.describe import fit_notes, fit_profile, run_fields, words_of
 from rondo.model.fit import FitPlan, learn_into, planned
 from rondo.model.folder import config_of
 from rondo.model.rondo import Rondo
-from rondo.run.summary import FailedFile, RunSummary, read_summary
-from rondo.store.folder import LocalFolder, PartFolder, put_files, remove_under, seen_here
-from rondo.wording import Progress, did_you_mean, silent
+from rondo.result import Result, result_in
+from rondo.run.labelling import curve_table
+from rondo.run.summary import FailedFile, RunKind, RunSummary
+from rondo.run.tally import RunTally, profile_summary
+from rondo.run.writer import RunWriter
+from rondo.store.folder import PartFolder
+from rondo.store.locations import is_url
+from rondo.store.model_file import MANIFEST
+from rondo.wording import Progress, silent
 
-# ---------------------------------------------------------------- The files of a run, and where they are read
-
-
-@dataclass(frozen=True)
-class Where:
-    """Where tasks run."""
-
-    engine: str = "local"
-    workers: int | None = None
-    ray_address: str | None = None
+if TYPE_CHECKING:
+    import polars as pl
 
 
 @dataclass(frozen=True)
 class ManyFiles:
-    """The files of a run, with what is known of them before they are read."""
+    """The files of a run, what their headers say, and where they are read."""
 
     files: tuple[RecordingFile, ...]
     sizes: tuple[ExpectedSize, ...]
     groups: tuple[str, ...]
-    group_by: GroupBy
-    where: Where
+    group_by: GroupBy = None
+    engine: str = "local"
+    workers: int | None = None
+    ray_address: str | None = None
 
     @classmethod
-    def of(cls, files: Sequence[RecordingFile], where: Where, group_by: GroupBy = None) -> ManyFiles:
+    def of(
+        cls,
+        files: Sequence[RecordingFile],
+        group_by: GroupBy = None,
+        engine: str = "local",
+        workers: int | None = None,
+        ray_address: str | None = None,
+    ) -> ManyFiles:
         """Look at the headers of all files."""
         groups = groups_of([file.id for file in files], group_by, {file.id: file.url for file in files})
         sizes = tuple(file.expected() for file in files)
-        return cls(tuple(files), sizes, tuple(groups[file.id] for file in files), group_by, where)
+        of_files = tuple(groups[file.id] for file in files)
+        return cls(tuple(files), sizes, of_files, group_by, engine, workers, ray_address)
 
     @property
     def group_of(self) -> dict[str, str]:
@@ -98,96 +106,53 @@ class ManyFiles:
         return RunRecord.of(command, {**settings, **reading, "group_by": self.group_by}, self.files)
 
 
-# ----------------------------------------------------------------
-# Engines by name; each is imported when it is chosen, as some bring much with them.
-
-ENGINES = ("local", "serial", "ray")
-_NO_WORKERS = (
-    "worker processes need process groups, which this system (Windows?) lacks: tasks run one after the other, as with "
-    "--engine serial"
-)
-
-
-@dataclass(frozen=True)
-class Serial:
-    """One task after the other, in this process; for tests, and for work so small that a process costs more.
-
-    Peak memory counts what the process held before.
-    """
-
-    def run(
-        self, work: Callable[[Task], Result], tasks: Sequence[Task], progress: Progress = silent
-    ) -> Iterator[Done[Result]]:
-        """`work` of every task, one by one."""
-        for index, task in enumerate(tasks):
-            progress("tasks", index, len(tasks))
-            yield attempt(work, index, task)
-        progress("tasks", len(tasks), len(tasks))
-
-
-def engine_of(
-    name: str, n_workers: int | None = None, ray_address: str | None = None, tasks_per_gpu: int = 1
-) -> Engine:
-    """`serial`: in this process. `local`: in processes of this machine. `ray`: on a cluster, or embedded here."""
-    if ray_address and name != "ray":
-        raise SettingError(f"an address of a Ray cluster is for the engine 'ray', not '{name}'; add --engine ray")
-    match name:
-        case "local" if not hasattr(os, "killpg"):
-            warnings.warn(_NO_WORKERS, RondoWarning, stacklevel=2)
-            return Serial()
-        case "local":
-            from rondo.many.pool import local
-
-            return local(n_workers, tasks_per_gpu)
-        case "serial":
-            return Serial()
-        case "ray":
-            from rondo.many.ray import ray
-
-            return ray(ray_address, n_workers, tasks_per_gpu)
-    raise SettingError(f"unknown engine '{name}'; {did_you_mean(name, ENGINES, 'there are ' + ', '.join(ENGINES))}")
-
-
 DATA_SET = "parts/data_set.json"
 StepTask = TypeVar("StepTask", SurveyTask, SampleTask, LabelTask)
 
 
-def discover_files(many: ManyFiles, model: Rondo, out: str | Path, progress: Progress = silent) -> RunSummary:
-    """Learn one vocabulary from all files, label each, and write the run folder; an unfinished one is gone on with."""
+def discover_files(many: ManyFiles, model: Rondo, out: str | Path, progress: Progress = silent) -> Result:
+    """Learn one vocabulary from all files, label each, and write the run folder; an unfinished one is continued."""
     config = config_of(model)
+    _refuse_far_workers(many, out)
     with opened_run(out, many.record("discover", {"config": config.model_dump(mode="json")})) as folder:
         if is_whole(folder):
             return _tidied(folder)
         run = _Run(folder, many, progress)
         data_set, surveys, failed = run.surveyed(config.preprocess)
         if run.has_model():
-            model = run.model()
+            model = Rondo.load(run.model)
         else:
             plan, by_id = run.plan(model, data_set, surveys), {file.id: file for file in many.files}
             sample = run.sample(plan, data_set, [by_id[survey.id] for survey in surveys])
             learn_into(model, plan, sample, [many.group_of[signal.id] for signal in sample], progress)
-            run.keep(model)
+            model.save(run.model)
             del sample
         for under in (WHOLE, SAMPLES):
-            remove_under(folder, under)
+            folder.remove_under(under)
         known = {survey.id for survey in surveys}
         run.label([file.id in known for file in many.files], was_surveyed=True)
-        return finish_run(folder, model, "discover", failed, len(many.files))
+        return run.finished(model, "discover", failed)
 
 
-def label_many(
+def label_files_with(
     many: ManyFiles, model: Rondo, out: str | Path, *, resample: bool = False, progress: Progress = silent
-) -> RunSummary:
-    """Label all files with a fitted model and write the run folder; an unfinished one is gone on with."""
-    asked = {"model": _fingerprint(model), "resample": resample}
-    with opened_run(out, many.record("label", asked)) as folder:
+) -> Result:
+    """Label all files with a fitted model and write the run folder; an unfinished one is continued."""
+    _refuse_far_workers(many, out)
+    with opened_run(out, many.record("label", {"model": _fingerprint(model), "resample": resample})) as folder:
         if is_whole(folder):
             return _tidied(folder)
         run = _Run(folder, many, progress)
         if not run.has_model():
-            run.keep(model)
+            model.save(run.model)
         run.label([True] * len(many.files), resample=resample, is_foreign=True)
-        return finish_run(folder, model, "label", (), len(many.files))
+        return run.finished(model, "label", [])
+
+
+def _refuse_far_workers(many: ManyFiles, out: str | Path) -> None:
+    """Nodes of a cluster write into the run folder, and one for a bucket grows on this machine."""
+    if many.ray_address is not None and is_url(out):
+        raise SettingError(f"{out}: a Ray cluster writes where all its nodes can; give a path that they share as --out")
 
 
 def _fingerprint(model: Rondo) -> str:
@@ -200,11 +165,10 @@ def _fingerprint(model: Rondo) -> str:
     return found.hexdigest()
 
 
-def _tidied(folder: PartFolder) -> RunSummary:
+def _tidied(folder: PartFolder) -> Result:
     """A run that was killed when all was written."""
     close_run(folder)
-    with seen_here(folder, "summary.json") as here:
-        return read_summary(here)
+    return Result.load(folder.path)
 
 
 class _Run:
@@ -224,7 +188,7 @@ class _Run:
             return data_set, surveys, failed
         refuse_too_many_axes(len(used.names), preprocess)
         for under in (WHOLE, SURVEYS):
-            remove_under(self.folder, under)
+            self.folder.remove_under(under)
         data_set = self._kept(DataSet(used, data_set.rate, preprocess))
         return data_set, *self.surveys(data_set)
 
@@ -316,23 +280,14 @@ class _Run:
                 found[at] = plan.preprocessor.seen(signal, survey.moments)
         return (found[at] for at in sorted(found))
 
+    @property
+    def model(self) -> Path:
+        """The folder of the model."""
+        return self.folder.path / "model"
+
     def has_model(self) -> bool:
         """Whether the model was learned, or put here, before."""
-        return "model/manifest.json" in self.folder.names("model")
-
-    def model(self) -> Rondo:
-        """The model of the run."""
-        with seen_here(self.folder, "model") as here:
-            return Rondo.load(here / "model")
-
-    def keep(self, model: Rondo) -> None:
-        """Put the model into the folder, whole."""
-        if isinstance(self.folder, LocalFolder):
-            model.save(self.folder.path / "model")
-            return
-        with seen_here(self.folder) as here:
-            model.save(here / "model")
-            put_files(self.folder, here, last="model/manifest.json")
+        return (self.model / MANIFEST).is_file()
 
     def label(
         self, asked: Sequence[bool], *, resample: bool = False, is_foreign: bool = False, was_surveyed: bool = False
@@ -345,7 +300,63 @@ class _Run:
             return LabelTask(self.folder, batch, files, tuple(groups.get(file.id, "") for file in files), *fixed)
 
         for batch, lost in self._done("label", label_files, LABELS, task, asked):
-            self.folder.write(f"{LABELS}/{batch.name}.json", LabelPart((), (lost,), ()).as_bytes())
+            self.folder.write(f"{LABELS}/{batch.name}.json", LabelPart((), (lost,)).as_bytes())
+
+    # ------------------------------------------------------------ the rest of the run folder
+
+    def finished(self, model: Rondo, kind: RunKind, failed: Sequence[FailedFile]) -> Result:
+        """Write what is about all recordings, summary.json last, and remove the parts; one is in memory at a time."""
+        batches = self._parts(LABELS)
+        parts = [LabelPart.read(self.folder, batch) for batch in batches]
+        every = [*failed, *(one for part in parts for one in part.failed)]
+        if not any(part.recordings for part in parts):
+            first = every[0]
+            raise RecordingError(f"all {len(self.many.files)} files failed; the first, {first.file}: {first.why}")
+        summary = self._summary(batches, parts, model, kind).model_copy(update={"failed": tuple(every)})
+        here = self.folder.path
+        tables = self._tables(batches, summary, model)
+        RunWriter(here).close(summary, tables, lambda page: result_in(here, summary).report(page))
+        close_run(self.folder)
+        return result_in(here, summary)
+
+    def _tables_of(self, name: str, batches: Sequence[FileBatch]) -> list[Path | None]:
+        paths = [self.folder.path / TABLES[name] / f"{batch.name}.parquet" for batch in batches]
+        return [path if path.exists() else None for path in paths]
+
+    def _summary(
+        self, batches: Sequence[FileBatch], parts: Sequence[LabelPart], model: Rondo, kind: RunKind
+    ) -> RunSummary:
+        import polars as pl
+
+        tally, is_foreign = RunTally(), kind == "label"
+        paths = [self._tables_of(name, batches) for name in ("segments", "unshown_segments")]
+        for part, *own in zip(parts, *paths, strict=True):
+            tables = [None if path is None else pl.read_parquet(path, glob=False) for path in own]
+            tally.add(part.recordings, *tables)
+        fitted = profile_summary(fit_profile(model)) if is_foreign else None
+        summary = tally.summary(words_of(model), kind=kind, fitted=fitted, **run_fields(model, is_foreign))
+        first, *others = summary.recordings
+        notes = () if is_foreign else fit_notes(model, [one.n_frames for one in summary.recordings])
+        first = first.model_copy(update={"notes": (*first.notes, *notes)})
+        return summary.model_copy(update={"recordings": (first, *others)})
+
+    def _tables(
+        self, batches: Sequence[FileBatch], summary: RunSummary, model: Rondo
+    ) -> dict[str, pl.LazyFrame | pl.DataFrame]:
+        """segments, unshown_segments and found, each part after the other; and the curves of training."""
+        import polars as pl
+
+        tables: dict[str, pl.LazyFrame | pl.DataFrame] = {}
+        for name in TABLES:
+            if paths := [path for path in self._tables_of(name, batches) if path is not None]:
+                tables[name] = pl.scan_parquet(paths, glob=False)
+        if "unshown_segments" in tables:
+            kinds = {one.id: one.kind for one in summary.unshown_motifs}
+            kind = pl.col("id").replace_strict(kinds, return_dtype=pl.String).alias("kind")
+            tables["unshown_segments"] = tables["unshown_segments"].with_columns(kind)
+        if (training := curve_table(words_of(model))) is not None:
+            tables["training"] = training
+        return tables
 
     # ------------------------------------------------------------ tasks
 
@@ -384,16 +395,15 @@ class _Run:
         tasks = [task_of(batch, self.many.files[batch.first : batch.past]) for batch in batches]
         if not tasks:
             return {}
-        where = self.many.where
-        n_workers = min(where.workers or n_cores(), len(tasks))
-        if where.engine == "local":
-            sizes = [self.many.sizes[at] for batch in batches for at in range(*batch)]
-            n_workers = workers_that_fit(n_workers, sizes, self.most_bytes)
-        engine = engine_of(where.engine, n_workers if where.engine == "local" else where.workers, where.ray_address)
+        many, n_workers = self.many, self.many.workers
+        if many.engine == "local":
+            sizes = [many.sizes[at] for batch in batches for at in range(*batch)]
+            n_workers = workers_that_fit(min(n_workers or n_cores(), len(tasks)), sizes, self.most_bytes)
+        engine = engine_of(many.engine, n_workers, many.ray_address)
         failed = {}
         for done in engine.run(work, tasks, lambda _, n_done, total: self.progress(what, n_done, total)):
             if done.failure is not None:
-                if done.failure.startswith(f"{self.folder.url}: cannot be written"):
+                if done.error is not None and issubclass(done.error, OutputError):  # a full disk is full for all
                     raise OutputError(done.failure)
                 failed[batches[done.index]] = done.failure
         return failed

@@ -1,32 +1,36 @@
-"""What every engine is: one function from tasks to results, which come as they finish.
+"""Engines: one function from tasks to results, which come as they finish; in this process, or in processes beside it.
 
 `work` is an importable function at the top of a module, and a task a plain value that can be sent to another process:
 paths and settings, no arrays. A task that fails is a result like the others, with one line that says why; it never
 stops the rest. Time and memory are measured where the work runs.
+
+    Serial    one task after the other, in this process
+    Local     in processes of this machine
+    OnRay     on a cluster (`rondo.many.ray`)
 """
 
 from __future__ import annotations
 
+import atexit
+import multiprocessing
 import os
 import pickle
 import signal
 import sys
 import threading
 import time
+import types
 import warnings
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from functools import cache
-from multiprocessing.process import BaseProcess
+from multiprocessing.connection import Connection
+from multiprocessing.connection import wait as wait_for
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
-
-from joblib.externals.loky import ProcessPoolExecutor, process_executor
 
 from rondo.errors import RondoError, RondoWarning, SettingError
 from rondo.wording import Progress, silent
@@ -39,15 +43,20 @@ TRIES = 2  # of a task whose worker dies; one that raises would raise again, and
 
 @dataclass(frozen=True)
 class Done(Generic[Result]):
-    """One task that has ended: what it gave, or one line that says why it gave nothing, and what it took."""
+    """One task that has ended: its result, or one line that says why there is none, and what it took."""
 
     index: int  # of the task among those given
     result: Result | None
     failure: str | None
     seconds: float
-    cpu_seconds: float  # of its processes and theirs
-    peak_mb: float | None  # the most memory that the process has held; None where the system does not tell (Windows)
-    # Of a process that has died, neither this nor CPU is known: 0.
+    cpu_seconds: float  # of its processes and theirs; 0 for a process that has died
+    peak_mb: float | None  # the most memory that the process has held; None on systems without a count (Windows)
+    error: type[BaseException] | None = None  # the type of what the task raised
+
+    @classmethod
+    def without_result(cls, index: int, why: str, seconds: float = 0.0) -> Done[Any]:
+        """A task that did not come to its end."""
+        return cls(index, None, why, seconds, 0.0, 0.0)
 
 
 class Engine(Protocol):
@@ -57,6 +66,11 @@ class Engine(Protocol):
         self, work: Callable[[Task], Result], tasks: Sequence[Task], progress: Progress = silent
     ) -> Iterator[Done[Result]]:
         """`work` of every task, in the order in which they end."""
+
+
+def n_cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
 @runtime_checkable
@@ -76,8 +90,22 @@ def wants_gpu(task: object) -> bool:
     return isinstance(task, GpuTask) and task.wants_gpu
 
 
+@dataclass(frozen=True)
+class Serial:
+    """One task after the other, in this process. Peak memory includes what the process held before."""
+
+    def run(
+        self, work: Callable[[Task], Result], tasks: Sequence[Task], progress: Progress = silent
+    ) -> Iterator[Done[Result]]:
+        """`work` of every task, one by one."""
+        for index, task in enumerate(tasks):
+            progress("tasks", index, len(tasks))
+            yield attempt(work, index, task)
+        progress("tasks", len(tasks), len(tasks))
+
+
 def refuse_unless_importable(work: Callable[[Task], Result]) -> None:
-    """A worker imports the function by its name; one that has none there cannot be sent."""
+    """A worker imports the function by its name; one without a name in a module cannot be sent."""
     try:
         pickle.dumps(work)
     except Exception as error:  # noqa: BLE001  # pickle raises many kinds
@@ -89,7 +117,7 @@ def refuse_unless_importable(work: Callable[[Task], Result]) -> None:
 
 
 def in_one_line(error: BaseException) -> str:
-    """Why a task failed: our own errors say it in words, others by their type too.
+    """Why a task failed: our own errors in words, others by their type too.
 
     >>> in_one_line(ValueError("no\\n  room")), in_one_line(MemoryError())
     ('ValueError: no room', 'MemoryError')
@@ -198,63 +226,52 @@ def attempt(work: Callable[[Task], Result], index: int, task: Task) -> Done[Resu
     """Do the work of one task here and say what it took; whatever it raises is its failure."""
     forget_peak()
     watch = Stopwatch()
-    result, failure = None, None
+    result, failure, kind = None, None, None
     try:
         result = work(task)
     except Exception as error:  # noqa: BLE001  # whatever a method raises is the failure of its task alone
-        failure = in_one_line(error)
-    return Done(index, result, failure, watch.seconds, watch.cpu_seconds, peak_mb())
+        failure, kind = in_one_line(error), type(error)
+    return Done(index, result, failure, watch.seconds, watch.cpu_seconds, peak_mb(), kind)
 
 
 # ----------------------------------------------------------------
-# What a worker of the local engine does in its own process: settle in, then answer one task after the other.
-
-_WATCH_OWNER_EVERY_S = 0.5  # whether the owner is still there
+# A worker's side: settle in, then answer one task after the other.
 
 _has_task = threading.Event()
 
 
-def settle(owner: int) -> None:
-    """Become a worker of the process `owner`, before the first task."""
-    os.setsid()
+def _serve(tasks: Connection) -> None:
+    """The life of a worker process."""
+    os.setsid()  # Ctrl-C reaches only the owner, who ends the whole group, children of tasks included
     signal.signal(signal.SIGTERM, _leave)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM})
-    threading.Thread(target=_end_with, args=(owner,), daemon=True).start()
+    threading.Thread(target=_end_with_owner, daemon=True).start()
     os.dup2(2, 1)  # stdout is for what a command answers
     sys.stdout = sys.stderr
     warnings.showwarning = _show_warning
-    process_executor._USE_PSUTIL = False  # else loky replaces workers that have grown, and warns, where psutil is there
     with suppress(OSError):  # let the system end a worker, which is tried again, rather than the owner
         Path("/proc/self/oom_score_adj").write_text("500")
+    with suppress(EOFError, OSError):
+        while True:
+            message = tasks.recv_bytes()
+            _has_task.set()
+            answer = _answer(message)
+            _has_task.clear()
+            tasks.send_bytes(answer)
 
 
-def answer(asked: bytes) -> bytes:
-    """(work, task) -> Done, both pickled; what cannot be read or sent is the failure of the task.
-
-    Pickled here and not by loky: what loky cannot read, in a worker or from it, ends the worker.
-    """
-    _has_task.set()
+def _answer(message: bytes) -> bytes:
+    """(work, task) -> Done, both pickled; what cannot be read or sent is the failure of the task."""
     try:
-        return _answer(asked)
-    finally:
-        _has_task.clear()
-
-
-def _answer(asked: bytes) -> bytes:
-    try:
-        work, task = pickle.loads(asked)
+        work, task = pickle.loads(message)
     except Exception as error:  # noqa: BLE001  # whatever the import of the work raises
-        return pickle.dumps(_failed(f"the worker cannot read its task ({in_one_line(error)})"))
+        return pickle.dumps(Done.without_result(0, f"the worker cannot read its task ({in_one_line(error)})"))
     hold_to_one_thread()
     done: Done[Any] = attempt(work, 0, task)
     try:
         return pickle.dumps(done)
     except Exception as error:  # noqa: BLE001  # pickle raises many kinds
-        return pickle.dumps(_failed(f"its result cannot be sent ({in_one_line(error)})"))
-
-
-def _failed(why: str) -> Done[None]:
-    return Done(0, None, why, 0.0, 0.0, 0.0)
+        return pickle.dumps(Done.without_result(0, f"its result cannot be sent ({in_one_line(error)})"))
 
 
 def _leave(*_: object) -> None:
@@ -264,10 +281,11 @@ def _leave(*_: object) -> None:
     sys.exit(128 + signal.SIGTERM)
 
 
-def _end_with(owner: int) -> None:
-    """Loky's workers outlive an owner that is killed; these look, and end with what their task has started."""
-    while os.getppid() == owner:
-        time.sleep(_WATCH_OWNER_EVERY_S)
+def _end_with_owner() -> None:
+    """End with the process that started this one, however that ends."""
+    owner = multiprocessing.parent_process()
+    if owner is not None:
+        wait_for([owner.sentinel])
     os.killpg(0, signal.SIGKILL)
 
 
@@ -277,187 +295,107 @@ def _show_warning(message: Warning | str, category: type[Warning], *_: object, *
 
 
 # ----------------------------------------------------------------
-# One worker of the local engine: a process that loky starts, feeds and listens to.
-#
-# Each worker is a loky executor with a single process. In an executor with several, the death of one process fails the
-# tasks of all; here it fails one task, and it is known which. A worker has an environment of its own, so its threads
-# and the GPU it sees are settled before it imports anything. It leads a session: Ctrl-C reaches only the owner, who
-# ends the whole group, children of tasks included.
+# The owner's side: one process for each slot, so that a death fails one task, and it is known which.
 
-_SAFE_PATH = "PYTHONSAFEPATH"
-# Too many open files, of which loky makes an UnboundLocalError in one place; no semaphores.
-_CANNOT_START = (OSError, UnboundLocalError, NotImplementedError, ImportError)
-_FILES_PER_WORKER, _FILES_OF_OTHERS = 9, 256  # pipes, 8 measured; and what else a command opens
+_SPAWN = multiprocessing.get_context("spawn")
 _TO_TIDY_UP_S = 1.0  # for a worker that is told to end, before it is killed
+_LOOK_EVERY_S = 0.5  # at processes that have died while a child of theirs holds their pipe open
+_starting = threading.Lock()
 
 
 class Worker:
-    """A place for one process, which is started when a task comes and none is there."""
+    """A slot for one process, which is started when a task comes and none is there."""
 
-    def __init__(self, sees_gpu: str) -> None:
+    def __init__(self, sees_gpu: str = "") -> None:
         """`sees_gpu`: the CUDA device that it may use; empty: none."""
         self.sees_gpu = sees_gpu
-        self._executor: Any = None
-        self._process: BaseProcess | None = None
-        self._task: Future[bytes] | None = None
+        self.process: SpawnProcess | None = None
+        self._tasks: Connection | None = None
+        self.job: _Job | None = None
+
+    def begin(self, job: _Job, message: bytes) -> None:
+        """Give it a pickled (work, task)."""
+        if self.process is None or self.process.exitcode is not None:
+            self._start()
+        self.job = job
+        with suppress(OSError):  # it has died a moment ago: `done` says so
+            self._connection.send_bytes(message)
 
     @property
-    def process(self) -> BaseProcess | None:
-        """What loky has started; kept, since loky forgets a process that has died."""
-        if self._process is None and self._executor is not None:
-            for process in [*self._executor._processes.values()]:
-                process.kill = _nothing  # loky calls it of the dead, and its own fails where `pgrep` is missing
-                self._process = process
-        return self._process
+    def _connection(self) -> Connection:
+        assert self._tasks is not None, "a worker that was started has a connection"
+        return self._tasks
 
-    @property
-    def is_alive(self) -> bool:
-        return self.process is not None and self.process.exitcode is None and _exists(self.process)
-
-    def begin(self, message: bytes) -> Future[bytes]:
-        """Give it a pickled (work, task); the future holds a pickled Done, or raises what tells of its death."""
-        if not self.is_alive:
-            return self._start(message)
-        try:
-            return self._give(message)
-        except BrokenProcessPool:  # it has died a moment ago
-            return self._start(message)
-
-    def _start(self, message: bytes) -> Future[bytes]:
+    def _start(self) -> None:
         end([self])
         try:
-            with _undisturbed():
-                self._executor = _executor(self.sees_gpu)
-                future = self._give(message)
-        except _CANNOT_START as error:
-            cause = error.__context__ if isinstance(error, UnboundLocalError) else None
-            why = in_one_line(cause or error)
+            ours, theirs = _SPAWN.Pipe()
+            self.process = _SPAWN.Process(target=_serve, args=(theirs,))
+            with _undisturbed(ONE_THREAD | {"CUDA_VISIBLE_DEVICES": self.sees_gpu}):
+                self.process.start()
+        except OSError as error:
+            self.process = None
             raise SettingError(
-                f"a worker process cannot be started ({why}); give fewer --workers, or use --engine serial"
+                f"a worker process cannot be started ({in_one_line(error)}); give fewer --workers, or use --engine "
+                "serial"
             ) from None
+        theirs.close()
+        self._tasks = ours
         _started.add(self)
-        _end_all_at_exit()
-        return future
 
-    def _give(self, message: bytes) -> Future[bytes]:
-        future: Future[bytes] = self._executor.submit(answer, message)
-        self._task, _ = future, self.process
-        return future
+    @property
+    def waited_for(self) -> tuple[Connection, int]:
+        """What becomes ready when it answers or dies."""
+        assert self.process is not None
+        return self._connection, self.process.sentinel
 
-    def how_it_died(self, error: BaseException) -> str:
-        """How it ended without an answer, as the end of a sentence."""
-        if isinstance(error, SystemExit):  # loky catches it, and the process goes on
-            return how_ended(error.code if isinstance(error.code, int) else 1)
-        by = time.monotonic() + _TO_TIDY_UP_S
-        while self.is_alive and time.monotonic() < by:  # the pipe closes a moment before the process is gone
-            time.sleep(0.01)
-        return how_ended(self.process.exitcode if self.process else None)
+    def done(self) -> Done[Any] | str | None:
+        """Its answer, how it has died, or None while it works."""
+        try:
+            if self._connection.poll():
+                return _read(self._connection.recv_bytes())
+        except (EOFError, OSError):
+            pass  # dead, or its group is ending
+        else:
+            if self.process is not None and self.process.exitcode is None:
+                return None
+        assert self.process is not None
+        self.process.join(_TO_TIDY_UP_S)  # the pipe closes a moment before the process is gone
+        return _how_ended(self.process.exitcode)
 
     def leave(self) -> None:
-        """Let it end by itself, and wait for that; a task is left by an exception, so that it can tidy up."""
-        if self._executor is None:
+        """Tell it to end; a task is left by an exception, so that it can tidy up."""
+        if self._tasks is not None:
+            self._tasks.close()
+        if self.job is not None:
+            self.send(signal.SIGTERM)
+
+    def send(self, number: signal.Signals) -> None:
+        """A signal to its process and all that it has started."""
+        if self.process is None or self.process.pid is None:
             return
-        if self._task is not None and not self._task.done():
-            send_to_group(self.process, signal.SIGTERM)
-        self._executor.shutdown(wait=True)
-
-    def forget(self) -> None:
-        self._executor = self._process = self._task = None
-
-
-_started: weakref.WeakSet[Worker] = weakref.WeakSet()
-
-
-def _end_all() -> None:
-    end([*_started])
+        try:
+            os.killpg(self.process.pid, number)
+        except ProcessLookupError:  # no group: it has ended, or has only just begun
+            if self.process.exitcode is None:
+                with suppress(ProcessLookupError):
+                    os.kill(self.process.pid, number)
+        except PermissionError:  # what macOS says of a group whose last process is ending
+            pass
 
 
-@cache
-def _end_all_at_exit() -> None:
-    """Where a run is left unfinished in a variable: loky would wait for its tasks when the interpreter ends.
-
-    The hook is the one that loky and concurrent.futures use; `atexit` comes after threads are waited for. The last hook
-    comes first, and loky's is there once a worker has started.
-    """
-    threading._register_atexit(_end_all)  # type: ignore[attr-defined]
-
-
-def _executor(sees_gpu: str) -> Any:
-    own = {"CUDA_VISIBLE_DEVICES": sees_gpu, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    quiet = {"PYTHONFAULTHANDLER": os.environ.get("PYTHONFAULTHANDLER", "")}  # loky would print stacks of crashes
-    # Where `pgrep` is missing, loky warns that it cannot end what a worker has started; that is done here.
-    warnings.filterwarnings("ignore", "Failed to kill subprocesses", UserWarning)
-    return ProcessPoolExecutor(1, initializer=settle, initargs=(os.getpid(),), env=ONE_THREAD | own | quiet)
-
-
-def _exists(process: BaseProcess) -> bool:
-    """Whether the system has it and it has not been killed, though its `exitcode` is None.
-
-    That is so while loky's thread has reaped it and not yet said so, and while the first thread of a process that was
-    killed has ended and the others have not.
-    """
+def _read(answer: bytes) -> Done[Any]:
     try:
-        if Path("/proc/self").exists():
-            return Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0] not in ("Z", "X")
-        os.kill(process.pid or 0, 0)
-    except OSError:  # nobody has that number
-        return False
-    return True
+        done: Done[Any] = pickle.loads(answer)
+    except Exception as error:  # noqa: BLE001  # whatever a class of the result raises
+        return Done.without_result(0, f"its result cannot be read ({in_one_line(error)})")
+    return done
 
 
-def _nothing() -> None:
-    """What has died need not be killed; `end` ends what it had started."""
-
-
-def allow_open_files(n_workers: int) -> None:
-    """Raise this process's own limit if it is too low for so many workers, as far as the system lets it."""
-    try:
-        import resource
-    except ImportError:
-        return
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = _FILES_OF_OTHERS + _FILES_PER_WORKER * n_workers
-    with suppress(ValueError, OSError):
-        if 0 <= soft < wanted:  # below 0: no limit
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted if hard < 0 else min(wanted, hard), hard))
-
-
-@contextmanager
-def _undisturbed() -> Iterator[None]:
-    """While processes start, for them too: signals wait, and files like `signal.py` of the working folder stay unread.
-
-    Loky starts its processes with `-m` and `-c`, which put the working folder first where Python looks for modules.
-    """
-    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
-    given = os.environ.get(_SAFE_PATH)
-    os.environ[_SAFE_PATH] = "1"
-    try:
-        yield
-    finally:
-        del os.environ[_SAFE_PATH]
-        if given is not None:
-            os.environ[_SAFE_PATH] = given
-        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
-
-
-def send_to_group(process: BaseProcess | None, number: signal.Signals) -> None:
-    """A signal to a worker's process and all that it has started."""
-    if process is None or process.pid is None:
-        return
-    try:
-        os.killpg(process.pid, number)
-    except ProcessLookupError:  # no group: it has ended, or has only just begun
-        if process.exitcode is None:
-            with suppress(ProcessLookupError):
-                os.kill(process.pid, number)
-    except PermissionError:  # what macOS says of a group whose last process is ending
-        pass
-
-
-def how_ended(code: int | None) -> str:
+def _how_ended(code: int | None) -> str:
     """How a process ended, by its exit code.
 
-    >>> how_ended(-9)
+    >>> _how_ended(-9)
     'was killed (SIGKILL); too little memory is the usual reason'
     """
     if code is None:
@@ -469,47 +407,65 @@ def how_ended(code: int | None) -> str:
 
 def end(workers: Sequence[Worker]) -> None:
     """End processes and all that they have started; those that do not go when told are killed."""
-    leaving = [threading.Thread(target=worker.leave, daemon=True) for worker in workers if worker.process is not None]
-    for thread in leaving:
-        thread.start()
+    there = [(worker, worker.process) for worker in workers if worker.process is not None]
+    for worker, _ in there:
+        worker.leave()
     by = time.monotonic() + _TO_TIDY_UP_S
     try:
-        for thread in leaving:
-            thread.join(max(0.0, by - time.monotonic()))
+        for _, process in there:
+            process.join(max(0.0, by - time.monotonic()))
     finally:  # also if the user presses Ctrl-C again
-        for worker in workers:
-            send_to_group(worker.process, signal.SIGKILL)
-    for thread in leaving:
-        thread.join()
-    for worker in workers:
-        worker.forget()
+        for worker, _ in there:
+            worker.send(signal.SIGKILL)
+    for worker, process in there:
+        process.join()
+        worker.process = worker._tasks = worker.job = None
 
 
-# ----------------------------------------------------------------
-# Tasks in processes of this machine, as many at a time as there are workers; loky starts them and talks to them.
-#
-# A task whose worker dies (killed, out of memory, a crash in native code) is tried once more after all others, alone,
-# so that it has the memory of the machine for itself; if that worker dies too, it has failed. The rest never notices.
-#
-# GPUs are shared by count: at most `tasks_per_gpu` tasks see one device at once; those that want a GPU wait for a
-# place, and never fall back to the CPU, so that a row does not depend on who was first. All others see none.
-
-_LOOK_EVERY_S = 0.5  # at processes that have died while a child of theirs holds their pipe open
+_started: weakref.WeakSet[Worker] = weakref.WeakSet()
 
 
-def local(n_workers: int | None = None, tasks_per_gpu: int = 1) -> Local:
-    """An engine of this machine; as many workers as it has cores, if not given."""
-    return Local(n_workers or n_cores(), tasks_per_gpu)
+@atexit.register
+def _end_all() -> None:
+    """Where a run is left unfinished in a variable."""
+    end([*_started])
 
 
-def n_cores() -> int:
-    """How many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+@contextmanager
+def _undisturbed(variables: dict[str, str]) -> Iterator[None]:
+    """While a process starts, and for it: these variables, no signals, no modules of the working folder, no script.
+
+    Python imports the script of the owner into a process that it spawns, which would run all that is not guarded in it.
+    """
+    with _starting:
+        wanted = variables | {"PYTHONSAFEPATH": "1"}
+        before = {name: os.environ.get(name) for name in wanted}
+        script = sys.modules["__main__"]
+        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+        os.environ.update(wanted)
+        sys.modules["__main__"] = types.ModuleType("__main__")
+        try:
+            yield
+        finally:
+            sys.modules["__main__"] = script
+            for name, value in before.items():
+                if value is None:
+                    del os.environ[name]
+                else:
+                    os.environ[name] = value
+            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
 
 @dataclass(frozen=True)
 class Local:
-    """Processes that are started as they are needed and end with the run."""
+    """Processes of this machine, started as they are needed; they end with the run.
+
+    A task whose worker dies (killed, out of memory, a crash in native code) is tried once more after all others, alone,
+    so that it has the memory of the machine for itself; if that worker dies too, it has failed.
+
+    At most `tasks_per_gpu` tasks see one GPU at once; those that want a GPU wait for a slot, and never fall back to the
+    CPU, so that a row does not depend on who was first. All others see none.
+    """
 
     n_workers: int
     tasks_per_gpu: int = 1
@@ -527,7 +483,6 @@ class Local:
         refuse_unless_importable(work)
         gpus = visible_gpus() if any(map(wants_gpu, tasks)) else []
         workers = [Worker(device) for device in [""] * self.n_workers + gpus * self.tasks_per_gpu]
-        allow_open_files(len(workers))
         shift = _Shift(work, tasks, self.n_workers, workers)
         for index, task in enumerate(tasks):
             on_gpu = wants_gpu(task) and bool(gpus)
@@ -562,23 +517,18 @@ class _Shift:
     workers: Sequence[Worker]
     waiting: dict[bool, deque[_Job]] = field(default_factory=lambda: {False: deque(), True: deque()})  # for a GPU: True
     again: deque[_Job] = field(default_factory=deque)
-    unsent: deque[Done[Any]] = field(default_factory=deque)
-    busy: dict[Future[bytes], tuple[Worker, _Job]] = field(default_factory=dict)
+    ended: deque[Done[Any]] = field(default_factory=deque)
 
     def next_done(self) -> Done[Any]:
         """Keep workers busy until one task has ended for good; they stay so while the caller looks at it."""
         while True:
             self._hand_out()
-            if self.unsent:
-                return self.unsent.popleft()
-            ended, _ = wait(self.busy, _LOOK_EVERY_S, FIRST_COMPLETED)
-            if not ended:
-                self._look()
-                continue
-            done = self._done(ended.pop())
-            if done is not None:
-                self._hand_out()
-                return done
+            if self.ended:
+                return self.ended.popleft()
+            busy = [worker for worker in self.workers if worker.job is not None]
+            wait_for([one for worker in busy for one in worker.waited_for], _LOOK_EVERY_S)
+            for worker in busy:
+                self._look_at(worker)
 
     def _hand_out(self) -> None:
         while (given := self._next()) is not None:
@@ -587,53 +537,41 @@ class _Shift:
                 message = pickle.dumps((self.work, self.tasks[job.index]))
             except Exception as error:  # noqa: BLE001  # pickle raises many kinds
                 why = f"the task cannot be sent to a worker ({in_one_line(error)})"
-                self.unsent.append(Done(job.index, None, why, 0.0, 0.0, 0.0))
+                self.ended.append(Done.without_result(job.index, why))
                 continue
             job.n_tries, job.began = job.n_tries + 1, time.perf_counter()
-            self.busy[worker.begin(message)] = worker, job
+            worker.begin(job, message)
 
     def _next(self) -> tuple[Worker, _Job] | None:
-        """The first that waits and has a place; those that are tried again come last, one at a time."""
-        if self.again and not self.busy and not any(self.waiting.values()):
+        """The first that waits and has a slot; those that are tried again come last, one at a time."""
+        n_busy = sum(worker.job is not None for worker in self.workers)
+        if self.again and not n_busy and not any(self.waiting.values()):
             job = self.again.popleft()
             return self._free(job.on_gpu)[0], job
-        firsts = [own[0] for on_gpu, own in self.waiting.items() if own and self._free(on_gpu)]
-        if not firsts or len(self.busy) == self.n_at_once:
+        firsts = [jobs[0] for on_gpu, jobs in self.waiting.items() if jobs and self._free(on_gpu)]
+        if not firsts or n_busy == self.n_at_once:
             return None
         job = min(firsts, key=lambda job: job.index)
         return self._free(job.on_gpu)[0], self.waiting[job.on_gpu].popleft()
 
     def _free(self, on_gpu: bool) -> list[Worker]:
-        taken = {id(worker) for worker, _ in self.busy.values()}
-        return [worker for worker in self.workers if id(worker) not in taken and bool(worker.sees_gpu) == on_gpu]
+        return [worker for worker in self.workers if worker.job is None and bool(worker.sees_gpu) == on_gpu]
 
-    def _done(self, ended: Future[bytes]) -> Done[Any] | None:
-        """What a task gave, or None where its worker has died and it is put back for its second try."""
-        worker, job = self.busy.pop(ended)
-        error = ended.exception()
-        if error is None:
-            return replace(_read(ended.result()), index=job.index)
-        how = worker.how_it_died(error)
+    def _look_at(self, worker: Worker) -> None:
+        """Take its answer, or put the task of a worker that has died back for its second try."""
+        answer, job = worker.done(), worker.job
+        if answer is None or job is None:
+            return
+        worker.job = None
+        if isinstance(answer, Done):
+            self.ended.append(replace(answer, index=job.index))
+            return
         end([worker])
         job.seconds += time.perf_counter() - job.began
-        if job.n_tries == TRIES:
-            return Done(job.index, None, f"tried {TRIES} times: its worker {how}", job.seconds, 0.0, 0.0)
-        self.again.append(job)
-        return None
-
-    def _look(self) -> None:
-        """Loky hears of a death when a pipe closes; a child that holds it is ended with the rest of the group."""
-        for worker, _ in self.busy.values():
-            if not worker.is_alive:
-                send_to_group(worker.process, signal.SIGKILL)
-
-
-def _read(said: bytes) -> Done[Any]:
-    try:
-        done: Done[Any] = pickle.loads(said)
-    except Exception as error:  # noqa: BLE001  # whatever a class of the result raises
-        return Done(0, None, f"its result cannot be read ({in_one_line(error)})", 0.0, 0.0, 0.0)
-    return done
+        if job.n_tries < TRIES:
+            self.again.append(job)
+            return
+        self.ended.append(Done.without_result(job.index, f"tried {TRIES} times: its worker {answer}", job.seconds))
 
 
 def visible_gpus() -> list[str]:

@@ -189,7 +189,7 @@ class OnRay:
                         yield done
         except ClusterGoneError as gone:  # by now disconnected, so that Ray leaves this process alone
             for index in left:
-                yield Done(index, None, str(gone), 0.0, 0.0, 0.0)
+                yield Done.without_result(index, str(gone))
 
 
 def _results(
@@ -260,7 +260,7 @@ class _Remote:
             why = in_one_line(error)
         else:
             return done
-        return Done(index, None, why, 0.0, 0.0, 0.0)
+        return Done.without_result(index, why)
 
 
 def _attempt_there(work: Callable[[Task], Result], index: int, task: Task) -> Done[Result]:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from rondo.config.settings import PreprocessConfig
-from rondo.data.labels import OTHER, label_pairs
 from rondo.data.recording import Recording, Values
 from rondo.data.scaling import Preprocessor, UsedChannels, mean_and_scale
 from rondo.data.survey import Survey, Surveyed, survey_of, taken
@@ -27,12 +27,13 @@ from rondo.memory import refuse_too_large
 from rondo.model.describe import fit_profile, words_of
 from rondo.model.label import label_one
 from rondo.model.rondo import Rondo
-from rondo.run.labelling import FitProfile, Labelling
-from rondo.run.overview import signal_overview, stored_overview, told_scores
+from rondo.run.labelling import Labelling
+from rondo.run.overview import signal_overview, told_scores
 from rondo.run.segments import LEVELS, SegmentRows, segment_table
 from rondo.run.summary import FailedFile, RecordingSummary
-from rondo.run.tally import Words, recording_summary
-from rondo.store.folder import PartFolder, part_folder, seen_here, write_together
+from rondo.run.tally import RecordingPart, Words
+from rondo.run.writer import array_bytes, recording_files
+from rondo.store.folder import PartFolder
 
 if TYPE_CHECKING:
     import polars as pl
@@ -150,7 +151,7 @@ def survey_files(task: SurveyTask) -> None:
     files = {}
     if signals:
         files[f"{WHOLE}/{task.batch.name}.npy"] = array_bytes(np.concatenate(signals))
-    write_together(task.folder, files)
+    task.folder.write_together(files)
     part = {"surveys": surveys, "failed": [one.model_dump() for one in failed]}
     task.folder.write(f"{SURVEYS}/{task.batch.name}.json", json.dumps(part).encode())
 
@@ -193,13 +194,6 @@ def sample_files(task: SampleTask) -> None:
     task.folder.write(f"{SAMPLES}/{task.batch.name}.npy", array_bytes(np.concatenate(pieces)))
 
 
-def array_bytes(array: np.ndarray[Any, Any]) -> bytes:
-    """An array as the content of an .npy file."""
-    buffer = io.BytesIO()
-    np.save(buffer, array, allow_pickle=False)
-    return buffer.getvalue()
-
-
 def stored_array(folder: PartFolder, name: str) -> np.ndarray[Any, Any]:
     """What `array_bytes` gave, as it was stored."""
     found: np.ndarray[Any, Any] = np.load(io.BytesIO(folder.read(name)), allow_pickle=False)
@@ -237,104 +231,61 @@ class LabelTask:
 class LabelPart:
     """What a batch gave, beside its tables."""
 
-    recordings: tuple[RecordingSummary, ...]
+    recordings: tuple[RecordingPart, ...]
     failed: tuple[FailedFile, ...]
-    pairs: tuple[tuple[int, int], ...]  # units and motifs that are labels of the same frame
 
     @classmethod
     def read(cls, folder: PartFolder, batch: FileBatch) -> LabelPart:
         """What `label_files` wrote."""
         stored = json.loads(folder.read(f"{LABELS}/{batch.name}.json"))
-        recordings = tuple(map(RecordingSummary.model_validate, stored["recordings"]))
-        failed = tuple(map(FailedFile.model_validate, stored["failed"]))
-        return cls(recordings, failed, tuple((unit, motif) for unit, motif in stored["pairs"]))
+        recordings = tuple(
+            RecordingPart(RecordingSummary.model_validate(about), frozenset((unit, motif) for unit, motif in pairs))
+            for about, pairs in stored["recordings"]
+        )
+        return cls(recordings, tuple(map(FailedFile.model_validate, stored["failed"])))
 
     def as_bytes(self) -> bytes:
         """As it is stored."""
-        plain = {
-            name: [one.model_dump(mode="json") for one in getattr(self, name)] for name in ("recordings", "failed")
-        }
-        return json.dumps(plain | {"pairs": list(self.pairs)}).encode()
+        recordings = [(one.about.model_dump(mode="json"), sorted(one.pairs)) for one in self.recordings]
+        return json.dumps({"recordings": recordings, "failed": [one.model_dump() for one in self.failed]}).encode()
 
 
 def label_files(task: LabelTask) -> None:
     """Write what the run folder holds of each file of a batch, its tables, and then its part."""
     model, words = model_in(task.folder)
     fitted = fit_profile(model) if task.is_foreign else None
-    summaries: list[RecordingSummary] = []
+    parts: list[RecordingPart] = []
     failed: list[FailedFile] = []
     tables: list[_Rows | Labelling] = []
-    pairs: set[tuple[int, int]] = set()
     files: dict[str, bytes] = {}
     for file, group in zip(task.files, task.groups, strict=True):
         try:
             refuse_too_large(file.url, file.expected(), task.most_bytes)
-            with _as_surveyed(task.was_surveyed):
+            with trusting() if task.was_surveyed else nullcontext():  # it was read well before
                 recording = file.read()
             labelling = label_one(model, recording, task.resample, group or None)
-            summaries.append(_summary(recording, labelling, fitted, words, group))
+            parts.append(RecordingPart.of(recording, labelling, words, fitted, group))
         except Exception as error:  # noqa: BLE001  # a file that fails in whatever way is a row, and the rest goes on
             failed.append(failure(file, error))
             continue
-        files |= _files_of(recording, labelling)
+        overview = signal_overview(recording.values, recording.channels)
+        files |= recording_files(recording.id, overview, told_scores(labelling), labelling)
         tables.append(labelling if labelling.edits.history else _Rows.of(labelling))
-        pairs |= label_pairs(labelling.units, labelling.motifs)
     files |= _table_files(task.batch, tables)
-    write_together(task.folder, files)
-    part = LabelPart(tuple(summaries), tuple(failed), tuple(sorted(pairs)))
+    task.folder.write_together(files)
+    part = LabelPart(tuple(parts), tuple(failed))
     task.folder.write(f"{LABELS}/{task.batch.name}.json", part.as_bytes())
 
 
 def model_in(folder: PartFolder) -> tuple[Rondo, Words]:
     """The model of a run, read once in each process."""
-    return _model_of(folder.url, hashlib.sha256(folder.read("model/manifest.json")).hexdigest())
+    return _model_of(folder.path / "model", hashlib.sha256(folder.read("model/manifest.json")).hexdigest())
 
 
 @lru_cache(maxsize=1)
-def _model_of(url: str, manifest: str) -> tuple[Rondo, Words]:
-    with seen_here(part_folder(url), "model") as here:
-        model = Rondo.load(here / "model")
+def _model_of(folder: Path, manifest: str) -> tuple[Rondo, Words]:
+    model = Rondo.load(folder)
     return model, words_of(model)
-
-
-@contextmanager
-def _as_surveyed(was_surveyed: bool) -> Iterator[None]:
-    """A file that was read well before need not be tried in a process of its own again."""
-    if not was_surveyed:
-        yield
-        return
-    with trusting():
-        yield
-
-
-def _summary(
-    recording: Recording, labelling: Labelling, fitted: FitProfile | None, words: Words, group: str
-) -> RecordingSummary:
-    """As `rondo.run.tally` counts it in the table of segments, from the labels themselves."""
-    about = recording_summary(recording, labelling, fitted, group)
-    n_labelled = int((labelling.motifs != OTHER).sum())
-    changed: dict[str, Any] = {"share_other": 1.0 - n_labelled / max(1, about.n_frames)}
-    if about.fit is not None:
-        units = np.unique(labelling.units)
-        counts = {"n_units": int((units != OTHER).sum()), "n_units_of_model": len(words.units)}
-        changed["fit"] = about.fit.model_copy(update=counts)
-    return about.model_copy(update=changed)
-
-
-def _files_of(recording: Recording, labelling: Labelling) -> dict[str, bytes]:
-    """labels/, units/, overview/ and scores/ of one recording, as `rondo.run.folder` has them."""
-    id = recording.id
-    files = {
-        f"labels/{id}.npy": array_bytes(labelling.motifs),
-        f"units/{id}.npy": array_bytes(labelling.units),
-        f"overview/{id}.npz": stored_overview(signal_overview(recording.values, recording.channels)),
-    }
-    scores = told_scores(labelling)
-    if scores is not None:
-        files[f"scores/{id}.npz"] = archive_bytes(
-            unit=scores.units.astype(np.float32), motif=scores.motifs.astype(np.float32)
-        )
-    return files
 
 
 class _Rows(NamedTuple):
@@ -371,11 +322,4 @@ def _table_files(batch: FileBatch, each: Sequence[_Rows | Labelling]) -> dict[st
 def _parquet(table: pl.DataFrame) -> bytes:
     buffer = io.BytesIO()
     table.write_parquet(buffer)
-    return buffer.getvalue()
-
-
-def archive_bytes(**arrays: np.ndarray[Any, Any]) -> bytes:
-    """Arrays as the content of an .npz file."""
-    buffer = io.BytesIO()
-    np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
     return buffer.getvalue()

@@ -1,23 +1,23 @@
-"""unfinished.json: what a run over many files is about, written before anything else, so that it can be gone on with.
+"""unfinished.json: what a run over many files is about, written first, so that the same command can continue it.
 
-The same command on the same files goes on where a killed run stopped. Engine, workers and progress are no part of it.
+Engine, workers and progress are no part of it. A run in a bucket is not continued.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rondo.errors import OutputError, RecordingError, SettingError
 from rondo.files.inputs import RecordingFile
+from rondo.run.bucket import check_free_place, whole_run
 from rondo.run.summary import SUMMARY, UNFINISHED
-from rondo.store.cloud_folder import CloudFolder, check_free_in_cloud
-from rondo.store.folder import LocalFolder, PartFolder, check_free, part_folder, remove_under
-from rondo.store.locations import states_of
+from rondo.store.folder import PartFolder, check_free
+from rondo.store.locations import is_url, states_of
 from rondo.store.lock import locked
 from rondo.version import __version__
 
@@ -60,14 +60,19 @@ def _version(url: str) -> str:
 
 @contextmanager
 def opened_run(out: str | Path, record: RunRecord) -> Iterator[PartFolder]:
-    """The folder of this run, begun or gone on with; another run's is refused, and one that is worked on."""
+    """The folder of this run, new or to be continued; that of another run is refused, and one that is in use.
+
+    A run in a bucket is made here and copied when it is whole.
+    """
     check_place(out)
-    folder = part_folder(out)
-    lock = locked(folder.path, _LOCK, _BUSY) if isinstance(folder, LocalFolder) else nullcontext()
-    with lock:
-        if isinstance(folder, LocalFolder):
-            folder.clear_drafts()
-        if _is_unfinished(folder):
+    if is_url(out):
+        with whole_run(out) as draft:
+            yield PartFolder(draft)
+        return
+    folder = PartFolder(Path(out))
+    with locked(folder.path, _LOCK, _BUSY):
+        folder.clear_drafts()
+        if _is_unfinished(folder.path):
             _refuse_other(folder, record)
         else:
             folder.write(UNFINISHED, record.as_bytes())
@@ -80,13 +85,17 @@ def opened_run(out: str | Path, record: RunRecord) -> Iterator[PartFolder]:
 
 def check_place(out: str | Path) -> None:
     """Refuse an output folder before any work is done for it, unless an unfinished run is there."""
-    folder = part_folder(out)
-    if not _is_unfinished(folder):
-        _refuse_occupied(folder)
+    if is_url(out):
+        check_free_place(out)
+        return
+    folder = PartFolder(Path(out))
+    if _is_unfinished(folder.path) or (_is_there(folder.path / _LOCK) and folder.names() == {_LOCK}):
+        return  # with the lock alone: killed before it began; drafts do not count
+    check_free(folder.path)
 
 
-def _is_unfinished(folder: PartFolder) -> bool:
-    return _is_there(folder.path / UNFINISHED) if isinstance(folder, LocalFolder) else UNFINISHED in folder.names()
+def _is_unfinished(folder: Path) -> bool:
+    return _is_there(folder / UNFINISHED)
 
 
 def _is_there(path: Path) -> bool:
@@ -96,20 +105,9 @@ def _is_there(path: Path) -> bool:
         return False
 
 
-def _refuse_occupied(folder: PartFolder) -> None:
-    if isinstance(folder, LocalFolder):
-        if _is_there(folder.path / _LOCK) and folder.names() == {_LOCK}:
-            return  # killed before it began; drafts do not count
-        check_free(folder.path)
-    elif isinstance(folder, CloudFolder):
-        check_free_in_cloud(folder)
-    elif folder.names():
-        raise OutputError(f"{folder.url}: it is not empty; choose another --out or remove it first")
-
-
 def _refuse_other(folder: PartFolder, record: RunRecord) -> None:
     """One line that says in what this command differs from the one that began the run."""
-    where = f"{folder.url}: an unfinished run"
+    where = f"{folder.path}: an unfinished run"
     again = "give the same command again to go on, choose another --out, or remove the folder"
     try:
         begun = json.loads(folder.read(UNFINISHED))
@@ -139,20 +137,18 @@ def _abandon(folder: PartFolder) -> None:
     """Take away what was written, and last the file that says what it was about."""
     inside = {name.partition("/")[0] for name in folder.names() if "/" in name}
     for under in sorted(inside):
-        remove_under(folder, under)
+        folder.remove_under(under)
     for name in sorted(folder.names() - {UNFINISHED, _LOCK}):
         folder.remove(name)
     folder.remove(UNFINISHED)
 
 
 def close_run(folder: PartFolder) -> None:
-    """The run is whole: what only an unfinished one needs goes, and last the file that says so."""
-    remove_under(folder, "parts")
+    """Remove what only an unfinished run needs, and last the file that says so."""
+    folder.remove_under("parts")
     folder.remove(UNFINISHED)
 
 
 def is_whole(folder: PartFolder) -> bool:
     """Whether a run that was killed had nothing left to do but to tidy up."""
-    if isinstance(folder, LocalFolder):
-        return (folder.path / SUMMARY).exists()
-    return SUMMARY in folder.names()
+    return (folder.path / SUMMARY).exists()

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from rondo.data.labels import Runs
 from rondo.data.recording import Recording
 from rondo.data.window_lengths import FEWEST_TELLING_FRAMES, too_few_windows
+from rondo.editing.edits import KnownIds
+from rondo.evidence.verdicts import EntryEvidence, Evidence
 from rondo.motifs.composed import ComposedMotifs
 from rondo.motifs.model import MotifModel
 from rondo.result import Result, make_result
@@ -21,10 +28,17 @@ from rondo.run.findings import (
     sample_sentence,
 )
 from rondo.run.labelling import FitProfile, Labelling
-from rondo.run.summary import RecordingSummary, RunKind, RunSummary, StreamSummary, UnitMerge
-from rondo.run.tally import Words
+from rondo.run.summary import (
+    EntryEvidenceSummary,
+    RecordingSummary,
+    RunKind,
+    RunSummary,
+    StreamSummary,
+    UnitMerge,
+    VocabularyEvidence,
+)
+from rondo.run.tally import RecordingPart, RunTally, Words
 from rondo.units.vocabulary import Level
-from rondo.version import __version__
 from rondo.wording import counted, duration_in_words
 
 if TYPE_CHECKING:
@@ -48,6 +62,7 @@ def result_of(
     labels other recordings; `is_foreign`: the evidence comes from other recordings; `more`: findings that follow those
     of the model.
     """
+    model = carrying(model)
     return make_result(
         "rondo",
         recordings,
@@ -60,8 +75,18 @@ def result_of(
         findings=[*findings_of(model, is_foreign), *more],
         model=model,
         fitted=fitted,
-        groups=None if groups is None else dict(zip((own.id for own in recordings), groups, strict=True)),
+        groups=None if groups is None else dict(zip((one.id for one in recordings), groups, strict=True)),
     )
+
+
+def carrying(model: Rondo) -> Rondo:
+    """The model with the edits that hold for other recordings; itself where it has no others."""
+    edits = model.edits_.carried()
+    if edits is model.edits_:
+        return model
+    carrying = copy(model)
+    carrying.edits_ = edits
+    return carrying
 
 
 def stream_summary(model: Rondo, id: str, source: str, n_frames: int, counters: StreamSummary) -> RunSummary:
@@ -76,20 +101,21 @@ def stream_summary(model: Rondo, id: str, source: str, n_frames: int, counters: 
         notes=(),
         share_other=1.0,
     )
-    return RunSummary(
-        rondo_version=__version__,
-        kind="stream",
-        method="rondo",
-        seed=model.config_.seed,
-        window_length_frames=model.window_length_frames_,
-        step_frames=model.step_frames_,
-        findings=tuple(findings_of(model, is_foreign=True)),
-        recordings=(about,),
-        units=(),
-        motifs=(),
-        stream=counters,
-        config=model.config_.model_dump(mode="json"),
-    )
+    tally, nowhere = RunTally(), Runs(*(np.zeros(0, np.int64) for _ in Runs._fields))
+    tally.add([RecordingPart.of_runs(about, nowhere, nowhere, Words())], None)
+    return tally.summary(Words(), kind="stream", stream=counters, **run_fields(model, is_foreign=True))
+
+
+def run_fields(model: Rondo, is_foreign: bool) -> dict[str, Any]:
+    """The fields of a summary that are those of the model; `is_foreign`: it labels other recordings."""
+    return {
+        "method": "rondo",
+        "seed": model.config_.seed,
+        "window_length_frames": model.window_length_frames_,
+        "step_frames": model.step_frames_,
+        "findings": tuple(findings_of(model, is_foreign)),
+        "config": model.config_.model_dump(mode="json"),
+    }
 
 
 def fit_notes(model: Rondo, n_frames: Sequence[int]) -> tuple[str, ...]:
@@ -128,10 +154,24 @@ def words_of(model: Rondo) -> Words:
         {id: motifs.kind(id) for id in every},
         {**model.unit_model_.curves, **{f"motifs.{name}": curve for name, curve in motifs.curves.items()}},
         [UnitMerge(**asdict(step), advised=number < tree.best) for number, step in enumerate(tree.steps)],
-        model.evidence_,
-        model.edits_,
-        model.rate_,
+        edits=model.edits_,
+        **evidence_words(model.evidence_, model.rate_),
     )
+
+
+def evidence_words(evidence: Evidence, rate: float | None) -> dict[str, Any]:
+    """The fields of Words that hold evidence; `rate`: frames per second, for durations in sentences."""
+
+    def summary(one: EntryEvidence) -> EntryEvidenceSummary:
+        p = None if math.isnan(one.p) else one.p
+        return EntryEvidenceSummary(verdict=one.verdict, p=p, reason=one.reason.in_words(rate))
+
+    levels = {"unit": evidence.units, "motif": {**evidence.motifs, **evidence.unshown}}
+    return {
+        "evidence": None if math.isnan(evidence.p) else VocabularyEvidence(p=evidence.p, recurs=evidence.recurs),
+        "tested": {level: {id: summary(one) for id, one in entries.items()} for level, entries in levels.items()},
+        "untested": EntryEvidenceSummary(verdict="not tested"),  # it does not occur where the model was fitted
+    }
 
 
 def findings_of(model: Rondo, is_foreign: bool) -> list[str]:
@@ -188,6 +228,11 @@ def fitted_ids(model: Rondo) -> dict[Level, tuple[int, ...]]:
     """The ids of units and motifs as they were fitted, including motifs that labels do not show."""
     motifs = model.motif_model_
     return {"unit": tuple(model.unit_model_.ids), "motif": (*motifs.ids, *motifs.unshown_ids)}
+
+
+def known_ids(model: Rondo) -> KnownIds:
+    """The entries that can be edited."""
+    return KnownIds(entry_ids(model), own_motifs(model), model.motif_model_.unshown_ids)
 
 
 def entry_ids(model: Rondo) -> dict[Level, tuple[int, ...]]:

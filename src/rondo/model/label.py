@@ -12,6 +12,7 @@ from rondo.data.labels import OTHER
 from rondo.data.recording import Recording
 from rondo.data.signal import Signal
 from rondo.data.windows import WindowGrid, Windows
+from rondo.editing.apply import shown
 from rondo.files.inputs import common_rate, same_rate
 from rondo.motifs.base import MotifTimeline
 from rondo.motifs.composed import ComposedMotifs
@@ -105,7 +106,7 @@ def _labelling(
         unit_rows, motif_rows = (
             np.ascontiguousarray(signal.to_rows(windows.grid.project(ids, "vote"))) for ids in (units.ids, motifs.ids)
         )
-    return Labelling(
+    found = Labelling(
         recording.id,
         unit_rows,
         motif_rows,
@@ -118,7 +119,8 @@ def _labelling(
         signal.notes + _short_span_notes(signal, windows.grid),
         repeat_starts(motif_rows, window_of, motifs, units.ids),
         FitProfile.of(units.distances).distances,
-    ).edited(model.edits_)
+    )
+    return shown(found, model.edits_.carried())
 
 
 def _short_span_notes(signal: Signal, grid: WindowGrid) -> tuple[str, ...]:

@@ -81,8 +81,6 @@ class RondoMethod:
 
     def load(self, folder: Path) -> Rondo:
         """The model of a folder; one that lies in the folder of a stream, as the stream has grown it."""
-        # same file now
-
         return grown_model(folder)
 
     def words(self, model: Rondo) -> Words:
@@ -90,8 +88,6 @@ class RondoMethod:
 
     def words_in(self, folder: Path) -> Words:
         """Of a model that lies in the folder of a stream, with the edits of the stream."""
-        # same file now
-
         model = Rondo.load(folder)
         model.edits_ = edits_with(model, folder.parent / CHECKPOINT)
         return words_of(model)

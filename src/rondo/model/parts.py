@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from rondo.files.inputs import are_several, as_recordings, common_rate
 from rondo.files.reading import Reading
 from rondo.model.describe import stream_summary, words_of
 from rondo.result import Result
-from rondo.run.decisions import Label, decision_table, label_of, stream_result
+from rondo.run.decisions import Label, decision_table, label_of, stream_data
 from rondo.run.overview import GrowingOverview
 from rondo.run.rows import RowFrames, RowPlaces, RowSpan
 from rondo.run.segments import LEVELS, to_pandas, whole_columns
@@ -160,7 +160,7 @@ class StreamParts:
             n_events=len(self._events),
         )
         base = stream_summary(model, _ID, "", self._n_rows, counters)
-        found = stream_result(
+        run = stream_data(
             decision_table(self._labels),
             base,
             words_of(model),
@@ -168,7 +168,7 @@ class StreamParts:
             lambda: tuple(self._events),
             RowFrames.of(self._rows),
         )
-        return replace(found, _read_model=lambda: model)
+        return Result(run, _read_model=lambda: model)
 
 
 def rows_of(model: Rondo, chunk: Any) -> tuple[NDArray[np.float32], NDArray[np.float64] | None]:

@@ -26,15 +26,14 @@ from rondo.data.scaling import Preprocessor, surveys_of
 from rondo.data.signal import Signal
 from rondo.data.survey import taken
 from rondo.data.windows import Windows
-from rondo.editing.edits import Edits, now
-from rondo.editing.names import EntryId, in_labels, known_entry
+from rondo.editing.edits import Edits, KnownIds, now
 from rondo.errors import SettingError, not_fitted
 from rondo.evidence.verdicts import Evidence
 from rondo.files.inputs import as_chunks, as_recordings, common_rate
 from rondo.files.reading import Reading
 from rondo.html_card import card
 from rondo.model import folder as model_folder
-from rondo.model.describe import entry_ids, fit_notes, fit_profile, own_motifs, result_of
+from rondo.model.describe import fit_notes, fit_profile, known_ids, result_of
 from rondo.model.fit import learn_into, planned, refuse_unbuilt
 from rondo.model.folder import config_of, model_card
 from rondo.model.label import Windowed, label_one, labelled, windowed, windows_in
@@ -42,7 +41,7 @@ from rondo.model.transfer import move_units, refit_motifs
 from rondo.motifs.base import Motifs
 from rondo.registry import RULES
 from rondo.result import Result
-from rondo.store.cloud_folder import run_here
+from rondo.run.bucket import run_here
 from rondo.units.model import UnitModel
 from rondo.units.viterbi import Timeline
 from rondo.wording import Progress, counted, silent
@@ -469,7 +468,7 @@ class Rondo:
         >>> segments[(segments["level"] == "unit") & (segments["id"] == 0)]["name"].unique().tolist()
         ['rest']
         """
-        return self._with(self.edits_.named(self._known(entry), name, now()))
+        return self._with(self.edits_.named(entry, name, now(), self._known()))
 
     def merge(self, *entries: str) -> Rondo:
         """Count entries as one from now on, under the lowest of their ids. The learned model does not change.
@@ -501,8 +500,7 @@ class Rondo:
         >>> 1 in model.predict(recording).units, 1 in model.merge("unit:0", "unit:1").predict(recording).units
         (True, False)
         """
-        these = [in_labels(self._known(entry), self.motif_model_.unshown_ids) for entry in entries]
-        return self._with(self.edits_.merged(these, now(), own_motifs(self)))
+        return self._with(self.edits_.merged(entries, now(), self._known()))
 
     def split(self, entry: str) -> Rondo:
         """Take an entry out of the group that `merge` put it in.
@@ -526,11 +524,11 @@ class Rondo:
         NotFittedError
             If the model is not fitted.
         """
-        return self._with(self.edits_.split(self._known(entry), now(), own_motifs(self)))
+        return self._with(self.edits_.split(entry, now(), self._known()))
 
-    def _known(self, entry: str) -> EntryId:
+    def _known(self) -> KnownIds:
         self._check_fitted()
-        return known_entry(entry, entry_ids(self))
+        return known_ids(self)
 
     def _with(self, edits: Edits) -> Rondo:
         self.edits_ = edits

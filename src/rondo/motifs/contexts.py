@@ -165,6 +165,7 @@ class Mixes:
     @classmethod
     def restore(cls, tensors: Mapping[str, NDArray[np.generic]]) -> Mixes:
         """The mixes that wrote these tensors."""
+        check_shapes(tensors, {"windows": "c units", "first": "c units", "follows": "c units units"})
         windows, first, follows = (np.asarray(tensors[name], np.int64) for name in ("windows", "first", "follows"))
         return cls(windows, first, follows)
 
@@ -313,8 +314,8 @@ class ContextModel:
     @classmethod
     def restore(cls, tensors: Mapping[str, NDArray[np.generic]]) -> ContextModel:
         """The model that wrote these tensors."""
-        mixes = {"mixes.windows": "c units", "mixes.first": "c units", "mixes.follows": "c units units"}
-        check_shapes(tensors, {"unit_ids": "units", "windows": "two", "window_weight": "one"} | mixes, two=2, one=1)
+        shapes = {"unit_ids": "units", "windows": "two", "window_weight": "one", "mixes.windows": "contexts units"}
+        check_shapes(tensors, shapes, two=2, one=1)
         n_covered, n_apart = np.asarray(tensors["windows"], np.int64).tolist()
         weight = float(tensors["window_weight"][0])
         restored = Mixes.restore(owned_by("mixes", tensors))

@@ -6,12 +6,12 @@
   penalty of the unit model, and a window is decided `continual.lag` windows later. OTHER is one more state, whose cost
   is the radius of the nearest unit: a window just outside stays with its unit, a stretch outside is OTHER.
 - *Refine.* A window that is labelled with a unit and was accepted by it moves its prototype, radius and distribution.
-- *Gather.* Every window that no unit accepts goes to a micro-cluster (`micro_clusters.py`).
+- *Gather.* Every window that no unit accepts goes to a micro-cluster (`latent_entries.py`).
 - *Merge or promote.* A micro-cluster with support, extent and regions (`continual.*`) is consolidated in the latent
   space. Within 1.25 radii of the nearest unit it becomes part of that unit, else a unit under a fresh id.
 
 A model stores centre, radius and floor of its units, and 64 exemplars of each, but not the mixture they come from: the
-distributions that posteriors need are those of the exemplars in the latent space. Motifs: `former_reader.py`, or the
+distributions that posteriors need are those of the exemplars in the latent space. Motifs: `FormerReader`, or the
 readers of the other rule where the motif model is no MotifFormer.
 """
 
@@ -303,7 +303,6 @@ def _motif_reader(
 ) -> FormerReader | MotifReader | ContextReader:
     if isinstance(motifs, ComposedMotifs | MotifModel):
         return reader_of(motifs, config, half_life, grid)
-    # same file now  # brings torch, which need not be installed
     from rondo.paper.motifs import FormerMotifs
 
     assert isinstance(motifs, FormerMotifs)

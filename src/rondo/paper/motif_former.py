@@ -142,7 +142,7 @@ class MotifFormerNet(nn.Module):
 #     L = l_rec L_rec + l_view L_view + l_cross L_cross + l_pseudo L_pseudo + l_var L_var
 #
 # The loss is that over all candidates, every start and every length, but the network only ever sees distinct items,
-# each counting as often as it occurs (`candidate_pool.py`). A step takes items of one length, two corrupted views of
+# each counting as often as it occurs (`candidates.py`). A step takes items of one length, two corrupted views of
 # each, and for L_cross what stands, uncorrupted, at a start of each at another length. Where there are more items than
 # an epoch may have, it is a sample of them, weighted such that sums over candidates are right in expectation.
 #

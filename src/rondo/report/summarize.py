@@ -103,12 +103,11 @@ def edit_data(result: Result) -> dict[str, Any]:
     """`run` is the identity that a file of edits names; `edits` the history without its times: a page that is drawn
     again is the same. `frames` is False where only names and merges can be changed: a stream goes on.
     """
-    from rondo.run.edit_lists import EditLists, read_lists  # brings pydantic, which importing the report does without
+    from rondo.run.summary import run_edits  # brings pydantic, which importing the report does without
 
     run, stream = result.summary, result.summary.stream
     # one that is not written yet has the edits that its labels are shown under
-    lists = EditLists(own=result[0].edits) if result.folder is None else read_lists(result.folder, run)
-    rows = [row.as_json() for row in lists.history()]
+    rows = (result[0].edits if result.folder is None else run_edits(result.folder, run)).rows()
     return {
         "run": run.identity,
         "edits": [{name: value for name, value in row.items() if name != "at"} for row in rows],

@@ -22,17 +22,18 @@ from numpy.typing import NDArray
 
 from rondo.continual.journal import Event, read_journal
 from rondo.data.labels import OTHER
+from rondo.editing import apply
 from rondo.editing.edits import Edits
 from rondo.errors import OutputError, RondoWarning
 from rondo.lazy import Lazy
-from rondo.result import Result
 from rondo.run.clock import knots_through
+from rondo.run.data import RunData
 from rondo.run.labelling import Labelling
 from rondo.run.overview import FrameScores, Overview
 from rondo.run.rows import RowFrames
 from rondo.run.segments import LEVELS, edited, labels_in, spans_in, unit_sequences, whole_columns, with_kinds
 from rondo.run.summary import ClockKnots, RecordingSummary, RunSummary
-from rondo.run.tally import Words, counted
+from rondo.run.tally import RecordingPart, RunTally, Words
 from rondo.store.reading import read_regular
 
 if TYPE_CHECKING:
@@ -193,42 +194,45 @@ def _telling(decisions: pl.DataFrame) -> pl.DataFrame:
 
 def stored_stream(
     run_dir: Path, base: RunSummary, words: Words, overview_of: Callable[[RecordingSummary], Overview]
-) -> Result:
+) -> RunData:
     """What a stream has issued so far, from the files that it appends to."""
     decisions, rows = read_decisions(run_dir / DECISIONS), RowFrames.read(run_dir)  # in this order: rows are ahead
-    result = stream_result(decisions, base, words, overview_of, lambda: events_of(run_dir), rows)
-    return replace(result, folder=run_dir)
+    run = stream_data(decisions, base, words, overview_of, lambda: events_of(run_dir), rows)
+    return replace(run, folder=run_dir)
 
 
-def stream_result(
+def stream_data(
     decisions: pl.DataFrame,
     base: RunSummary,
     words: Words,
     overview_of: Callable[[RecordingSummary], Overview],
     journal: Callable[[], Sequence[Event]],
     rows: RowFrames,
-) -> Result:
+) -> RunData:
     """What a stream has issued so far, on its rows; `base` says what is known of it beside its labels."""
     decisions = rows.decisions_on_rows(decisions)
     about = _about(base.recordings[0], base, decisions)
     found = decided_segments(decisions, about.id)
     shown = edited(found, words.edits, about.breaks)
-    summary = counted(base.model_copy(update={"recordings": (about,)}), {about.id: shown}, {}, words)
+    units, motifs = (spans_in(shown.filter(shown["level"] == level).sort("start_frame")) for level in LEVELS)
+    tally = RunTally()
+    tally.add([RecordingPart.of_runs(about, units, motifs, words)], shown)
+    summary = tally.recounted(base, words)
     about = summary.recordings[0]
     if len(summary.units) < 2:  # of the first unit nobody knows yet whether its motif goes on
         summary = summary.model_copy(update={"motifs_are_units": False})
 
     def labelling(id: str) -> Labelling:
         before = _labelling(about, found, decisions, rows)
-        return before.edited(words.edits).stored(shown, words.edits, before)
+        return apply.shown(before, words.edits).stored(shown, words.edits, before)
 
-    return Result(
+    return RunData(
         summary,
         Lazy([about.id], labelling),
         Lazy([about.id], lambda id: overview_of(about)),
         Lazy([about.id], lambda id: decided_scores(decisions, about.n_frames)),
         {"segments": shown, "unshown_segments": with_kinds(shown.clear(), summary)},
-        _read_events=lambda: events_on_rows(journal(), rows),
+        read_events=lambda: events_on_rows(journal(), rows),
     )
 
 

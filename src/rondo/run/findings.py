@@ -112,7 +112,7 @@ def phrase_sentence(begins: str, n_phrases: int, commonest: str, n_occurrences: 
 
 
 def edited_findings(findings: Sequence[str], edits: Edits, motifs_are_units: bool) -> tuple[str, ...]:
-    """The same sentences after people have merged or split entries: what they say of merges is said again."""
+    """The same sentences after people have edited the run: what they say of merges and frames is said again."""
     kept: list[str] = []
     for sentence in findings:
         for head in (_FLAT, _FEW_PHRASES, _NOT_ASKED):
@@ -216,20 +216,13 @@ def merged_sentence(edits: Edits, motifs_are_units: bool = False) -> str:
 def changed_sentence(edits: Edits, motifs_are_units: bool = False) -> str:
     """What people have done to frames; "" where they have done nothing.
 
-    >>> from rondo.editing.edits import FrameSpan
-    >>> changed_sentence(Edits().relabelled(EntryId("unit", 3), [FrameSpan("day", 10, 20)]).cut("unit", "day", 15))
-    'Changed by hand: 1 span relabelled, 1 cut.'
+    >>> from rondo.editing.kinds import Edit, FrameSpan
+    >>> changed_sentence(Edits((Edit("relabel", "unit", (3,), spans=(FrameSpan("day", 10, 20),)),)))
+    'Changed by hand: 1 span relabelled.'
     """
     levels = ("unit",) if motifs_are_units else ("unit", "motif")
-    own = [edit for edit in edits.in_force if edit.level in levels]
-    n_spans, n_cuts = (sum(len(edit.spans) for edit in own if edit.kind == kind) for kind in ("relabel", "cut"))
-    parts = [f"{counted(n_spans, 'span')} relabelled"] if n_spans else []
-    parts += [counted(n_cuts, "cut")] if n_cuts else []
-    for edit in own:
-        if edit.kind == "divide":
-            old, new = (EntryId(edit.level, id).short for id in edit.ids)
-            parts.append(f"{new} made of {counted(len(edit.spans), 'occurrence')} of {old}")
-    return f"{_CHANGED}{', '.join(parts)}." if parts else ""
+    n_spans = sum(len(edit.spans) for edit in edits.relabels if edit.level in levels)
+    return f"{_CHANGED}{counted(n_spans, 'span')} relabelled." if n_spans else ""
 
 
 def _recurring(verdicts: Sequence[str], noun: str) -> str:

@@ -6,15 +6,14 @@
     segments.csv, segments.parquet    every occurrence (`rondo.run.segments`)
     unshown_segments.csv, .parquet    the same of motifs that labels do not show, with their kind; where there are any
     found.parquet                     segments before people merged entries or changed frames; only where they have
-    edits.json                        what people have changed on frames of the recordings; only where they have
     truth.parquet, training.csv       ground truth, curves of training; where there are any
     failed.csv                        files that could not be read, where recordings were read one by one
     model/                            the model, where the method can label others; edits.json beside it
     summary.json                      what was found (`rondo.run.summary`)
     report.html                       the page
 
-A folder is written whole or not at all. That of a run over many files (`rondo.many`) grows in place: while it holds
-`unfinished.json` and no `summary.json` it is no run yet. What people edit later is brought up to date file by file:
+`rondo.run.writer` writes it, whole or not at all. The folder of a run over many files (`rondo.many`) grows in place:
+while it holds `unfinished.json` and no `summary.json` it is no run yet. Later edits are written file by file:
 `found.parquet` first, so that what was found is never lost, `summary.json` last.
 """
 
@@ -25,17 +24,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rondo.data.labels import OTHER, Labels
-from rondo.editing.edits import Edits, read_edits, write_edits
+from rondo.editing.apply import shown
+from rondo.editing.edits import Edits
 from rondo.errors import OutputError
 from rondo.lazy import Lazy, Passing
-from rondo.methods import find_method, load_model, method_names, method_of
-from rondo.result import Result
 from rondo.run.clock import run_clock
+from rondo.run.data import RunData
 from rondo.run.decisions import DECISIONS, decided_segments, events_of, events_on_rows, read_decisions, stored_stream
 from rondo.run.labelling import Labelling
 from rondo.run.overview import (
@@ -48,8 +47,6 @@ from rondo.run.overview import (
     read_overview,
     read_scores,
     scores_path,
-    store_overview,
-    write_scores,
 )
 from rondo.run.rows import RowFrames
 from rondo.run.segments import (
@@ -62,170 +59,48 @@ from rondo.run.segments import (
     unit_sequences,
     with_kinds,
 )
-from rondo.run.summary import SUMMARY, RecordingSummary, RunSummary, model_place, read_summary
+from rondo.run.summary import RecordingSummary, RunSummary, run_edits, shifted_units
 from rondo.run.tally import Words
-from rondo.store.cloud_folder import whole_cloud_folder
-from rondo.store.csv_text import csv_of_table, text_table
-from rondo.store.folder import check_free, make_folder, whole_file, whole_folder, write_json
-from rondo.store.locations import Location
+from rondo.run.writer import FOUND, TRAINING, TRUTH
+from rondo.store.csv_text import text_table
 from rondo.store.reading import UNREADABLE, map_array, read_regular
 from rondo.units.vocabulary import Level
 
 if TYPE_CHECKING:
     import polars as pl
 
-FOUND, TRUTH, TRAINING = "found.parquet", "truth.parquet", "training.csv"
 UNSHOWN = "unshown_segments.parquet"
-_MODEL, _MANIFEST = "model", "manifest.json"
-_TRACKS = {"labels": "motif", "units": "unit"}
 
 
-# ---------------------------------------------------------------- writing
-
-
-def write_run(result: Result, out: Location) -> None:
-    """Write the whole folder, here or in a bucket."""
-    check_free(out)
-    with whole_folder(out) if isinstance(out, Path) else whole_cloud_folder(out) as draft:
-        for one in result.recordings:
-            write_labels(draft, result[one.id])
-            store_overview(overview_path(draft, one.id), result.overviews[one.id])
-            scores = result.frame_scores[one.id]
-            if scores is not None:
-                write_scores(scores_path(draft, one.id), scores)
-        for name in (TRUTH, TRAINING):
-            table = result.tables.get(name.partition(".")[0])
-            if table is not None:
-                with whole_file(draft / name) as file:
-                    table.write_parquet(file) if name == TRUTH else file.write(csv_of_table(table).encode())
-        _write_model(result, draft / _MODEL)
-        if result.run_edits.history:
-            write_edits(draft, result.run_edits)
-        write_tables(draft, result)
-        write_summary(draft, result.summary)
-        result.report(draft / "report.html")
-
-
-def update_run(run_dir: Path, result: Result) -> None:
-    """Bring labels, segments and summary of a run up to date with its edits; the page is left to the caller."""
-    if not (run_dir / FOUND).exists():
-        _write_found(run_dir, result)
-    for one in result.recordings:
-        if not _are_written(run_dir, result[one.id]):  # of many recordings an edit concerns few
-            write_labels(run_dir, result[one.id])
-    _write_shown(run_dir, result)
-    write_summary(run_dir, result.summary)
-
-
-def write_labels(folder: Path, labelling: Labelling) -> None:
-    """labels/<id>.npy and units/<id>.npy."""
-    for name, level in _TRACKS.items():
-        make_folder(folder / name)
-        with whole_file(folder / name / f"{labelling.recording_id}.npy") as file:
-            np.save(file, labelling.motifs if level == "motif" else labelling.units)
-
-
-def _are_written(folder: Path, labelling: Labelling) -> bool:
-    """Whether the folder has these very labels."""
-    try:
-        tracks = [_track(folder / name / f"{labelling.recording_id}.npy", labelling.n_frames) for name in _TRACKS]
-    except OutputError:
-        return False
-    return np.array_equal(tracks[0], labelling.motifs) and np.array_equal(tracks[1], labelling.units)
-
-
-def write_tables(folder: Path, result: Result) -> None:
-    """segments, those that labels do not show, and found.parquet where segments differ from what was found."""
-    _write_found(folder, result)
-    _write_shown(folder, result)
-
-
-def _write_shown(folder: Path, result: Result) -> None:
-    write_segments(folder, result.tables["segments"])
-    if result.summary.unshown_motifs:
-        write_segments(folder, result.tables["unshown_segments"], UNSHOWN)
-
-
-def _write_found(folder: Path, result: Result) -> None:
-    import polars as pl
-
-    def is_changed(labelling: Labelling) -> bool:
-        return bool(labelling.edits.touched) or any(labelling.edits.groups(level) for level in LEVELS)
-
-    if result.kind != "stream" and any(is_changed(labelling) for labelling in result):  # a stream keeps its decisions
-        with whole_file(folder / FOUND) as file:
-            pl.concat([labelling.as_found.table for labelling in result]).write_parquet(file)
-
-
-def write_segments(folder: Path, table: pl.DataFrame, name: str = SEGMENTS) -> None:
-    """A table of segments as .csv and .parquet."""
-    with whole_file(folder / name) as file:
-        table.write_parquet(file)
-    with whole_file((folder / name).with_suffix(".csv")) as file:
-        file.write(csv_of_table(table).encode())
-
-
-def write_summary(folder: Path, summary: RunSummary) -> None:
-    """summary.json."""
-    write_json(folder / SUMMARY, summary.as_json())
-
-
-def _write_model(result: Result, folder: Path) -> None:
-    """The model; without one, the edits of the entries."""
-    if result.model is not None:
-        result.model.save(folder)
-        return
-    edits = result[0].edits
-    if edits.history:
-        folder.mkdir(parents=True)
-        write_edits(folder, edits)
-
-
-# ---------------------------------------------------------------- reading
-
-
-def load_run(run_dir: Path) -> Result:
-    """The Result of a run folder; files are read and checked when they are asked for."""
-    return run_of(run_dir, read_summary(run_dir))
-
-
-def run_of(run_dir: Path, summary: RunSummary) -> Result:
-    """The same, of a folder whose summary is known, and perhaps not written yet."""
-    if summary.stream is not None and not summary.stream.finished:
-        return _running_stream(run_dir, summary)
+def stored_run(run_dir: Path, summary: RunSummary) -> RunData:
+    """The data of a run folder, checked when they are read; `summary` may not be written yet."""
     ids = [one.id for one in summary.recordings]
     about = {one.id: one for one in summary.recordings}
     tables = _tables(run_dir, summary)
-    run_edits, rows = read_edits(run_dir), _RowsByRecording(tables)
+    rows = _RowsByRecording(tables)
 
     @cache
     def edits() -> Edits:
-        return read_edits(model_place(run_dir)).then(run_edits)
-
-    def labelling(id: str) -> Labelling:
-        return _labelling(run_dir, about[id], rows, edits())
+        return run_edits(run_dir, summary)
 
     def table(name: str) -> pl.DataFrame:
         if name != "unshown_segments":
             return tables[name]
         return with_kinds(tables[name] if name in tables else tables["segments"].clear(), summary)
 
-    return Result(
+    return RunData(
         summary,
-        Lazy(ids, labelling),
+        Lazy(ids, lambda id: _labelling(run_dir, about[id], rows, edits(), summary.id_shifts.get(id, 0))),
         Overviews(ids, lambda id: _overview(run_dir, about[id])),
         Passing(ids, lambda id: read_scores(scores_path(run_dir, id), about[id].n_frames)),
         Lazy([*tables, "unshown_segments"], table),
-        folder=run_dir,
-        run_edits=run_edits,
-        _read_model=_model_reader(run_dir),
-        _read_events=lambda: events_on_rows(events_of(run_dir), RowFrames.read(run_dir)),
+        run_dir,
+        lambda: events_on_rows(events_of(run_dir), RowFrames.read(run_dir)),
     )
 
 
-def _running_stream(run_dir: Path, summary: RunSummary) -> Result:
+def running_stream(run_dir: Path, summary: RunSummary, words: Words) -> RunData:
     """A stream that goes on, or was stopped, from the files that it appends to."""
-    folder = run_dir / _MODEL
 
     def overview(about: RecordingSummary) -> Overview:
         path = overview_path(run_dir, about.id)
@@ -233,8 +108,7 @@ def _running_stream(run_dir: Path, summary: RunSummary) -> Result:
             return cut_to(read_overview(path), about.n_frames)
         return GrowingOverview(about.channels).overview(about.n_frames)
 
-    words = find_method(summary.method).words_in(folder) if (folder / _MANIFEST).is_file() else Words()
-    return replace(stored_stream(run_dir, summary, words, overview), _read_model=_model_reader(run_dir))
+    return stored_stream(run_dir, summary, words, overview)
 
 
 def _tables(run_dir: Path, summary: RunSummary) -> Lazy[pl.DataFrame]:
@@ -246,11 +120,24 @@ def _tables(run_dir: Path, summary: RunSummary) -> Lazy[pl.DataFrame]:
         if name == "found" and summary.kind == "stream":  # what was issued stays issued
             decisions = read_decisions(run_dir / DECISIONS)
             return decided_segments(RowFrames.read(run_dir).decisions_on_rows(decisions), summary.recordings[0].id)
-        return read_segments(run_dir / f"{name}.parquet", summary)
+        return _with_shifted_ids(read_segments(run_dir / f"{name}.parquet", summary), summary.id_shifts)
 
     there = [name for name in (FOUND, UNSHOWN, TRUTH, TRAINING) if (run_dir / name).exists()]
     there += [FOUND] if summary.kind == "stream" else []
     return Lazy(["segments", *(name.partition(".")[0] for name in there)], read)
+
+
+def _with_shifted_ids(table: pl.DataFrame, shifts: Mapping[str, int]) -> pl.DataFrame:
+    """Segments of a run of 0.2.0 whose recordings had a vocabulary each."""
+    if not shifts:
+        return table
+    import polars as pl
+
+    units = [
+        shifted_units(names or "", shifts[recording]) for recording, names in table.select("recording", "units").rows()
+    ]
+    shift = pl.col("recording").replace_strict(shifts, return_dtype=table["id"].dtype)
+    return table.with_columns(pl.col("id") + shift, pl.Series("units", units, dtype=pl.String))
 
 
 def _read_training(path: Path) -> pl.DataFrame:
@@ -258,21 +145,6 @@ def _read_training(path: Path) -> pl.DataFrame:
 
     with reading_table(path, "curves of training"):
         return text_table(pl.read_csv(io.BytesIO(read_regular(path)), schema_overrides={"curve": pl.String}))
-
-
-def _model_reader(run_dir: Path) -> Callable[[], Any]:
-    """Reads the model once: edits made in it are there for every result that shares the reader."""
-
-    @cache
-    def model() -> Any:
-        folder = model_place(run_dir)
-        if not (folder / _MANIFEST).is_file():
-            return None
-        method = method_of(folder)  # version 0.2.0 kept models of baselines, one of which is gone
-        keeps_models = method in method_names() and not find_method(method).why_no_model()
-        return load_model(folder) if keeps_models else None
-
-    return model
 
 
 def found_ids(run_dir: Path, summary: RunSummary) -> dict[Level, set[int]]:
@@ -296,7 +168,9 @@ def _overview(run_dir: Path, about: RecordingSummary) -> Overview:
     return overview
 
 
-def _labelling(run_dir: Path, about: RecordingSummary, tables: _RowsByRecording, edits: Edits) -> Labelling:
+def _labelling(
+    run_dir: Path, about: RecordingSummary, tables: _RowsByRecording, edits: Edits, shift: int = 0
+) -> Labelling:
     """The labels of one recording as they were written; between the ends of segments its times are interpolated."""
     own, found, unshown = (tables.of(name, about.id) for name in ("segments", "found", "unshown_segments"))
     if own is None:
@@ -318,10 +192,14 @@ def _labelling(run_dir: Path, about: RecordingSummary, tables: _RowsByRecording,
         tracks = (rows.without_skipped(labels_in(table, level, about.n_frames)) for level in LEVELS)
         return labelling(*tracks).stored(table, Edits())
 
-    written = labelling(*(_track(run_dir / name / f"{about.id}.npy", about.n_frames) for name in ("units", "labels")))
+    tracks = (_track(run_dir / name / f"{about.id}.npy", about.n_frames) for name in ("units", "labels"))
+    written = labelling(
+        *(np.where(track == OTHER, track, track + np.int32(shift)) if shift else track for track in tracks)
+    )
     if unshown is not None:
         base = own if found is None else found  # whose units are those that were found
-        written = replace(written, unshown=_unshown(base, unshown, as_found).edited(edits.without_spans("motif")))
+        other = _unshown(base, unshown, as_found)
+        written = replace(written, unshown=shown(replace(other, unshown=other), edits).unshown)
     return written.stored(own, edits, None if found is None else as_found(found))
 
 

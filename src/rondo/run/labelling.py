@@ -10,7 +10,7 @@ everywhere, yet never close to a centre.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rondo.data.labels import OTHER, Labels, Runs, are_one_to_one, runs_of
-from rondo.editing.edits import Edits, LevelTrack
+from rondo.editing.edits import Edits
 from rondo.errors import ModelError
 from rondo.html_card import MOST_ROWS, card
 from rondo.run.segments import (
@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rondo.motifs.base import MotifTimeline
-
-    # same file now
     from rondo.run.tally import Words
 
 
@@ -162,13 +160,13 @@ class Labelling:
     distance_profile : tuple of float
         Normalised distances of the windows at `rondo.run.labelling.QUANTILES`.
     edits : Edits
-        The names and merges that are applied.
+        The edits that it is shown under.
     found : Labelling or None
         The labelling before it was edited; None if nothing was edited.
     unshown : Labelling or None
         The labelling with the other kind of motif, if there are motifs of both kinds.
     unit_begins : array of int64
-        Frames at which a unit directly follows itself, because it was cut by hand.
+        Frames at which a unit directly follows itself, because people have relabelled it so.
 
     Examples
     --------
@@ -194,33 +192,6 @@ class Labelling:
     found: Labelling | None = None
     unshown: Labelling | None = None
     unit_begins: Frames = field(default_factory=lambda: _NOWHERE)
-
-    def edited(self, edits: Edits) -> Labelling:
-        """Apply edits of people: painted frames, merged ids and names.
-
-        Merged neighbours become one run. Edits that were applied before are removed first. Scores do not change.
-
-        Parameters
-        ----------
-        edits : Edits
-            All edits to apply.
-
-        Returns
-        -------
-        Labelling
-            The edited labelling.
-        """
-        found = self.as_found
-        units, motifs = (found._painted(level, edits) for level in LEVELS)
-        unshown = None if self.unshown is None else self.unshown.edited(edits.without_spans("motif"))
-        edited = replace(found, units=units.labels, motifs=motifs.labels, edits=edits, found=found, unshown=unshown)
-        return replace(edited, unit_begins=units.begins, motif_begins=motifs.begins)
-
-    def _painted(self, level: Level, edits: Edits) -> LevelTrack:
-        """The track of one level after the edits, under the ids that are kept."""
-        begins = self.unit_begins if level == "unit" else self.motif_begins
-        painted = LevelTrack(self.labels_of(level), begins).painted(edits.strokes(level, self.recording_id))
-        return LevelTrack(edits.apply(level, painted.labels), painted.begins)
 
     def stored(self, table: pl.DataFrame, edits: Edits, found: Labelling | None = None) -> Labelling:
         """Return the same labelling with the table of segments that was stored with it.
@@ -404,12 +375,6 @@ def repeat_starts(motifs: Labels, window_of: Frames, timeline: MotifTimeline, un
 
 # ----------------------------------------------------------------
 # Tables of a Result beside that of its segments: frames, curves of training, and rows of a dataclass.
-
-
-def tables_of(labellings: Mapping[str, Labelling]) -> tuple[dict[str, pl.DataFrame], dict[str, pl.DataFrame]]:
-    """The segments of each recording, and those of motifs that labels do not show."""
-    each = [(id, labelling.table, labelling.unshown_table) for id, labelling in labellings.items()]
-    return {id: table for id, table, _ in each}, {id: table for id, _, table in each}
 
 
 def curve_table(words: Words) -> pl.DataFrame | None:

@@ -31,7 +31,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from rondo.data.recording import Values
 from rondo.errors import OutputError
-from rondo.store.folder import make_folder, whole_file
 from rondo.store.reading import UNREADABLE, read_archive
 
 if TYPE_CHECKING:
@@ -167,21 +166,6 @@ def overview_path(run_dir: Path, recording_id: str) -> Path:
     return run_dir / "overview" / f"{recording_id}.npz"
 
 
-def write_overview(path: Path, values: ArrayLike, channels: Sequence[str]) -> None:
-    """Write the overview of `values` (n_frames, n_channels) to an .npz file."""
-    store_overview(path, signal_overview(values, channels))
-
-
-def store_overview(path: Path, overview: Overview) -> None:
-    """Write an overview to an .npz file."""
-    try:
-        make_folder(path.parent)
-    except OSError as error:
-        raise OutputError(f"{path}: the overview cannot be written ({error.strerror}); check the folder") from error
-    with whole_file(path, "check the folder") as file:
-        file.write(stored_overview(overview))
-
-
 def stored_overview(overview: Overview) -> bytes:
     """The content of an .npz file that holds the overview."""
     named = overview._asdict() | {"channels": np.array(overview.channels, dtype=np.str_)}
@@ -191,7 +175,7 @@ def stored_overview(overview: Overview) -> bytes:
 
 
 def read_overview(path: Path) -> Overview:
-    """Read what `write_overview` wrote; nothing in the file is ever executed (no pickles)."""
+    """Read what `stored_overview` made; nothing in the file is ever executed (no pickles)."""
     try:
         stored = read_archive(path, Overview._fields)
         overview = Overview(
@@ -418,17 +402,15 @@ def scores_path(run_dir: Path, recording_id: str) -> Path:
     return run_dir / "scores" / f"{recording_id}.npz"
 
 
-def write_scores(path: Path, scores: FrameScores) -> None:
-    """Write `unit` and `motif`, float32, to an .npz file; nothing where they tell nothing."""
-    if not scores.tell_something:
-        return
-    make_folder(path.parent)
-    with whole_file(path) as file:
-        np.savez_compressed(file, unit=scores.units.astype(np.float32), motif=scores.motifs.astype(np.float32))
+def stored_scores(scores: FrameScores) -> bytes:
+    """The content of an .npz file that holds the scores as float32: `unit` and `motif`."""
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, unit=scores.units.astype(np.float32), motif=scores.motifs.astype(np.float32))
+    return buffer.getvalue()
 
 
 def read_scores(path: Path, n_frames: int) -> FrameScores | None:
-    """Read what `write_scores` wrote; None where there is no such file, as in older runs."""
+    """Read what `stored_scores` made; None where there is no such file, as in older runs."""
     if not path.exists():
         return None
     try:

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from rondo.arrays import Floats as Floats
 from rondo.data.labels import OTHER, Labels, Runs, from_runs
+from rondo.editing.apply import kept_ids
 from rondo.editing.edits import Edits
 from rondo.errors import OutputError
 from rondo.run.summary import RunSummary
@@ -124,7 +125,7 @@ def edited(table: pl.DataFrame, edits: Edits, breaks: Collection[int]) -> pl.Dat
     unit_runs = Runs(*(np.zeros(0, np.int64),) * 3)
     for level in LEVELS:
         own = table.filter(pl.col("level") == level)
-        ids = edits.apply(level, own["id"].to_numpy())
+        ids = kept_ids(edits.moved(level), own["id"].to_numpy())
         if edits.groups(level):
             own = _joined(own, ids, breaks)
         runs = spans_in(own)
@@ -194,18 +195,17 @@ def labels_in(table: pl.DataFrame, level: Level, n_frames: int) -> Labels:
     return from_runs(own["start_frame"], own["end_frame"], own["id"], n_frames)
 
 
-def labels_between_ends(table: pl.DataFrame) -> tuple[Labels, Labels]:
+def labels_between_ends(units: Runs, motifs: Runs) -> tuple[Labels, Labels]:
     """Unit and motif of every stretch of one recording in which neither changes, in order; OTHER where there is none.
 
-    As many as there are ends of segments, and not as there are frames.
+    The result has one value for each end of a segment, not for each frame.
     """
-    ends = np.unique(np.concatenate([[0], table["start_frame"].to_numpy(), table["end_frame"].to_numpy()]))
+    ends = np.unique(np.concatenate([[0], units.starts, units.stops, motifs.starts, motifs.stops]))
     tracks = []
-    for level in LEVELS:
-        own = table.filter(table["level"] == level).sort("start_frame")
-        place = np.searchsorted(own["start_frame"].to_numpy(), ends, side="right") - 1
-        inside = (place >= 0) & (ends < np.append(own["end_frame"].to_numpy(), -1)[place])
-        tracks.append(np.where(inside, np.append(own["id"].to_numpy(), OTHER)[place], OTHER).astype(np.int32))
+    for runs in (units, motifs):
+        place = np.searchsorted(runs.starts, ends, side="right") - 1
+        inside = (place >= 0) & (ends < np.append(runs.stops, -1)[place])
+        tracks.append(np.where(inside, np.append(runs.ids, OTHER)[place], OTHER).astype(np.int32))
     return tracks[0], tracks[1]
 
 

@@ -14,11 +14,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, computed_field, model_validator
 
+from rondo.editing.edits import Edits, read_edits
 from rondo.errors import OutputError
 from rondo.store.reading import checked_id, read_regular
 
@@ -219,15 +221,18 @@ class RunSummary(_Stored):
     failed: tuple[FailedFile, ...] = ()  # files without labels
     config: dict[str, Any] = {}
 
+    id_shifts: Annotated[dict[str, int], Field(exclude=True)] = {}
+    """What `_one_vocabulary` has added to the ids of each recording; empty for all runs but some of 0.2.0."""
+
     @model_validator(mode="before")
     @classmethod
-    def _refuse_several_vocabularies(cls, found: Any) -> Any:
-        """Version 0.2.0 could write a vocabulary for each recording, in which the same id means something else."""
+    def _one_vocabulary(cls, found: Any) -> Any:
+        """Version 0.2.0 could write a vocabulary for each recording: shift ids so that no two recordings share one."""
         if isinstance(found, dict) and found.get("own_vocabularies") and len(found.get("recordings", ())) > 1:
-            raise ValueError(
-                "each recording of this run has its own vocabulary, which only version 0.2.0 reads; its labels, units "
-                "and segments can still be read as files"
-            )
+            try:
+                return _with_shifted_ids(found)
+            except (LookupError, TypeError, AttributeError, ArithmeticError) as error:
+                raise ValueError(f"its entries cannot be read ({error!r})") from None
         return found
 
     @property
@@ -259,6 +264,48 @@ class RunSummary(_Stored):
         return self.model_dump(mode="json", by_alias=True)
 
 
+def _with_shifted_ids(stored: dict[str, Any]) -> dict[str, Any]:
+    shifts, first = dict[str, int](), 0
+    n_frames = {one["id"]: one["n_frames"] for one in stored["recordings"]}
+    for recording in n_frames:
+        own = [entry for entry in (*stored["units"], *stored["motifs"]) if entry["recording"] == recording]
+        shifts[recording] = first
+        first += 1 + max((id for entry in own for id in (entry["id"], *entry["absorbed"])), default=-1)
+
+    if first >= 1 << 31:
+        raise OverflowError("ids are too large")
+
+    def entry(one: dict[str, Any]) -> dict[str, Any]:
+        shift, recording = shifts[one["recording"]], one["recording"]
+        return one | {
+            "id": one["id"] + shift,
+            "absorbed": [id + shift for id in one["absorbed"]],
+            "share": one["share"] * n_frames[recording] / sum(n_frames.values()),
+            "composition": shifted_units(one["composition"], shift),
+            "taken_for": shifted_units(one["taken_for"], shift),
+        }
+
+    def merge(one: dict[str, Any]) -> dict[str, Any]:
+        return one | {level: one[level] + shifts[one["recording"]] for level in ("kept", "absorbed")}
+
+    return stored | {
+        "units": [entry(one) for one in stored["units"]],
+        "motifs": [entry(one) for one in stored["motifs"]],
+        "unit_merges": [merge(one) for one in stored["unit_merges"]],
+        "findings": [one for one in stored["findings"] if not one.startswith("Every recording has a vocabulary of")],
+        "id_shifts": shifts,
+    }
+
+
+def shifted_units(names: str, shift: int) -> str:
+    """Units of a motif under shifted ids.
+
+    >>> shifted_units("u1 u12", 5)
+    'u6 u17'
+    """
+    return re.sub(r"u(\d+)", lambda unit: f"u{int(unit[1]) + shift}", names)
+
+
 def read_summary(run_dir: Path) -> RunSummary:
     """summary.json of a run folder, checked key by key."""
     path = run_dir / SUMMARY
@@ -285,6 +332,14 @@ def read_summary(run_dir: Path) -> RunSummary:
         raise OutputError(
             f"{path}: {where}: {' '.join(first['msg'].removeprefix('Value error, ').split())}; run {again}"
         ) from None
+
+
+def run_edits(run_dir: Path, summary: RunSummary) -> Edits:
+    """The edits that a run is shown under: beside its model, or beside the checkpoint of a stream."""
+    checkpoint = run_dir / "checkpoint"
+    if summary.kind == "stream" and checkpoint.is_dir():
+        return read_edits(run_dir / "model").carried().then(read_edits(checkpoint))
+    return read_edits(model_place(run_dir))
 
 
 def model_place(run_dir: Path) -> Path:

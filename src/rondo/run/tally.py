@@ -1,19 +1,23 @@
-"""Recordings, segments and what models say -> RunSummary: everything that is counted about a run is counted here."""
+"""Recordings, segments and what a model knows about its entries -> RunSummary: everything counted is counted here.
+
+Words           what a model, or the summary of a run, knows about the entries of a vocabulary
+RecordingPart   what a summary says about one recording, and which units and motifs share a frame
+RunTally        parts and tables of segments, added one after the other -> RunSummary
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from rondo.data.labels import OTHER, are_one_to_one
+from rondo.data.labels import Runs, are_one_to_one
 from rondo.data.recording import Recording
 from rondo.editing.edits import Edits
 from rondo.errors import OutputError
-from rondo.evidence.verdicts import EntryEvidence, Evidence
 from rondo.run.clock import clock_knots
 from rondo.run.labelling import QUANTILES, FitProfile, Labelling, fit_of
 from rondo.run.segments import LEVELS, labels_between_ends
@@ -30,6 +34,7 @@ from rondo.run.summary import (
 )
 from rondo.store.reading import checked_id
 from rondo.units.vocabulary import Level
+from rondo.version import __version__
 
 if TYPE_CHECKING:
     import polars as pl
@@ -38,37 +43,44 @@ N_EXEMPLARS = 3
 _SCORE_DECIMALS = 3  # scores that agree so far are equal: which of two posteriors is nearer to 1 is rounding
 _DURATIONS = {"p10": 0.1, "median": 0.5, "p90": 0.9}
 _EXEMPLAR = ("id", "recording", "start_frame", "end_frame", "start_s", "score")
-Tables = Mapping[str, "pl.DataFrame"]
 
 
 @dataclass(frozen=True)
 class Words:
-    """What a model has to say, to people, about the entries of its vocabulary of each level."""
+    """What is known about the entries of a vocabulary."""
 
-    units: Mapping[int, str] = field(default_factory=dict)  # which other unit each is taken for
-    motifs: Mapping[int, str] = field(default_factory=dict)  # what each is made of
+    units: Mapping[int, str] = field(default_factory=dict)  # the unit that each is taken for
+    motifs: Mapping[int, str] = field(default_factory=dict)  # the units that each consists of
     kinds: Mapping[int, Any] = field(default_factory=dict)  # of motifs: `rondo.motifs.base.MotifKind`
-    curves: Mapping[str, Sequence[float]] = field(default_factory=dict)  # what training reached, step by step
+    curves: Mapping[str, Sequence[float]] = field(default_factory=dict)  # training, step by step
     merges: Sequence[UnitMerge] = ()  # of units, in order; see `rondo.units.vocabulary`
-    evidence: Evidence | None = None  # of recurrence; None where the method has no test for it
-    edits: Edits = field(default_factory=Edits)  # what people have named and merged
-    rate: float | None = None  # frames per second, to say how long an interval is
+    evidence: VocabularyEvidence | None = None
+    tested: Mapping[Level, Mapping[int, EntryEvidenceSummary]] = field(default_factory=dict)  # evidence of entries
+    untested: EntryEvidenceSummary | None = None  # of all other entries; None if the method has no test
+    edits: Edits = field(default_factory=Edits)
 
-
-def entry_rows(
-    level: Level, segments: pl.DataFrame, n_frames: int, words: Words, *, in_labels: bool = True
-) -> list[EntrySummary]:
-    """One row per entry of a level that occurs in the segments, by id.
-
-    Exemplars are the occurrences with the highest scores; of equal scores the longest, then the first.
-    """
-    tally = EntryTally(level)
-    tally.add(segments)
-    return tally.rows(n_frames, words, in_labels=in_labels)
+    @classmethod
+    def of_summary(cls, summary: RunSummary) -> Words:
+        """What the summary of a run knows, for runs without a model. Merged entries were tested in their parts only."""
+        levels: dict[Level, tuple[EntrySummary, ...]] = {"unit": summary.units, "motif": summary.motifs}
+        return cls(
+            {one.id: one.taken_for for one in summary.units},
+            {one.id: one.composition for one in summary.motifs},
+            {one.id: one.kind for one in summary.motifs},
+            merges=summary.unit_merges,
+            evidence=summary.evidence,
+            tested={
+                level: {one.id: one.evidence for one in entries if one.evidence is not None and not one.absorbed}
+                for level, entries in levels.items()
+            },
+        )
 
 
 class EntryTally:
-    """The occurrences of one level, gathered from table after table; of each, little is kept."""
+    """The occurrences of one level, gathered from table after table; of each, little is kept.
+
+    Exemplars are the occurrences with the highest scores; of equal scores the longest, then the first.
+    """
 
     def __init__(self, level: Level) -> None:
         self.level = level
@@ -115,26 +127,10 @@ class EntryTally:
                 about["in_labels"] = in_labels
             else:
                 about["taken_for"] = words.units.get(row["id"], "")
-            if words.evidence is not None:
-                found = words.evidence.units if level == "unit" else {**words.evidence.motifs, **words.evidence.unshown}
-                # what was merged by hand was tested in its parts only
-                about["evidence"] = _entry_evidence(None if absorbed else found.get(row["id"]), words.rate)
+            tested = {} if absorbed else words.tested.get(level, {})  # merged entries were tested in their parts only
+            about["evidence"] = tested.get(row["id"], words.untested)
             rows.append(EntrySummary(**row, **about, share=share, exemplars=exemplars[row["id"]]))
         return rows
-
-
-def evidence_row(evidence: Evidence | None) -> VocabularyEvidence | None:
-    """What speaks for a whole vocabulary: p and whether it recurs; None where that was not tested."""
-    if evidence is None or math.isnan(evidence.p):
-        return None
-    return VocabularyEvidence(p=evidence.p, recurs=evidence.recurs)
-
-
-def _entry_evidence(found: EntryEvidence | None, rate: float | None) -> EntryEvidenceSummary:
-    if found is None:  # it occurs here, but did not where the model was fitted
-        return EntryEvidenceSummary(verdict="not tested")
-    p = None if math.isnan(found.p) else found.p
-    return EntryEvidenceSummary(verdict=found.verdict, p=p, reason=found.reason.in_words(rate))
 
 
 def _durations(duration: pl.Expr, axis: str) -> list[pl.Expr]:
@@ -195,73 +191,86 @@ def profile_summary(profile: FitProfile) -> Profile:
     return Profile(share_accepted=profile.share_accepted, distance_quantiles=quantiles)
 
 
-def counted(base: RunSummary, segments: Tables, unshown: Tables, words: Words) -> RunSummary:
-    """The summary with what depends on labels: shares, entries, and whether motifs are the units.
+class RecordingPart(NamedTuple):
+    """What the summary of a run says about one recording."""
 
-    `segments` holds the table of each recording, `unshown` that of motifs that labels do not show.
-    """
-    entries = {level: _entries(level, base.recordings, segments, words) for level in LEVELS}
-    changed: dict[str, Any] = {
-        "recordings": tuple(_with_shares(one, segments[one.id], words) for one in base.recordings),
-        "units": entries["unit"],
-        "motifs": entries["motif"] + _entries("motif", base.recordings, unshown, words, in_labels=False),
-        "unit_merges": tuple(words.merges),
-        "evidence": evidence_row(words.evidence),
-        "motifs_are_units": _motifs_are_units(segments),
-    }
-    return base.model_copy(update=changed)
+    about: RecordingSummary
+    pairs: frozenset[tuple[int, int]]  # unit and motif of the same frame; OTHER where a frame has none
 
+    @classmethod
+    def of(
+        cls, recording: Recording, labelling: Labelling, words: Words, fitted: FitProfile | None = None, group: str = ""
+    ) -> RecordingPart:
+        """The part of a recording that was just labelled."""
+        return cls.counted(recording_summary(recording, labelling, fitted, group), labelling, words)
 
-def known_words(summary: RunSummary) -> Words:
-    """What a summary tells about the entries of a run without a model."""
-    units = {one.id: one.taken_for for one in summary.units}
-    motifs = {one.id: one.composition for one in summary.motifs}
-    kinds = {one.id: one.kind for one in summary.motifs}
-    return Words(units, motifs, kinds, merges=summary.unit_merges)
+    @classmethod
+    def counted(cls, about: RecordingSummary, labelling: Labelling, words: Words) -> RecordingPart:
+        """With shares and counts of these labels."""
+        units, motifs = (labelling.occurrences(level) for level in LEVELS)
+        return cls.of_runs(about, units, motifs, words)
 
-
-def with_known_evidence(summary: RunSummary, before: RunSummary) -> RunSummary:
-    """With the evidence of entries that nobody has tested since, unless others count as them now."""
-    changed = {}
-    for level in ("units", "motifs"):
-        known = {one.id: one.evidence for one in getattr(before, level) if not one.absorbed}
-        changed[level] = tuple(
-            one.model_copy(update={"evidence": known.get(one.id)}) if one.evidence is None and not one.absorbed else one
-            for one in getattr(summary, level)
-        )
-    evidence = summary.evidence or before.evidence
-    return summary.model_copy(update=changed | {"evidence": evidence})
+    @classmethod
+    def of_runs(cls, about: RecordingSummary, units: Runs, motifs: Runs, words: Words) -> RecordingPart:
+        """With shares and counts of these occurrences."""
+        changed: dict[str, Any] = {"share_other": 1.0 - int(motifs.lengths.sum()) / max(1, about.n_frames)}
+        if about.fit is not None:
+            counts = {"n_units": np.unique(units.ids).size, "n_units_of_model": len(words.units)}
+            changed["fit"] = about.fit.model_copy(update=counts)
+        pairs = zip(*(track.tolist() for track in labels_between_ends(units, motifs)), strict=True)
+        return cls(about.model_copy(update=changed), frozenset(pairs))
 
 
-def _with_shares(about: RecordingSummary, segments: pl.DataFrame, words: Words) -> RecordingSummary:
-    motifs = segments.filter((segments["level"] == "motif") & (segments["id"] != OTHER))
-    n_labelled = int((motifs["end_frame"] - motifs["start_frame"]).sum())
-    changed: dict[str, Any] = {"share_other": 1.0 - n_labelled / max(1, about.n_frames)}
-    if about.fit is not None:
-        units = segments.filter((segments["level"] == "unit") & (segments["id"] != OTHER))["id"]
-        counts = {"n_units": units.n_unique(), "n_units_of_model": len(words.units)}
-        changed["fit"] = about.fit.model_copy(update=counts)
-    return about.model_copy(update=changed)
+class RunTally:
+    """The summary of a run, counted recording by recording; tables can be dropped once they are added."""
+
+    def __init__(self) -> None:
+        self._levels = {level: EntryTally(level) for level in LEVELS}
+        self._unshown = EntryTally("motif")
+        self._recordings: list[RecordingSummary] = []
+        self._pairs: set[tuple[int, int]] = set()
+
+    def add(
+        self, parts: Iterable[RecordingPart], segments: pl.DataFrame | None, unshown: pl.DataFrame | None = None
+    ) -> None:
+        """Recordings and their segments; `unshown`: of motifs that labels do not show."""
+        for part in parts:
+            self._recordings.append(part.about)
+            self._pairs |= part.pairs
+        if segments is not None:
+            for tally in self._levels.values():
+                tally.add(segments)
+        if unshown is not None:
+            self._unshown.add(unshown)
+
+    @property
+    def recordings(self) -> tuple[RecordingSummary, ...]:
+        """The recordings added so far."""
+        return tuple(self._recordings)
+
+    def summary(self, words: Words, **about: Any) -> RunSummary:
+        """The summary; `about`: the fields of RunSummary that are not counted, such as kind, method and config."""
+        n_frames = sum(one.n_frames for one in self._recordings)
+        pairs = np.array(sorted(self._pairs), np.int32).reshape(-1, 2)
+        motifs = self._levels["motif"].rows(n_frames, words)
+        counted = {
+            "rondo_version": __version__,
+            "recordings": self.recordings,
+            "units": tuple(self._levels["unit"].rows(n_frames, words)),
+            "motifs": (*motifs, *self._unshown.rows(n_frames, words, in_labels=False)),
+            "unit_merges": tuple(words.merges),
+            "evidence": words.evidence,
+            "motifs_are_units": are_one_to_one(pairs[:, 0], pairs[:, 1]),
+        }
+        return RunSummary(**counted | about)
+
+    def recounted(self, before: RunSummary, words: Words) -> RunSummary:
+        """The summary of a run with its labels as they are now."""
+        kept = {name: getattr(before, name) for name in _NOT_COUNTED}
+        return self.summary(words, **kept)
 
 
-def _entries(
-    level: Level,
-    recordings: Sequence[RecordingSummary],
-    segments: Tables,
-    words: Words,
-    *,
-    in_labels: bool = True,
-) -> tuple[EntrySummary, ...]:
-    """One row per entry of a level."""
-    import polars as pl
-
-    if not segments:
-        return ()
-    joined, n_frames = pl.concat([segments[one.id] for one in recordings]), sum(one.n_frames for one in recordings)
-    return tuple(entry_rows(level, joined, n_frames, words, in_labels=in_labels))
-
-
-def _motifs_are_units(segments: Tables) -> bool:
-    """Whether motifs are the units under other ids."""
-    pairs = [labels_between_ends(table) for table in segments.values()]
-    return are_one_to_one(*(np.concatenate(tracks) for tracks in zip(*pairs, strict=True)))
+_NOT_COUNTED = (
+    "rondo_version", "kind", "method", "seed", "window_length_frames", "step_frames", "findings", "fitted", "scores",
+    "stream", "failed", "config",
+)  # fmt: skip

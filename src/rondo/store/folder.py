@@ -23,16 +23,15 @@ import shutil
 import stat
 import time
 import zlib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
 from rondo.errors import OutputError
-from rondo.store.locations import as_location, refuse_url
+from rondo.store.locations import refuse_url
 from rondo.store.reading import read_regular
 
 # ----------------------------------------------------------------
@@ -254,13 +253,8 @@ def _written(path: Path, content: bytes) -> Iterator[Path]:
 # ---------------------------------------------------------------- a folder
 
 
-def check_free(where: str | Path) -> None:
+def check_free(out: Path) -> None:
     """Refuse an output folder that cannot be written, before any work is done for it."""
-    out = as_location(where)
-    if isinstance(out, str):
-        from rondo.store.cloud_folder import CloudFolder, check_free_in_cloud
-
-        return check_free_in_cloud(CloudFolder(out))
     try:
         if out.is_symlink() and not out.exists():
             raise OutputError(f"{out}: a link to nowhere; choose another --out or remove it first")
@@ -275,7 +269,6 @@ def check_free(where: str | Path) -> None:
         raise OutputError(f"{out}: cannot be written ({_reason(error)}); choose another --out") from None
     if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
         raise OutputError(f"{out}: cannot be written, {above} is not a writable folder; choose another --out")
-    return None
 
 
 @contextmanager
@@ -440,7 +433,7 @@ def _remove_empty(folders: list[Path]) -> None:
 
 
 # ----------------------------------------------------------------
-# A folder that is filled file by file, by several processes: of this machine, or in a bucket.
+# A folder that is filled file by file, by several processes.
 #
 # Every file is there whole or not at all. The files of a batch are brought to the disk together, and whoever writes
 # last the file that says that the batch is done can count on the others.
@@ -449,35 +442,11 @@ _PARTS_PER_SYNC = 50  # from here on the disk is asked once for all files: one b
 _MOST_BYTES = 1 << 34
 
 
-class PartFolder(Protocol):
+@dataclass(frozen=True)
+class PartFolder:
     """Files by their names relative to the folder, as `labels/a.npy`."""
 
-    @property
-    def url(self) -> str:
-        """Where it is."""
-
-    def names(self, under: str = "") -> set[str]:
-        """Of the files that are whole, in all of it or under one folder of it."""
-
-    def write(self, name: str, content: bytes) -> None:
-        """Whole or not at all; a file of that name is replaced."""
-
-    def read(self, name: str) -> bytes:
-        """FileNotFoundError where there is none."""
-
-    def remove(self, name: str) -> None:
-        """Take a file away."""
-
-
-@dataclass(frozen=True)
-class LocalFolder:
-    """A folder of this machine."""
-
     path: Path
-
-    @property
-    def url(self) -> str:
-        return str(self.path)
 
     def names(self, under: str = "") -> set[str]:
         """Of the files that are whole; drafts are not."""
@@ -527,6 +496,10 @@ class LocalFolder:
                 path = Path(above) / name
                 shutil.rmtree(path) if name in folders else path.unlink(missing_ok=True)
 
+    def remove_under(self, name: str) -> None:
+        """Take away a folder inside the folder, and all in it."""
+        shutil.rmtree(self.path / name, ignore_errors=True)
+
     def remove(self, name: str) -> None:
         """Take a file away, and its folder with the last one."""
         with suppress(FileNotFoundError):
@@ -534,59 +507,3 @@ class LocalFolder:
         with suppress(OSError):  # there is more in it
             if (self.path / name).parent != self.path:
                 (self.path / name).parent.rmdir()
-
-
-def part_folder(where: str | Path) -> PartFolder:
-    """The folder of a path, or of a URL such as s3://bucket/run."""
-    place = as_location(where)
-    if isinstance(place, str):
-        from rondo.store.cloud_folder import CloudFolder  # type: ignore[import-not-found, unused-ignore]  # brings fsspec
-
-        cloud: PartFolder = CloudFolder(place)
-        return cloud
-    return LocalFolder(place)
-
-
-def write_together(folder: PartFolder, files: Mapping[str, bytes]) -> None:
-    """Write several files, each whole or not at all; here they are brought to the disk at once."""
-    if isinstance(folder, LocalFolder):
-        folder.write_together(files)
-        return
-    for name, content in files.items():
-        folder.write(name, content)
-
-
-def remove_under(folder: PartFolder, under: str) -> None:
-    """Take away a folder inside the folder, and all in it."""
-    if isinstance(folder, LocalFolder):
-        shutil.rmtree(folder.path / under, ignore_errors=True)
-        return
-    for name in sorted(folder.names(under)):
-        folder.remove(name)
-
-
-@contextmanager
-def seen_here(folder: PartFolder, *names: str) -> Iterator[Path]:
-    """A folder of this machine with these files, or with all under these folders: itself, or a copy for the block."""
-    if isinstance(folder, LocalFolder):
-        yield folder.path
-        return
-    with TemporaryDirectory(prefix="rondo-") as place:
-        copy = LocalFolder(Path(place))
-        for under in names:
-            for name in sorted(folder.names(under)) or [under]:
-                with suppress(FileNotFoundError):
-                    copy.write(name, folder.read(name))
-        yield copy.path
-
-
-def put_files(folder: PartFolder, here: Path, *, last: str = "", known: Collection[str] = ()) -> None:
-    """Bring files that were written here into the folder, but those it has; the one named `last` comes last.
-
-    `known`: names of files that came from there.
-    """
-    if isinstance(folder, LocalFolder) and folder.path == here:
-        return
-    names = LocalFolder(here).names() - {*known}
-    for name in sorted(names, key=lambda name: (name == last, name)):
-        folder.write(name, (here / name).read_bytes())

@@ -26,7 +26,7 @@ from rondo.store.folder import is_draft, new_file, whole_folder
 from rondo.store.reading import read_regular
 
 EDITS, EDITS_LOCK = "edits.json", ".edits.json.lock"
-_MANIFEST, _TENSORS = "manifest.json", "tensors.safetensors"
+MANIFEST, _TENSORS = "manifest.json", "tensors.safetensors"
 MOST_BYTES = 1 << 32
 """Of a file in such a folder; the largest network there is takes 100 MB."""
 _MOST_MANIFEST_BYTES = 1 << 26  # that of a model of 20,000 recordings has 3 MB
@@ -73,7 +73,7 @@ def save(folder: Path, artifact: Artifact, format: Format = MODEL, edits: Mappin
         "tensors_sha256": hashlib.sha256(blob).hexdigest(),
     }
     manifest["manifest_sha256"] = _checksum(manifest)
-    files = {_TENSORS: blob, _MANIFEST: json.dumps(manifest, indent=1, sort_keys=True).encode()}
+    files = {_TENSORS: blob, MANIFEST: json.dumps(manifest, indent=1, sort_keys=True).encode()}
     if edits is not None:
         files[EDITS] = json.dumps(edits, indent=1, ensure_ascii=False).encode()
     with whole_folder(folder, advice, replaces=True) as draft:
@@ -102,7 +102,7 @@ def _read_bytes(folder: Path, name: str, format: Format) -> bytes:
             raise ModelError(f"{folder}: not a whole {noun} folder, it has no {name}; {format.place}")
         if not path.is_file():  # a pipe or a device could keep the reader waiting for ever
             raise ModelError(f"{path}: not a regular file; copy the {noun} folder again")
-        return read_regular(path, _MOST_MANIFEST_BYTES if name == _MANIFEST else MOST_BYTES)
+        return read_regular(path, _MOST_MANIFEST_BYTES if name == MANIFEST else MOST_BYTES)
     except OSError as error:
         raise ModelError(f"{path}: cannot be read ({error.strerror}); check the folder and its permissions") from None
     except MemoryError:
@@ -110,9 +110,9 @@ def _read_bytes(folder: Path, name: str, format: Format) -> bytes:
 
 
 def _read_manifest(folder: Path, format: Format) -> dict[str, Any]:
-    path = folder / _MANIFEST
+    path = folder / MANIFEST
     try:
-        found = json.loads(_read_bytes(folder, _MANIFEST, format).decode("utf-8"))
+        found = json.loads(_read_bytes(folder, MANIFEST, format).decode("utf-8"))
     except (ValueError, RecursionError):
         raise ModelError(
             f"{path}: not JSON, truncated or changed since it was saved; copy the {format.noun} folder again"
@@ -168,6 +168,6 @@ def _replaceable(folder: Path, format: Format) -> bool:
     if not names:
         return True
     try:
-        return names <= {_MANIFEST, _TENSORS, EDITS, EDITS_LOCK} and bool(_read_manifest(folder, format))
+        return names <= {MANIFEST, _TENSORS, EDITS, EDITS_LOCK} and bool(_read_manifest(folder, format))
     except ModelError:
         return False

@@ -1,8 +1,12 @@
-// Edit mode: boundaries are dragged, occurrences relabelled, cut or ticked in the timeline; the panel has the rest. Nothing that was
-// learned changes, and every edit can be undone.
+// Edit mode: boundaries are dragged, occurrences relabelled or ticked in the timeline; the panel has the rest. Whatever is done to
+// frames is a relabel of them. Nothing that was learned changes, and every edit can be undone.
 "use strict"
 
 const REACH = 6, LEAST_WIDE = 9 // pixels: how near to an edge it is taken, and of what a segment needs to have handles
+const idAt = (lane, frame) => {
+  const at = firstEndingAfter(lane, frame)
+  return at < lane.starts.length && lane.starts[at] <= frame ? idOf(lane.entries[lane.entry[at]].name) : -1
+}
 const isFound = (lane) => (lane.kind === "unit" || lane.kind === "motif") && lane.run === ""
 
 class Editor {
@@ -13,7 +17,7 @@ class Editor {
     this.ticked = new Map() // occurrences that are to become a new entry: "level|recording|start|end" -> span
     this.drag = null // the boundary that is being moved: {timeline, lane, band, old, now}
     this.pointer = {x: 0, y: 0} // where the page was last pressed
-    this.button = page.tools("edit", "edit mode: rename, merge, divide, relabel, cut, move boundaries", () => this.toggle())
+    this.button = page.tools("edit", "edit mode: rename, merge, divide, relabel, move boundaries", () => this.toggle())
     this.button.setAttribute("aria-pressed", "false")
     this.menu = htmlOf("div", {id: "edit-menu", hidden: true})
     document.body.append(this.menu)
@@ -52,8 +56,8 @@ class Editor {
     if (this.store.trouble || !this.store.isServed) return this.show()
     if (this.page.panel.contains(document.activeElement)) document.activeElement.blur() // else the panel stays as it is
     await rondoPlugins.find((it) => it.live)?.live.takeIn().catch(() => {}) // the server has ended: the page says so itself
-    const divided = this.store.history.slice(before).find((it) => it.kind === "divide")
-    const key = this.keyOf(divided ? {level: divided.level, id: divided.ids[1]} : chosen)
+    const made = this.store.history.slice(before).find((it) => it.new)
+    const key = this.keyOf(made ? {level: made.level, id: made.ids[0]} : chosen)
     if (key !== this.page.chosen) this.page.choose(key)
     else this.show()
   }
@@ -111,8 +115,7 @@ class Editor {
   isOf(entry, level, [recording, start]) {
     const place = this.page.places.findIndex((_, i) => this.page.dataOf(i).id === recording)
     const lane = this.page.lanesOf(this.page.dataOf(place)).find((it) => it.kind === level && it.run === "")
-    const at = firstEndingAfter(lane, start)
-    return idOf(lane.entries[lane.entry[at]].name) === idOf(entry.name)
+    return idAt(lane, start) === idOf(entry.name)
   }
 
   // ------------------------------------------------------------ the timeline
@@ -128,7 +131,8 @@ class Editor {
       if ((lane.ends[i] - lane.starts[i]) / timeline.framesPerPixel < LEAST_WIDE) continue
       for (const old of [lane.starts[i], lane.ends[i]]) {
         const away = Math.abs(timeline.xOf(old) - x)
-        if (old > 0 && old < timeline.nFrames && away < nearest) [best, nearest] = [{timeline, lane, band, old}, away]
+        const isBetween = old > 0 && old < timeline.nFrames && idAt(lane, old - 1) !== idAt(lane, old)
+        if (isBetween && away < nearest) [best, nearest] = [{timeline, lane, band, old}, away]
       }
     }
     return best
@@ -177,7 +181,9 @@ class Editor {
       this.drag = null
       this.page.tip(null)
       timeline.later()
-      if (it.type === "pointerup" && now !== old) this.make({kind: "boundary", level: lane.kind, spans: [[timeline.data.id, old, now]]})
+      if (it.type !== "pointerup" || now === old) return
+      const ids = [idAt(lane, now > old ? old - 1 : old)] // the frames between belong to the one that has grown
+      this.make({kind: "relabel", level: lane.kind, ids, spans: [[timeline.data.id, Math.min(old, now), Math.max(old, now)]]})
     }
     canvas.addEventListener("pointermove", moved)
     canvas.addEventListener("pointerup", ended)
@@ -196,22 +202,18 @@ class Editor {
     const chosen = this.page.entries[this.page.chosen]
     const lane = timeline.lanes.find((it) => isFound(it) && it.kind === chosen.level)
     if (!lane || !this.store.hasFrames) return
-    const place = firstEndingAfter(lane, frame), box = timeline.canvas.getBoundingClientRect()
+    const place = firstEndingAfter(lane, frame)
     const span = [timeline.data.id, lane.starts[place], lane.ends[place]], level = lane.kind
-    const at = Math.round(timeline.frameAt(this.pointer.x - box.left))
     const options = entriesOf(this.page, level).filter(([id]) => id !== idOf(chosen.name))
     const other = entrySelect("relabel this occurrence as", [...options, [-1, "OTHER"]])
     const relabel = pressable("relabel", "this occurrence only", () =>
       this.make({kind: "relabel", level, ids: [Number(other.value)], spans: [span]}))
-    const cut = pressable(`cut at ${timeline.timeOf(at)}`, "two occurrences, before and from here on", () =>
-      this.make({kind: "cut", level, spans: [[span[0], at, at]]}))
     const tick = pressable(this.isTicked(level, span) ? "untick" : "tick", "choose it for a new entry (Shift and press)", () => {
       this.menu.hidden = true
       this.tick(level, span)
       this.page.choose(this.page.chosen)
     })
-    if (at <= span[1] || at >= span[2]) cut.disabled = true
-    this.menu.replaceChildren(htmlOf("strong", {textContent: `This ${chosen.name.split(" ")[0]}`}), editRow(other, relabel), editRow(cut, tick))
+    this.menu.replaceChildren(htmlOf("strong", {textContent: `This ${chosen.name.split(" ")[0]}`}), editRow(other, relabel), editRow(tick))
     this.menu.hidden = false
     this.page.tip(null)
     this.placeMenu()
@@ -256,8 +258,8 @@ class Editor {
   paintSpan(timeline, pen, level, [recording, from, to], colour, dash) {
     const lane = recording === timeline.data.id ? timeline.lanes.find((it) => isFound(it) && it.kind === level) : null
     if (!lane || !lane.starts.length) return
-    const at = Math.min(lane.starts.length - 1, firstEndingAfter(lane, Math.min(from, to))), box = timeline.boxOf(lane, at)
-    const [left, right] = [Math.min(from, to), Math.max(from, to)].map((frame) => timeline.xOf(frame))
+    const at = Math.min(lane.starts.length - 1, firstEndingAfter(lane, from)), box = timeline.boxOf(lane, at)
+    const [left, right] = [from, to].map((frame) => timeline.xOf(frame))
     if (!box) return
     Object.assign(pen, {strokeStyle: colour, lineWidth: 2})
     pen.setLineDash(dash)

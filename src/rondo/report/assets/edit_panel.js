@@ -39,13 +39,13 @@ function entryEdits(editor, entry) {
   for (const absorbed of entry.absorbed ?? []) {
     const short = `${level[0]}${absorbed}`
     rows.push(editRow(`with ${short} `, pressable(`un-merge ${short}`, `${short} is an entry of its own again`, () =>
-      editor.make({kind: "split", ...about, ids: [absorbed]}))))
+      editor.make(...editor.store.unmerged(level, absorbed, [id, ...entry.absorbed])))))
   }
-  if (editor.store.hasFrames) rows.push(divideRow(editor, entry, id, about))
+  if (editor.store.hasFrames) rows.push(divideRow(editor, entry, about))
   return rows
 }
 
-function divideRow(editor, entry, id, about) {
+function divideRow(editor, entry, about) {
   const own = editor.chosenSpans(entry)
   if (!own.length) {
     const words = "To divide it: tick occurrences below, or press them in the timeline with Shift."
@@ -54,7 +54,7 @@ function divideRow(editor, entry, id, about) {
   const name = htmlOf("input", {type: "text", placeholder: "name, if it has one", maxLength: 80})
   name.setAttribute("aria-label", "name of the new entry")
   name.addEventListener("keydown", (event) => event.stopPropagation())
-  const divide = () => editor.make({kind: "divide", ...about, ids: [id], spans: own, name: name.value.trim()})
+  const divide = () => editor.make({kind: "relabel", ...about, ids: ["new"], spans: own, name: name.value.trim()})
   const words = own.length === 1 ? "make this one a new entry" : `make these ${own.length} a new entry`
   return editRow(name, pressable(words, "they get an id of their own", divide),
     pressable("none", "tick none", () => { editor.ticked.clear(); editor.show() }))
@@ -85,10 +85,10 @@ function editList(editor) {
   }
   for (const edit of [...store.history].reverse()) {
     if (edit.kind === "undo") continue
-    const back = edit.undone ? store.undoOf(edit.number) : edit.can_undo ? edit.number : undefined
-    const words = edit.undone ? "redo" : "undo"
+    const {kind, level, ids, name, spans = [], number} = edit, words = edit.undone ? "redo" : "undo"
+    const wanted = edit.undone ? {kind, level, ids, name, spans} : {kind: "undo", number}
     items.push(htmlOf("li", {className: edit.undone ? "undone" : ""}, htmlOf("span", {textContent: edit.what}),
-      back === undefined ? null : pressable(words, `${words} edit ${edit.number}`, () => editor.make({kind: "undo", number: back}))))
+      edit.undone || edit.can_undo ? pressable(words, `${words} edit ${number}`, () => editor.make(wanted)) : null))
   }
   if (!items.length) return htmlOf("p", {className: "quiet", textContent: "Nothing has been edited yet."})
   return htmlOf("ol", {className: "edit-list"}, ...items)

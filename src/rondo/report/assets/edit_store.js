@@ -59,24 +59,28 @@ class EditStore {
     return Promise.resolve(true)
   }
 
-  // What was made together is taken back together, by the number of any of it.
   get lastInForce() { return this.history.filter(isInForce).at(-1)?.number ?? null }
 
-  // The edit that has to be taken back to bring another one back; undefined where that was not undone.
-  undoOf(number) { return this.history.find((it) => it.undoes === number && !it.undone)?.number }
+  // What takes an entry out of its group: its merges are undone, and the others merged again.
+  unmerged(level, id, group) {
+    const of = (it) => it.level === level ? it.ids : level === "motif" ? it.motifs ?? [] : []
+    const merges = this.history.filter((it) => it.kind === "merge" && isInForce(it) && of(it).includes(id))
+    const rest = group.filter((it) => it !== id), undos = merges.map(({number}) => ({kind: "undo", number}))
+    return rest.length > 1 ? [...undos, {kind: "merge", level, ids: rest}] : undos
+  }
 
   drop(edit) { this.keep(this.pending.filter((it) => it !== edit)) }
 
   // A file for `rondo apply`; it stays here until the run knows it.
   save() {
-    const content = {format: "rondo-edits", schema: 1, run: this.run, edits: this.pending}
+    const content = {format: "rondo-edits", schema: 2, run: this.run, edits: this.pending}
     const address = URL.createObjectURL(new Blob([JSON.stringify(content, null, 1)], {type: "application/json"}))
     Object.assign(document.createElement("a"), {href: address, download: "edits.json"}).click()
     setTimeout(() => URL.revokeObjectURL(address))
   }
 }
 
-const isInForce = (it) => it.can_undo && it.kind !== "undo"
+const isInForce = (it) => it.can_undo
 
 function newKey() {
   return [...crypto.getRandomValues(new Uint8Array(8))].map((it) => it.toString(16).padStart(2, "0")).join("")
@@ -84,15 +88,11 @@ function newKey() {
 
 // A wanted edit in words, for the list of those that wait.
 function wantedWords({kind, level, ids = [], name, spans = [], number}) {
-  const entries = ids.map((id) => id < 0 ? "OTHER" : `${level[0]}${id}`), [where, from, to] = spans[0] ?? []
+  const entries = ids.map((id) => id === "new" ? "a new entry" : id < 0 ? "OTHER" : `${level[0]}${id}`), [where, from, to] = spans[0] ?? []
   switch (kind) {
     case "name": return name ? `${entries[0]} named '${name}'` : `${entries[0]} lost its name`
     case "merge": return `${entries.join(", ")} merged`
-    case "split": return `${entries[0]} split off`
-    case "relabel": return `frames ${from} to ${to} of ${where} relabelled ${entries[0]}`
-    case "boundary": return `${level} boundary of ${where} moved from frame ${from} to ${to}`
-    case "cut": return `${level} cut at frame ${from} of ${where}`
-    case "divide": return `${spans.length} of ${entries[0]} became a new entry${name ? ` '${name}'` : ""}`
+    case "relabel": return `frames ${from} to ${to} of ${where} relabelled ${entries[0]}${name ? ` '${name}'` : ""}`
     default: return `edit ${number} undone`
   }
 }

@@ -1,0 +1,128 @@
+"""The one writer of run folders: for recordings in memory, for many files, for streams, and after edits.
+
+    add     labels, signal and scores of a recording, by whatever process, in any order
+    close   tables, report, and last summary.json: from then on the folder is a run
+    show    labels, tables and summary as edits show them
+
+`rondo.run.folder` describes the files and reads them.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rondo.run.data import RunData
+from rondo.run.labelling import Labelling
+from rondo.run.overview import FrameScores, Overview, stored_overview, stored_scores
+from rondo.run.segments import LEVELS
+from rondo.run.summary import SUMMARY, RunSummary
+from rondo.store.csv_text import csv_of_rows, csv_of_table, plain_table
+from rondo.store.folder import PartFolder, whole_file, write_json, write_text
+from rondo.store.reading import UNREADABLE, map_array
+
+if TYPE_CHECKING:
+    import polars as pl
+
+FOUND, TRUTH, TRAINING, FAILED, PAGE = "found.parquet", "truth.parquet", "training.csv", "failed.csv", "report.html"
+_TRACKS = {"labels": "motif", "units": "unit"}
+
+
+def recording_files(
+    id: str, overview: Overview, scores: FrameScores | None, labelling: Labelling | None
+) -> dict[str, bytes]:
+    """The files of one recording by their names in the folder."""
+    files = {} if labelling is None else _label_files(labelling)
+    files[f"overview/{id}.npz"] = stored_overview(overview)
+    if scores is not None and scores.tell_something:
+        files[f"scores/{id}.npz"] = stored_scores(scores)
+    return files
+
+
+def _label_files(labelling: Labelling) -> dict[str, bytes]:
+    tracks = {"labels": labelling.motifs, "units": labelling.units}
+    return {f"{name}/{labelling.recording_id}.npy": array_bytes(track) for name, track in tracks.items()}
+
+
+def array_bytes(array: np.ndarray[Any, Any]) -> bytes:
+    """An array as the content of an .npy file."""
+    buffer = io.BytesIO()
+    np.save(buffer, array, allow_pickle=False)
+    return buffer.getvalue()
+
+
+class RunWriter:
+    """A run folder that grows; `summary.json` comes last."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = PartFolder(folder)
+
+    def add(
+        self, id: str, overview: Overview, scores: FrameScores | None = None, labelling: Labelling | None = None
+    ) -> None:
+        """Write the files of one recording; the labels of a stream grow elsewhere."""
+        self.folder.write_together(recording_files(id, overview, scores, labelling))
+
+    def close(
+        self,
+        summary: RunSummary,
+        tables: Mapping[str, pl.DataFrame | pl.LazyFrame],
+        draw: Callable[[Path], object] | None = None,
+    ) -> None:
+        """Write the tables and what else there is, draw the page, and write summary.json."""
+        for name in ("segments", "unshown_segments", "found", "truth", "training"):
+            if name in tables and (name != "unshown_segments" or summary.unshown_motifs):
+                self._write_table(name, tables[name])
+        if summary.failed:
+            rows = ((one.file, one.why) for one in summary.failed)
+            write_text(self.folder.path / FAILED, csv_of_rows(("file", "why"), rows))
+        if draw is not None:
+            draw(self.folder.path / PAGE)
+        write_json(self.folder.path / SUMMARY, summary.as_json())
+
+    def _write_table(self, name: str, table: pl.DataFrame | pl.LazyFrame) -> None:
+        import polars as pl
+
+        if name != "training":
+            with whole_file(self.folder.path / f"{name}.parquet") as file:
+                table.sink_parquet(file) if isinstance(table, pl.LazyFrame) else table.write_parquet(file)
+        if name not in ("found", "truth"):
+            with whole_file(self.folder.path / f"{name}.csv") as file:
+                if isinstance(table, pl.LazyFrame):
+                    plain_table(table).sink_csv(file)
+                else:
+                    file.write(csv_of_table(table).encode())
+
+    def show(self, run: RunData) -> None:
+        """Bring the folder up to date with the edits of a run; what was found is stored first."""
+        if not (self.folder.path / FOUND).exists() and (found := found_table(run)) is not None:
+            self._write_table("found", found)
+        for labelling in run.labellings.values():
+            if not self._holds(labelling):  # of many recordings an edit concerns few
+                self.folder.write_together(_label_files(labelling))
+        self.close(run.summary, {name: run.tables[name] for name in ("segments", "unshown_segments")})
+
+    def _holds(self, labelling: Labelling) -> bool:
+        """Whether the folder has these very labels."""
+        names = {name: self.folder.path / name / f"{labelling.recording_id}.npy" for name in _TRACKS}
+        try:
+            labels, units = (map_array(path) for path in names.values())
+        except UNREADABLE:
+            return False
+        return np.array_equal(labels, labelling.motifs) and np.array_equal(units, labelling.units)
+
+
+def found_table(run: RunData) -> pl.DataFrame | None:
+    """Segments before people merged entries or changed frames; None if nobody has, and for a stream."""
+    import polars as pl
+
+    def is_changed(labelling: Labelling) -> bool:
+        return bool(labelling.edits.touched) or any(labelling.edits.groups(level) for level in LEVELS)
+
+    if run.summary.kind == "stream" or not any(map(is_changed, run.labellings.values())):  # it keeps its decisions
+        return None
+    return pl.concat([labelling.as_found.table for labelling in run.labellings.values()])
