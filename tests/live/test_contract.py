@@ -40,7 +40,7 @@ from rondo.live.stdin import StandardInput
 from tests.live.feeding import Asked, assert_same, collect, read_to_end, read_with_restarts
 from tests.live.mock_kafka import mock_kafka
 from tests.live.mqtt_devices import sender, subscribed
-from tests.live.servers import kafka_cluster, mosquitto_server, wait_until, web_page
+from tests.live.servers import mosquitto_server, wait_until, web_page
 from tests.live.test_sinks import Listener, batch, lines_of, opened, read_topic, send
 
 broker = pytest.mark.broker
@@ -272,14 +272,14 @@ def mqtt_topic(folder: Path) -> Iterator[Receiver]:
 
 @contextmanager
 def kafka_topic(folder: Path) -> Iterator[Receiver]:
-    with kafka_cluster(2) as servers:
+    with mock_kafka() as cluster:
 
         def numbers() -> list[int]:
-            found = read_topic(servers, "labels", lambda found: len(found) >= 30)
+            found = read_topic(cluster.server, "labels", lambda found: len(found) >= 30)
             assert {key for key, _ in found} == {"a"}
             return [message["n"] for _, message in found]
 
-        yield Receiver(f"kafka://{servers}/labels", numbers)
+        yield Receiver(f"kafka://{cluster.server}/labels", numbers)
 
 
 SINKS = [

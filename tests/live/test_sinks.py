@@ -18,7 +18,8 @@ import pytest
 from rondo.errors import MissingExtraError
 from rondo.live import sinks as webhook
 from rondo.live.source import Sink, SinkMessage, open_sink
-from tests.live.servers import MqttServer, kafka_cluster, mosquitto_server, wait_until, web_page
+from tests.live.mock_kafka import mock_kafka
+from tests.live.servers import MqttServer, mosquitto_server, wait_until, web_page
 from tests.systems import needs_posix
 
 
@@ -158,11 +159,11 @@ def read_topic(servers: str, topic: str, is_all: Callable[[Found], bool]) -> Fou
 @pytest.mark.slow
 @pytest.mark.broker
 def test_kafka_refuses_what_is_too_large_and_goes_on() -> None:
-    with kafka_cluster() as servers, opened(f"kafka://{servers}/labels") as sink:
+    with mock_kafka() as cluster, opened(f"kafka://{cluster.server}/labels") as sink:
         send(sink, [SinkMessage("a", "label", "x" * 2_000_000), *batch(0, 3)])
         arrived(sink, 1)
         assert sink.n_refused == 1
-        assert len(read_topic(servers, "labels", lambda found: len(found) >= 3)) == 3
+        assert len(read_topic(cluster.server, "labels", lambda found: len(found) >= 3)) == 3
 
 
 def test_a_package_that_is_missing_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -278,7 +278,7 @@ def source_help() -> str:
     >>> print(source_help())  # doctest: +ELLIPSIS
     Where rows come from. ... -: ... mqtt://...
     """
-    kinds = *source_kinds(), *feed_kinds()  # one stream, or the messages of many devices
+    kinds: tuple[SourceKind | FeedKind, ...] = (*source_kinds(), *feed_kinds())
     return "Where rows come from. " + " ".join(f"{kind.address}: {kind.help}." for kind in kinds)
 
 
@@ -322,7 +322,7 @@ def open_source(where: str, request: Request) -> Source:
     """
     kind = _kind_of(where)
     if kind is None:
-        *most, last = addresses = [kind.address for kind in (*source_kinds(), *feed_kinds())]
+        *most, last = addresses = [kind.address for kind in source_kinds()] + [kind.address for kind in feed_kinds()]
         raise RecordingError(f"{where}: {_why_none(where, addresses)}; --source takes {', '.join(most)} or {last}")
     if request.follow and not kind.can_follow:
         raise RecordingError(f"{where}: a source of the kind '{kind.name}' cannot be followed; leave --follow away")
