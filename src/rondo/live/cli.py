@@ -399,13 +399,6 @@ class StreamNotes:
         self._n_gaps = 0
 
     def after(self, counters: Counters, written: Written) -> None:
-        self._count(counters)
-        for event in written.events:
-            if event.level == "input":
-                self._add(event)
-        self.say()
-
-    def _count(self, counters: Counters) -> None:
         before, self._before = self._before, counters
         if counters.n_skipped_rows > before.n_skipped_rows:
             self._waiting["rows"] = f"{counted(counters.n_skipped_rows, 'row')} skipped so far: {_WHY_SKIPPED}"
@@ -417,6 +410,10 @@ class StreamNotes:
             self._waiting["missing"] = f"{missing_in_words(counters.missing_cells)}; {back}"
         if counters.n_skipped_lines > before.n_skipped_lines:
             self._waiting["lines"] = f"{counted(counters.n_skipped_lines, 'line')} skipped so far, as they hold no row"
+        for event in written.events:
+            if event.level == "input":
+                self._add(event)
+        self.say()
 
     def _add(self, event: Event) -> None:
         about, rule = event.evidence, event.evidence.get("rule")

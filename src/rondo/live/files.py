@@ -74,20 +74,16 @@ class TableFile:
         self.reader = RowReader(Lines(self._file.read), request, str(path), carried)
         self._n_bytes_at_first = self.n_bytes()
         self.at_end = self._is_done = False
-        try:
-            self._begin(bookmark)
+        try:  # the head first, so that a file that does not fit is refused at once
+            if bookmark is None or not bookmark["position"]:
+                self.reader.read_head(at_end=not request.follow)
+            else:
+                self.reader.read_head(at_end=True, n_lines=bookmark["n_head"])
+                self._file.seek(bookmark["position"])
+                self.reader.go_on(bookmark, Lines(self._file.read, bookmark["position"], bookmark["line"]))
         except BaseException:
             self._file.close()
             raise
-
-    def _begin(self, bookmark: Bookmark | None) -> None:
-        """Read the head, so that a file that does not fit is refused at once; then go on from the bookmark."""
-        goes_on = bookmark is not None and bookmark["position"] > 0
-        n_head = bookmark["n_head"] if bookmark is not None and goes_on else HEAD_LINES
-        self.reader.read_head(at_end=goes_on or not self._request.follow, n_lines=n_head)
-        if bookmark is not None and goes_on:
-            self._file.seek(bookmark["position"])
-            self.reader.go_on(bookmark, Lines(self._file.read, bookmark["position"], bookmark["line"]))
 
     def read(self, at_most: int) -> Rows | None:
         return self.reader.read(at_most, at_end=self.at_end)

@@ -99,16 +99,8 @@ class MqttFeed(InboxFeed):
             with self._changed:
                 self._changed.wait_for(lambda: self._inbox.backlog > 0 or self._failure is not None, seconds)
             messages = self._inbox.read(_AT_ONCE)
-        if not messages:
-            self._raise_failure()
-        return messages
-
-    def _tell(self) -> None:
-        for line in self._connection.lines():
-            self._request.say(line)
-        self._say_if_full(self._is_full, ", the broker has to keep what comes; ?inbox=SIZE gives it more room")
-
-    def _raise_failure(self) -> None:
+        if messages:
+            return messages
         failure = self._failure or self._connection.failure
         if failure is not None:
             self._tell()
@@ -119,6 +111,12 @@ class MqttFeed(InboxFeed):
                 f"{self._name}: not connected for {patience_s:g} s ({self._connection.lost_because}); once the "
                 "broker is there, start the same command again"
             )
+        return []
+
+    def _tell(self) -> None:
+        for line in self._connection.lines():
+            self._request.say(line)
+        self._say_if_full(self._is_full, ", the broker has to keep what comes; ?inbox=SIZE gives it more room")
 
     def settle(self, marks: Mapping[str, int]) -> None:
         super().settle(marks)
@@ -422,18 +420,13 @@ class MqttConnection:
             )
         elif not self._closing.is_set() and self.failure is None:
             self._lose("the connection broke" if str(code) == "Unspecified error" else str(code))
-            self._judge(time.monotonic() - self._connected_at)
-
-    def _judge(self, lasted_s: float) -> None:
-        """Brokers that do not say so break the older of two connections with one name, which then come in turns."""
-        self._n_short = 0 if lasted_s > _SHORT_S else self._n_short + 1
-        if not self._n_short:
-            self._delay_s = _FIRST_DELAY_S
-        if self._n_short >= _MANY_SHORT:
-            id = self.client_id
-            self._say_once(
-                "short", f"connections break at once: does another process connect as '{id}'? (?client=NAME)"
-            )
+            # Brokers that do not say so break the older of two connections with one name, which then come in turns.
+            self._n_short = 0 if time.monotonic() - self._connected_at > _SHORT_S else self._n_short + 1
+            if not self._n_short:
+                self._delay_s = _FIRST_DELAY_S
+            if self._n_short >= _MANY_SHORT:
+                hint = f"does another process connect as '{self.client_id}'? (?client=NAME)"
+                self._say_once("short", f"connections break at once: {hint}")
 
     # ------------------------------------------------------------ what becomes of it
 
