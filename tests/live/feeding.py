@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from rondo.files.text.lines import HEAD_LINES
 from rondo.live.inbox import FeedStore
-from rondo.live.source import Bookmark, FeedRequest, Rows, Skip, Source
+from rondo.live.source import Bookmark, Feed, FeedRequest, Message, Rows, Skip, Source
+from tests.live.servers import wait_until
 
 BEGIN = "a,b\n" + "0,0\n" * (HEAD_LINES - 1)
 """As many lines as a file must have before its rows are given while it is followed."""
@@ -102,3 +103,30 @@ def feed_request(
     STORES.append(FeedStore(folder))
     STORES[-1].put_marks(marks or {})
     return FeedRequest(STORES[-1], channels, rate, revoked, say)
+
+
+class Asked:
+    """What a feed is asked for, and what it answers besides messages."""
+
+    def __init__(
+        self,
+        folder: Path,
+        marks: Mapping[str, int] | None = None,
+        channels: tuple[str, ...] = ("x",),
+        rate: float | None = 50.0,
+    ) -> None:
+        self.said: list[str] = []
+        self.revoked: list[str] = []
+        self.request = feed_request(
+            folder, channels, rate, marks=marks, revoked=self.revoked.extend, say=self.said.append
+        )
+
+    def says(self, words: str) -> bool:
+        return any(words in line for line in self.said)
+
+
+def collect(feed: Feed, n_messages: int) -> list[Message]:
+    """So many messages at least."""
+    found: list[Message] = []
+    wait_until(lambda: found.extend(feed.poll(0.2)) or len(found) >= n_messages, f"{n_messages} messages")
+    return found

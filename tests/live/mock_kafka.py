@@ -7,8 +7,6 @@ Topics are made by the first message, with 4 partitions; a partition keeps its l
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
@@ -58,13 +56,6 @@ class MockKafka:
         found = watcher.committed([TopicPartition(topic, number) for number in range(4)], timeout=30)
         watcher.close()
         return {place.partition: place.offset for place in found if place.offset >= 0}
-
-    def pause(self) -> None:
-        """No answer to anything from now on."""
-        os.kill(self.process.pid, signal.SIGSTOP)
-
-    def resume(self) -> None:
-        os.kill(self.process.pid, signal.SIGCONT)
 
     def kill(self) -> None:
         self.process.kill()

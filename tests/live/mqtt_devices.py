@@ -71,15 +71,6 @@ def sender(port: int, **options: Any) -> Iterator[Sender]:
         yield found
 
 
-def collect(feed: MqttFeed, n_messages: int, patience_s: float = 60.0) -> list[Message]:
-    found: list[Message] = []
-    end = time.monotonic() + patience_s
-    while len(found) < n_messages:
-        assert time.monotonic() < end, f"{len(found)} of {n_messages} messages came"
-        found += feed.poll(0.2)
-    return found
-
-
 def subscribed(feed: MqttFeed) -> None:
     """Return when what is sent from now on will be delivered."""
     wait_until(lambda: feed._connection.is_subscribed, "a subscription")

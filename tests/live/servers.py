@@ -1,4 +1,4 @@
-"""Real servers on loopback, started by the tests that need them: MQTT brokers, a Kafka cluster, a web page.
+"""Real servers on loopback, started by the tests that need them: MQTT brokers and a web page.
 
 Ports are free ones of the system. A broker can be killed and started again on the same port, to see what survives.
 """
@@ -31,7 +31,7 @@ def free_port() -> int:
         return int(found.getsockname()[1])
 
 
-def wait_until(holds: Callable[[], bool], what: str, patience_s: float = _PATIENCE_S) -> None:
+def wait_until(holds: Callable[[], object], what: str, patience_s: float = _PATIENCE_S) -> None:
     """Return as soon as it holds; a test that waits in vain fails with what it waited for."""
     end = time.monotonic() + patience_s
     while not holds():
@@ -135,22 +135,6 @@ def mosquitto_server(
         yield server
     finally:
         server.kill()
-
-
-# ------------------------------------------------------------ Kafka
-
-
-@contextmanager
-def kafka_cluster(n_brokers: int = 1) -> Iterator[str]:
-    """The bootstrap servers of librdkafka's mock cluster, which listens on loopback as long as its producer lives.
-
-    Topics are made when they are first named, with 4 partitions. Clients of other processes can connect too.
-    """
-    kafka = pytest.importorskip("confluent_kafka")
-    owner = kafka.Producer({"test.mock.num.brokers": n_brokers, "log_level": 0})
-    brokers = owner.list_topics(timeout=_PATIENCE_S).brokers.values()
-    yield ",".join(f"{broker.host}:{broker.port}" for broker in brokers)
-    del owner
 
 
 # ------------------------------------------------------------ web pages

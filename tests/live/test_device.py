@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from rondo.live.device import DeviceRows, MessageRules
 from rondo.live.source import Message, Request, Rows
@@ -33,10 +31,6 @@ def table(n_rows: int = N_ROWS) -> np.ndarray[Any, Any]:
 
 def as_objects(rows: np.ndarray[Any, Any]) -> str:
     return json.dumps([dict(zip(("time", *CHANNELS), row, strict=True)) for row in rows.tolist()])
-
-
-def as_columns(rows: np.ndarray[Any, Any]) -> str:
-    return json.dumps(dict(zip(("time", *CHANNELS), rows.T.tolist(), strict=True)))
 
 
 def as_csv(rows: np.ndarray[Any, Any]) -> str:
@@ -71,27 +65,6 @@ def joined(given: list[Rows]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any
 
 def skips(given: list[Rows]) -> list[tuple[int, str]]:
     return [(skip.n_lines, skip.reason) for own in given for skip in own.skipped]
-
-
-@pytest.mark.parametrize("written", [as_objects, as_columns, as_csv, as_npy])
-@given(cuts=st.lists(st.integers(1, N_ROWS - 1), max_size=8, unique=True), stops=st.sets(st.integers(0, 8)))
-@settings(deadline=None, max_examples=25)
-def test_rows_are_those_sent_in_any_messages_and_after_any_restart(
-    written: Any, cuts: list[int], stops: set[int]
-) -> None:
-    rows = table()
-    parts = np.split(rows, sorted(cuts))
-    messages = [message(written(part), place) for place, part in enumerate(parts)]
-    source, given = opened(), []
-    for place, own in enumerate(messages):
-        source.take(own)
-        given += drained(source)
-        if place in stops:  # everything before it comes again, too
-            source = opened(source.bookmark())
-            assert not any(source.take(before) for before in messages[: place + 1])
-    values, times = joined(given)
-    assert np.array_equal(values, rows[:, 1:].astype(np.float32)) and np.array_equal(times, rows[:, 0])
-    assert not skips(given)
 
 
 def test_messages_that_cannot_be_read_are_skipped_each_with_its_reason() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -14,13 +15,19 @@ from rondo.errors import ModelError, RecordingError, RondoWarning
 from rondo.live import rows
 from rondo.live.files import PATIENCE_S, FileTail
 from rondo.live.source import Bookmark, Request, Skip
-from tests.live.feeding import BEGIN, assert_same, numbers, read_now, read_to_end, read_with_restarts, taken
+from tests.live.feeding import BEGIN, assert_same, numbers, read_now, read_to_end, taken
 
 CHANNELS = ("a", "b")
 
 
 def opened(path: Path, bookmark: Bookmark | None = None, *, follow: bool = False) -> FileTail:
     return FileTail(path, Request(CHANNELS, follow=follow, bookmark=bookmark))
+
+
+def bookmark_after(path: Path, n_rows: int) -> Bookmark:
+    with closing(opened(path)) as source:
+        source.read(n_rows)
+        return source.bookmark()
 
 
 @pytest.fixture
@@ -31,27 +38,6 @@ def path(tmp_path: Path) -> Path:
 def add(path: Path, text: str) -> None:
     with path.open("a", encoding="utf-8") as file:
         file.write(text)
-
-
-LINES = st.sampled_from(["1,2", "3,4", "5,", "6", "7,8,9", "x,y", "x,1", "", "1e99,2", '"8",9'])
-
-
-@pytest.mark.filterwarnings("ignore::rondo.errors.RondoWarning")
-@settings(max_examples=60, deadline=None)
-@given(lines=st.lists(LINES, max_size=25), at_most=st.integers(1, 6), ends=st.booleans(), clock=st.booleans())
-def test_neither_chunks_nor_restarts_change_what_is_read(
-    tmp_path_factory: pytest.TempPathFactory, lines: list[str], at_most: int, ends: bool, clock: bool
-) -> None:
-    path = tmp_path_factory.mktemp("tail") / "x.csv"
-    lines = ["1,2", *lines]  # a row beneath it shows that the first line is a header
-    timed = [f"{i / 10}," + line if line and clock else line for i, line in enumerate(lines)]
-    path.write_text("\n".join([("time," if clock else "") + "a,b", *timed]) + ("\n" if ends else ""))
-    whole = read_to_end(opened(path), at_most=10_000)
-    assert_same(read_to_end(opened(path), at_most), whole)
-    again = read_with_restarts(lambda mark: opened(path, mark), at_most)
-    assert_same(again, whole)
-    n_rows = sum(line in ("1,2", "3,4", "5,", "x,1", "1e99,2", '"8",9') for line in lines)
-    assert len(whole.values) == n_rows
 
 
 @settings(max_examples=30, deadline=None)
@@ -179,10 +165,7 @@ def changed(path: Path, how: str) -> None:
 @pytest.mark.parametrize("how", ["shorter", "other rows", "other header"])
 def test_another_file_is_refused_and_when_following_read_anew(path: Path, how: str) -> None:
     path.write_text("a,b\n1,2\n3,4\n")
-    source = opened(path)
-    source.read(2)
-    bookmark = source.bookmark()
-    source.close()
+    bookmark = bookmark_after(path, 2)
     changed(path, how)
     with pytest.raises(ModelError, match="not the file"):
         opened(path, bookmark)
@@ -198,10 +181,7 @@ def test_another_file_is_refused_and_when_following_read_anew(path: Path, how: s
 def test_a_row_changed_at_the_beginning_or_just_before_the_bookmark(path: Path, row: int) -> None:
     lines = [f"{i},{i}" for i in range(2000)]
     path.write_text("\n".join(["a,b", *lines, ""]))
-    source = opened(path)
-    source.read(2000)
-    bookmark = source.bookmark()
-    source.close()
+    bookmark = bookmark_after(path, 2000)
     lines[row] = lines[row].replace(str(row)[0], "7", 1)
     path.write_text("\n".join(["a,b", *lines, ""]))
     with pytest.raises(ModelError, match="not the file"):
@@ -210,10 +190,7 @@ def test_a_row_changed_at_the_beginning_or_just_before_the_bookmark(path: Path, 
 
 def test_a_file_that_has_only_grown_goes_on(path: Path) -> None:
     path.write_text("a,b\n1,2\n3,4\n")
-    source = opened(path)
-    source.read(1)
-    bookmark = source.bookmark()
-    source.close()
+    bookmark = bookmark_after(path, 1)
     add(path, "5,6\n")
     again = opened(path, bookmark)
     assert numbers(again) == [3, 5]
@@ -241,10 +218,7 @@ def test_a_sender_that_has_changed_what_it_sends_is_refused(path: Path, monkeypa
 
 def test_the_unit_of_the_clock_is_told_once_and_kept(path: Path) -> None:
     path.write_text("time,a,b\n99999999000,1,2\n")  # seconds, by its size
-    source = opened(path)
-    read_now(source)
-    bookmark = source.bookmark()
-    source.close()
+    bookmark = bookmark_after(path, 9)
     add(path, "100000001000,3,4\n")  # would be milliseconds if it came first
     again = opened(path, bookmark)
     rows = again.read(9)
@@ -272,10 +246,7 @@ def test_zeros_after_a_power_cut_are_noted_and_no_row(path: Path) -> None:
 def test_how_a_file_is_written_is_decided_once(path: Path) -> None:
     """By the lines that were there when it was first read, also after a restart with more of them."""
     path.write_text("a;b\n1;2\n3;4\n")
-    source = opened(path)
-    source.read(1)
-    bookmark = source.bookmark()
-    source.close()
+    bookmark = bookmark_after(path, 1)
     add(path, "5,5;6\n" * 3)  # with these among the first 64 lines, commas would be decimal
     again = read_to_end(opened(path, bookmark))
     npt.assert_array_equal(again.values, [[3, 4], [np.nan, 6], [np.nan, 6], [np.nan, 6]])

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from rondo.errors import ModelError, RecordingError, RondoWarning
 from rondo.live.files import PATIENCE_S, Folder
@@ -34,26 +32,6 @@ def test_files_in_the_order_of_their_names_each_with_its_own_header(folder: Path
     (folder / "notes.md").write_text("not rows")
     (folder / "4.csv").mkdir()
     assert read_to_end(opened(folder)).values.tolist() == [[1, 2], [3, 4], [5, 6], [7, 8]]
-
-
-@pytest.mark.filterwarnings("ignore::rondo.errors.RondoWarning")
-@settings(max_examples=40, deadline=None)
-@given(
-    files=st.lists(st.lists(st.sampled_from(["1,2", "3,4", "5", "x,y", ""]), max_size=5), min_size=1, max_size=4),
-    at_most=st.integers(1, 4),
-    ends=st.booleans(),
-)
-def test_neither_chunks_nor_restarts_change_what_is_read(
-    tmp_path_factory: pytest.TempPathFactory, files: list[list[str]], at_most: int, ends: bool
-) -> None:
-    folder = tmp_path_factory.mktemp("folder")
-    for i, lines in enumerate(files):
-        (folder / f"{i}.csv").write_text("\n".join(["a,b", *lines]) + ("\n" if ends else ""))
-    whole = read_to_end(opened(folder), 10_000)
-    assert_same(read_to_end(opened(folder), at_most), whole)
-    again = read_with_restarts(lambda mark: opened(folder, mark), at_most)
-    assert_same(again, whole)
-    assert len(whole.values) == sum(line in ("1,2", "3,4") for lines in files for line in lines)
 
 
 def test_new_files_are_followed_and_finish_the_ones_before(folder: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -15,13 +15,13 @@ import pytest
 from rondo.errors import RecordingError, SettingError
 from rondo.live.kafka import FEED, KafkaFeed, _Losses
 from rondo.live.source import Feed, Message
-from tests.live.feeding import feed_request
+from tests.live.feeding import Asked, collect, feed_request
 from tests.live.mock_kafka import MockKafka, mock_kafka
+from tests.live.servers import free_port, wait_until
 
 pytestmark = pytest.mark.broker
 
 DEVICES = ("a", "b", "c", "d")
-PATIENCE_S = 60.0  # for a busy machine; every wait ends as soon as it can
 
 
 @pytest.fixture(scope="module")
@@ -37,34 +37,13 @@ def _short_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RONDO_KAFKA_HEARTBEAT_INTERVAL_MS", "300")
 
 
-class Asked:
-    """What a feed is asked for, and what it answers besides messages."""
-
-    def __init__(self, folder: Path, marks: Mapping[str, int] | None = None) -> None:
-        self.said: list[str] = []
-        self.revoked: list[str] = []
-        self.request = feed_request(folder, marks=marks, revoked=self.revoked.extend, say=self.said.append)
-
-    def says(self, words: str) -> bool:
-        return any(words in line for line in self.said)
-
-
 def opened(where: str, asked: Asked) -> Feed:
     return FEED.open(where, asked.request)
 
 
-def wait_until(holds: Callable[[], Any], what: str) -> None:
-    end = time.monotonic() + PATIENCE_S
-    while not holds():
-        assert time.monotonic() < end, f"waited in vain: {what}"
-        time.sleep(0.02)
-
-
 def read(feed: Feed, n_messages: int) -> list[Message]:
     """So many messages, and then no more."""
-    found: list[Message] = []
-    wait_until(lambda: found.extend(feed.poll(0.2)) or len(found) >= n_messages, f"{n_messages} messages")
-    return found + feed.poll(0.3)
+    return collect(feed, n_messages) + feed.poll(0.3)
 
 
 def numbered(n_messages: int, begin: int = 0) -> list[tuple[int, str | None, bytes | None]]:
@@ -209,12 +188,6 @@ def test_what_a_rebalance_takes_away_leaves_the_batch(cluster: MockKafka, tmp_pa
 # ------------------------------------------------------------ brokers that do not answer
 
 
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
-
-
 def forward(port: int, target: tuple[str, int]) -> socket.socket:
     """Let a port lead to the broker, as a network that is there again; it only has to do so for the first contact."""
     door = socket.create_server(("127.0.0.1", port))
@@ -300,19 +273,3 @@ def test_a_setting_that_cannot_be_used_is_one_line(
         opened("kafka://127.0.0.1:1/t", Asked(tmp_path))
     assert str(caught.value).startswith(message)
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("rest", "message"),
-    [
-        ("", "expected one topic after the host, found ''"),
-        ("/a/b", "expected one topic after the host, found 'a/b'"),
-        ("/t?from=middle", "'from' must be 'earliest' or 'latest', got 'middle'"),
-        ("/t?patience=long", "patience=long: expected a time such as 60s"),
-        ("/t?grop=x", "there is no option 'grop'; did you mean 'group'"),
-    ],
-)
-def test_an_address_that_cannot_be_used_is_one_line(tmp_path: Path, rest: str, message: str) -> None:
-    with pytest.raises(SettingError) as caught:
-        opened(f"kafka://127.0.0.1:1{rest}", Asked(tmp_path))
-    assert message in str(caught.value)

@@ -3,42 +3,23 @@
 from __future__ import annotations
 
 import sqlite3
-import threading
-import time
 from pathlib import Path
 from unittest import mock
 
 import pytest
 
-from rondo.errors import OutputError, RecordingError, SettingError
+from rondo.errors import OutputError, RecordingError
 from rondo.live import inbox
-from rondo.live.mqtt import FEED, checked_topic, device_of
 from rondo.live.source import Message
 from tests.live import servers
-from tests.live.mqtt_devices import collect, opened, payloads, request, sender, subscribed
+from tests.live.feeding import collect
+from tests.live.mqtt_devices import opened, payloads, sender, subscribed
 from tests.live.servers import MqttServer, mosquitto_server, wait_until
 
 pytestmark = [pytest.mark.broker, pytest.mark.timeout(300)]
 
 
 # ---------------------------------------------------------------- plain
-
-
-@pytest.mark.parametrize("version", [5, 3])
-def test_messages_come_in_order_with_rising_offsets(tmp_path: Path, server: MqttServer, version: int) -> None:
-    with opened(f"{server.address}/sensors/#?version={version}", tmp_path / "feed") as feed, sender(server.port) as to:
-        subscribed(feed)
-        before = time.time()
-        for i in range(100):
-            to.send("sensors/a", b"%d" % i)
-        found = collect(feed, 100)
-        assert payloads(found) == [b"%d" % i for i in range(100)]
-        offsets = [message.offset for message in found]
-        assert offsets == sorted(set(offsets))
-        assert {message.partition for message in found} == {"inbox"}
-        assert all(before - 1 < (message.arrived_s or 0) < time.time() + 1 for message in found)
-        assert not any(message.is_after_loss for message in found)
-        assert (feed.poll(0.3), feed.backlog, feed.ended) == ([], 0, False)
 
 
 @pytest.mark.slow
@@ -62,65 +43,7 @@ def test_a_broker_of_another_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("filter", "topic", "device"),
-    [
-        ("sensors/#", "sensors", "sensors"),
-        ("sensors/#", "sensors/a/b", "a/b"),
-        ("#", "a/b", "a/b"),
-        ("+", "a", "a"),
-        ("a/+/c", "a/b/c", "b/c"),
-        ("a/b", "a/b", "b"),
-        ("/a/", "/a/", "/a/"),
-    ],
-)
-def test_the_device_is_the_topic_below_the_wildcard(filter: str, topic: str, device: str) -> None:
-    assert device_of(filter, topic) == device
-
-
-@pytest.mark.parametrize("topic", ["", "a/#/b", "a#", "a/b+", "$share/group/a"])
-def test_topics_that_cannot_be_are_refused(topic: str) -> None:
-    with pytest.raises(SettingError) as caught:
-        checked_topic(topic)
-    assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
-        ("qos=2", "qos=2: expected qos=0 or 1"),
-        ("patience=soon", "patience=soon: expected a time such as 60s"),
-        ("inbox=much", "inbox=much: expected a size such as 500MB"),
-        ("retain=1", "did you mean 'retained'"),
-        ("version=3&retained=1", "retained=1 needs MQTT 5"),
-    ],
-)
-def test_options_that_cannot_be_are_refused(tmp_path: Path, options: str, expected: str) -> None:
-    with pytest.raises(SettingError) as caught:
-        FEED.open(f"mqtt://127.0.0.1/a?{options}", request(tmp_path))
-    assert expected in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
 # ---------------------------------------------------------------- away and back
-
-
-def test_what_is_sent_while_we_are_away_waits_at_the_broker(tmp_path: Path, server: MqttServer) -> None:
-    where, folder = f"{server.address}/s/#", tmp_path / "feed"
-    with sender(server.port) as to:
-        with opened(where, folder) as feed:
-            subscribed(feed)
-            to.send("s/a", b"0")
-            mark = collect(feed, 1)[-1].offset + 1
-            feed.settle({"inbox": mark})
-        for i in range(1, 30):
-            to.send("s/a", b"%d" % i)
-        with opened(where, folder, mark) as feed:
-            assert payloads(collect(feed, 29)) == [b"%d" % i for i in range(1, 30)]
-        with opened(where, folder, mark) as feed:  # nothing was settled, so it is given again, under the same offsets
-            again = collect(feed, 29)
-            assert [message.offset for message in again] == list(range(mark, mark + 29))
-            assert feed.poll(0.3) == []
 
 
 def test_a_broken_connection_is_said_and_mended(tmp_path: Path, server: MqttServer) -> None:
@@ -162,30 +85,6 @@ def test_the_broker_has_forgotten_us(tmp_path: Path, server: MqttServer) -> None
             ("a", False),
             ("b", False),
         ]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("version", [5, 3])
-def test_a_broker_with_persistence_is_started_again(tmp_path: Path, version: int) -> None:
-    with (
-        mosquitto_server(tmp_path, persistence=True) as server,
-        opened(f"{server.address}/s/#?version={version}", tmp_path / "feed") as feed,
-        sender(server.port) as to,
-    ):
-        subscribed(feed)
-        sending = threading.Thread(target=to.send_all, args=([("s/a", b"%d" % i) for i in range(600)],))
-        sending.start()
-        found: list[Message] = []
-        for n_before in (100, 250, 400):
-            found += collect(feed, n_before - len(found))
-            with to.between:
-                server.stop()
-                server.start()
-        found += collect(feed, 600 - len(found))
-        sending.join()
-        found += feed.poll(0.5)
-        assert payloads(found) == [b"%d" % i for i in range(600)]
-        assert not any(message.is_after_loss for message in found)
 
 
 # ---------------------------------------------------------------- retained, QoS 0, a full inbox

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from rondo.errors import RecordingError
-from tests.live.mqtt_devices import collect, opened, payloads, sender, subscribed
+from tests.live.feeding import collect
+from tests.live.mqtt_devices import opened, payloads, sender, subscribed
 from tests.live.servers import MqttServer, free_port, mosquitto_server, wait_until
 
 pytestmark = [pytest.mark.broker, pytest.mark.timeout(300)]

@@ -23,7 +23,6 @@ from rondo.files.reading import Reading
 from rondo.files.text.lines import Lines
 from rondo.live.rows import RowReader
 from rondo.live.source import Request, Rows
-from tests.corpus.devices import ACTIGRAPH
 from tests.formats.reading import write
 from tests.formats.test_known_programs import ROWS, TIMED
 from tests.formats.test_text_layout import FILES
@@ -59,13 +58,22 @@ def assert_read_as_stored(path: Path, stored: Recording, block_bytes: int = 1 <<
 
 E4 = [", ".join([cell] * 3) for cell in ("1544027337.000000", "32.000000")]
 POSE = ["scorer,net,net,net", "bodyparts,nose,nose,tail", "coords,x,y,x"]
+ACTIGRAPH = [
+    "------------ Data File Created By ActiGraph GT3X+ ActiLife v6.13.3 date format M/d/yyyy at 30 Hz  Filter",
+    "Serial Number: NEO1F16120025",
+    "Start Time 14:15:00",
+    "Start Date 3/5/2014",
+    "Epoch Period (hh:mm:ss) 00:00:00",
+    "Current Battery Voltage: 4.22     Mode = 12",
+    "--------------------------------------------------",
+]
 COARSE = [f"2026-11-15 09:00:{(i + 13) // 25:02d},{row}" for i, row in enumerate(ROWS * 5)]
 PROGRAMS = {
     "e4": [*E4, *ROWS],
     "e4 beats": ["1544027337.000000, IBI", *(f"{7 + 0.8 * i:.6f},{i % 7}" for i in range(40))],
     "deeplabcut": [*POSE, *(f"{i},{row}" for i, row in enumerate(ROWS))],
-    "actigraph": [*ACTIGRAPH[:-1], "X,Y,Z", *ROWS],
-    "actigraph, no header": [*ACTIGRAPH[:-1], *ROWS],
+    "actigraph": [*ACTIGRAPH, "X,Y,Z", *ROWS],
+    "actigraph, no header": [*ACTIGRAPH, *ROWS],
     "xsens": ["// Rate: 100.0Hz", "PacketCounter\tSampleTimeFine\tX\tY"]
     + [f"{i:05d}\t{i * 100}\t{i % 5}\t{i % 3}" for i in range(90)],
     "files put together": ["time,x,y,z", *TIMED[:15], "time,x,y,z", *TIMED[15:]],

@@ -18,7 +18,8 @@ import pytest
 from rondo.errors import MissingExtraError
 from rondo.live import sinks as webhook
 from rondo.live.source import Sink, SinkMessage, open_sink
-from tests.live.servers import MqttServer, kafka_cluster, mosquitto_server, wait_until, web_page
+from tests.live.mock_kafka import mock_kafka
+from tests.live.servers import MqttServer, mosquitto_server, wait_until, web_page
 from tests.systems import needs_posix
 
 
@@ -129,14 +130,6 @@ def test_mqtt_logs_in_with_what_the_environment_says(tmp_path: Path, monkeypatch
             arrived(sink, 1)
 
 
-@pytest.mark.broker
-def test_mqtt_without_a_broker_has_a_problem_and_takes_nothing() -> None:
-    pytest.importorskip("paho.mqtt.client")
-    with opened("mqtt://127.0.0.1:1/labels") as sink:
-        wait_until(lambda: sink.problem is not None, "a problem")
-        assert (sink.problem, sink.is_ready()) == ("no connection to 127.0.0.1", False)
-
-
 # ------------------------------------------------------------ Kafka
 
 
@@ -165,32 +158,12 @@ def read_topic(servers: str, topic: str, is_all: Callable[[Found], bool]) -> Fou
 
 @pytest.mark.slow
 @pytest.mark.broker
-def test_kafka_gets_every_message_once_under_the_key_of_its_device() -> None:
-    with kafka_cluster(2) as servers, opened(f"kafka://{servers}/labels") as sink:
-        send(sink, [*batch(0, 200), *batch(0, 10, "b")])
-        send(sink, batch(200, 300))
-        arrived(sink, 2)
-        found = read_topic(servers, "labels", lambda found: len(found) >= 310)
-    for device, n in (("a", 300), ("b", 10)):
-        assert [message["n"] for key, message in found if key == device] == list(range(n))
-
-
-@pytest.mark.broker
-def test_kafka_without_a_cluster_has_a_problem_and_confirms_nothing() -> None:
-    pytest.importorskip("confluent_kafka")
-    with opened("kafka://127.0.0.1:1/labels") as sink:
-        send(sink, batch(0, 5))
-        wait_until(lambda: sink.n_confirmed() == 0 and sink.problem is not None, "a problem")
-
-
-@pytest.mark.slow
-@pytest.mark.broker
 def test_kafka_refuses_what_is_too_large_and_goes_on() -> None:
-    with kafka_cluster() as servers, opened(f"kafka://{servers}/labels") as sink:
+    with mock_kafka() as cluster, opened(f"kafka://{cluster.server}/labels") as sink:
         send(sink, [SinkMessage("a", "label", "x" * 2_000_000), *batch(0, 3)])
         arrived(sink, 1)
         assert sink.n_refused == 1
-        assert len(read_topic(servers, "labels", lambda found: len(found) >= 3)) == 3
+        assert len(read_topic(cluster.server, "labels", lambda found: len(found) >= 3)) == 3
 
 
 def test_a_package_that_is_missing_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -250,18 +223,6 @@ def test_content_that_a_webhook_refuses_is_counted_and_not_sent_again() -> None:
         arrived(sink, 2)
         assert (sink.n_refused, sink.problem) == (5, None)
     assert lines_of(page.bodies) == [5]
-
-
-@pytest.mark.usefixtures("soon")
-def test_a_webhook_that_is_away_and_comes_back() -> None:
-    with web_page() as page, opened(page.address) as sink:
-        page.stop()
-        send(sink, batch(0, 5))
-        wait_until(lambda: "no answer" in (sink.problem or ""), "a problem")
-        assert (sink.is_ready(), sink.n_confirmed()) == (False, 0)
-        page.start()
-        arrived(sink, 1)
-    assert lines_of(page.bodies) == list(range(5))
 
 
 @pytest.mark.usefixtures("soon")

@@ -12,7 +12,7 @@ import pytest
 from rondo.errors import ModelError
 from rondo.live.source import Bookmark, Request, Skip
 from rondo.live.stdin import StandardInput
-from tests.live.feeding import BEGIN, assert_same, numbers, read_now, read_to_end, taken
+from tests.live.feeding import BEGIN, numbers, read_now, taken
 
 CHANNELS = ("a", "b")
 TEXT = b"a,b\n1,2\n3,4\nbad\n5,6\n7,8"
@@ -39,12 +39,6 @@ def opened(text: bytes, bookmark: Bookmark | None = None, *, follow: bool = Fals
     return StandardInput(Request(CHANNELS, follow=follow, bookmark=bookmark), descriptor=out)
 
 
-@pytest.mark.parametrize("at_most", [1, 2, 100])
-def test_chunks_do_not_matter(at_most: int) -> None:
-    assert_same(read_to_end(opened(TEXT), at_most), read_to_end(opened(TEXT), 1000))
-    assert read_to_end(opened(TEXT)).values[:, 0].tolist() == [1, 3, 5, 7]
-
-
 def test_nothing_waits_for_bytes_that_have_not_come() -> None:
     with pipe() as (out, into):
         source = StandardInput(Request(CHANNELS), descriptor=out)
@@ -61,14 +55,6 @@ def test_nothing_waits_for_bytes_that_have_not_come() -> None:
         os.close(into)
         assert [rows.values[:, 0].tolist() for rows in read_now(source)] == [[7]]
         assert source.ended
-
-
-@pytest.mark.parametrize("n_chunks", range(5))
-def test_piped_in_again_it_goes_on(n_chunks: int) -> None:
-    first = opened(TEXT)
-    before = [rows for _ in range(n_chunks) if (rows := first.read(1)) is not None]
-    after = read_now(opened(TEXT, first.bookmark()))
-    assert_same(taken(before + after), read_to_end(opened(TEXT)))
 
 
 def test_stopped_while_passing_over_nothing_is_forgotten() -> None:

@@ -331,19 +331,6 @@ def test_asked_to_stop(killer: Killer, here: Path, rows: Path, model: Path, numb
 
 
 @pytest.mark.slow
-def test_a_live_pipe_that_is_closed_is_stopped_and_finished_without_follow(here: Path, rows: Path, model: Path) -> None:
-    command = [sys.executable, "-m", "rondo", "stream", str(model), "--source", "-", "--out", "out"]
-    with rows.open("rb") as text:
-        live = subprocess.run([*command, "--follow"], stdin=text, capture_output=True, check=False, timeout=300)
-    assert live.returncode == 0, live.stderr
-    assert live.stderr.splitlines()[-1] == b"stopped after 899 rows; run the same command to resume"
-    assert not json.loads((here / "out" / "summary.json").read_text())["stream"]["finished"]
-    last = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=300)
-    assert last.returncode == 0, last.stderr
-    assert np.load(here / "out" / "units" / "stdin.npy").shape == (N_ROWS - 1,)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("has_clock", [False, True])
 def test_a_live_pipe_that_is_started_again_is_a_boundary(here: Path, model: Path, has_clock: bool) -> None:
     command = [sys.executable, "-m", "rondo", "stream", str(model), "--source", "-", "--out", "out"]

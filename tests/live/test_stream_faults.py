@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import shutil
 import subprocess
@@ -10,7 +9,6 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -19,7 +17,7 @@ import pytest
 from rondo.continual.journal import read_journal
 from rondo.live import growing_run as outputs
 from rondo.live import session
-from tests.cli.running import Command, Outcome, refused, tree, waves, without_wall_clock, write_csv
+from tests.cli.running import Command, Outcome, refused, tree, waves, write_csv
 from tests.systems import needs_posix
 
 RATE = 50
@@ -39,23 +37,6 @@ def test_another_rate_is_refused_and_leaves_nothing(rondo: Command, here: Path, 
     done = rondo("stream", model, "--source", f"x{suffix}", "--out", "out")
     refused(done, "25 Hz", "the model has 50 Hz", "`rondo label --resample`")
     assert tree(here) == before
-
-
-@pytest.mark.filterwarnings("ignore::rondo.errors.RondoWarning")
-@pytest.mark.parametrize(
-    ("times", "name", "hint"),
-    [
-        (np.arange(400) * 20.0, "time", "milliseconds? then name the column 'time_ms'"),
-        (np.arange(400) / RATE, "time_ms", "seconds? then name the column 'time_s'"),
-    ],
-)
-def test_a_clock_in_another_unit_is_refused_with_a_hint(
-    rondo: Command, here: Path, model: Path, times: np.ndarray, name: str, hint: str
-) -> None:
-    write_csv(here / "x.csv", waves(400), times)
-    text = (here / "x.csv").read_text()
-    (here / "x.csv").write_text(text.replace("time,", f"{name},", 1))
-    refused(rondo("stream", model, "--source", "x.csv", "--out", "out"), "the model has 50 Hz", hint)
 
 
 @pytest.mark.slow
@@ -188,60 +169,6 @@ def finished_after(
     with monkeypatch.context() as patched:
         patched.setattr(session.Session, "step", stopping)
         return rondo(*command)
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("fake")
-@pytest.mark.parametrize("n_good", [0, 1])
-def test_a_full_disk_at_the_end(
-    rondo: Command, here: Path, model: Path, n_good: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """M5: SIGBUS, as a sparse file was mapped; that none is, `tests/live/test_outputs.py` shows with a small limit."""
-    write_csv(here / "x.csv", waves(900))
-    assert rondo("stream", model, "--source", "x.csv", "--out", "whole").code == 0
-    real, n_written = outputs._write_track, 0
-
-    def full(*given: Any) -> None:
-        nonlocal n_written
-        n_written += 1
-        if n_written > n_good:
-            given[0].write(bytes(100))
-            raise OSError(errno.ENOSPC, "No space left on device")
-        real(*given)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(outputs, "_write_track", full)
-        done = rondo("stream", model, "--source", "x.csv", "--out", "out")
-    refused(done, "x.npy: cannot be written (No space left on device)", "start the same command again")
-    assert rondo("stream", model, "--source", "x.csv", "--out", "out").code == 0
-    whole, out = (without_wall_clock(here / run) for run in ("whole", "out"))
-    assert out == whole
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("fake")
-def test_a_file_truncated_while_it_is_read(
-    rondo: Command, here: Path, model: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """M6: "finished", with 23,326 of 59,396 rows and no word about the others."""
-    text = write_csv(here / "x.csv", np.abs(waves(30_000)) / 9).read_bytes()
-    assert rondo("stream", model, "--source", "x.csv", "--out", "whole").code == 0
-    real, n_steps = session.Session.step, 0
-
-    def truncating(self: session.Session) -> object:
-        nonlocal n_steps
-        n_steps += 1
-        if n_steps == 5:
-            os.truncate(here / "x.csv", len(text) // 2)
-        return real(self)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(session.Session, "step", truncating)
-        done = rondo("stream", model, "--source", "x.csv", "--out", "out")
-    refused(done, "it became shorter while it was read", "put the whole file back")
-    (here / "x.csv").write_bytes(text)
-    assert rondo("stream", model, "--source", "x.csv", "--out", "out").code == 0
-    assert (here / "out" / "labels.csv").read_bytes() == (here / "whole" / "labels.csv").read_bytes()
 
 
 @pytest.mark.slow

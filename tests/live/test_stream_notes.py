@@ -215,23 +215,6 @@ def test_a_stream_that_fits_nothing_says_so_and_when_it_fits_again(rondo: Comman
     assert sum_of_rows(done)["of no unit"] > 2_000
 
 
-@pytest.mark.filterwarnings("ignore::rondo.errors.RondoWarning")
-def test_two_opening_lines_of_an_e4_are_no_data(rondo: Command, here: Path) -> None:
-    began, rate = 1_700_000_000.0, 32.0
-    fitted = Rondo(window=40, step=20, settings={"evidence": {"surrogates": 0}}, device="cpu")
-    fitted.fit(Recording(waves(900, 3), rate=rate, channels=("ch0", "ch1", "ch2"))).save(here / "model")
-    opening = f"{began},{began},{began}\n{rate},{rate},{rate}\n"
-    rows = "".join(f"{a},{b},{c}\n" for a, b, c in waves(700, 3, seed=4).round(4).tolist())
-    (here / "ACC.csv").write_text(opening + rows)
-    done = rondo("stream", "model", "--source", "ACC.csv", "--out", "out")
-    assert done.code == 0, done.err
-    assert np.load(here / "out" / "units" / "ACC.npy").shape == (700,)
-    first = (here / "out" / "labels.csv").read_text().splitlines()[1].split(",")
-    assert float(first[2]) == began
-    (here / "ACC.csv").write_text(opening.replace("32.0", "64.0") + rows)
-    refused(rondo("stream", "model", "--source", "ACC.csv", "--out", "other"), "it has 64 Hz, the model has 32 Hz")
-
-
 def test_rows_skipped_in_python_are_a_warning(model: Path) -> None:
     chunks = [Recording(waves(100), rate=RATE, channels=("a", "b"), timestamps_s=np.arange(100) / RATE)] * 2
     with pytest.warns(RondoWarning, match="100 rows of the stream"):

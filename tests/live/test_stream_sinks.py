@@ -17,7 +17,8 @@ from rondo.live import session
 from rondo.run.decisions import COLUMNS
 from tests.cli.killing import Killer
 from tests.cli.running import Command, waves, write_csv
-from tests.live.servers import free_port, kafka_cluster, mosquitto_server, wait_until, web_page
+from tests.live.mock_kafka import mock_kafka
+from tests.live.servers import free_port, mosquitto_server, wait_until, web_page
 from tests.live.test_sinks import Found, Listener, read_topic
 from tests.systems import needs_posix
 
@@ -189,15 +190,15 @@ def test_mqtt_misses_nothing_of_a_run_and_a_broker_that_are_killed(here: Path, r
 @needs_posix
 @pytest.mark.broker
 def test_kafka_misses_nothing_of_a_run_that_is_killed(here: Path, rows: Path, model: Path) -> None:
-    with kafka_cluster() as servers, Killer(here, "fake") as killer:
+    with mock_kafka() as cluster, Killer(here, "fake") as killer:
         command: list[object] = ["stream", model, "--source", rows]
-        kill_until_done(killer, [*command, "--sink", f"kafka://{servers}/labels"], here / "out", nothing)
+        kill_until_done(killer, [*command, "--sink", f"kafka://{cluster.server}/labels"], here / "out", nothing)
         n_lines = len(labels_of(here / "out")) + len(events_of(here / "out"))
 
         def is_all(found: Found) -> bool:  # some came twice
             return len({(one["type"], one["n"]) for _, one in found}) >= n_lines
 
-        found = read_topic(servers, "labels", is_all)
+        found = read_topic(cluster.server, "labels", is_all)
         check_that_all_arrived([message for _, message in found], here / "out")
 
 

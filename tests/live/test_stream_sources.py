@@ -12,7 +12,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from rondo.live import session
 from tests.cli.running import Command, Outcome, tree, waves, write_csv
 from tests.live.rondo_process import rondo_command
 from tests.live.test_source import TICKS, installed
@@ -48,36 +47,6 @@ def test_a_recording_of_any_format_gives_the_labels_of_its_csv(
     assert done.code == 0, done.err
     assert "labels:  other/labels/walk.npy (600 rows," in done.out
     assert written(here / "other") == written(here / "csv")
-
-
-@pytest.mark.usefixtures("fake")
-def test_a_recording_is_resumed_from_its_bookmark_and_refused_when_it_changed(
-    rondo: Command, here: Path, model: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    np.savez(here / "walk.npz", X=waves(600), channels=np.array(["a", "b"]))
-    monkeypatch.setattr(session, "CHUNK_ROWS", 100)
-    assert rondo("stream", model, "--source", "walk.npz", "--out", "whole").code == 0
-    real, n_steps = session.Session.step, 0
-
-    def stopping(self: session.Session) -> object:
-        nonlocal n_steps
-        n_steps += 1
-        if n_steps > 3:
-            raise MemoryError
-        return real(self)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(session.Session, "step", stopping)
-        assert rondo("stream", model, "--source", "walk.npz", "--out", "out").code == 2
-    before = tree(here / "out")
-    content = (here / "walk.npz").read_bytes()
-    np.savez(here / "walk.npz", X=waves(601), channels=np.array(["a", "b"]))
-    assert "walk.npz: changed since" in refused(rondo("stream", model, "--source", "walk.npz", "--out", "out"))
-    assert tree(here / "out") == before
-    (here / "walk.npz").write_bytes(content)
-    done = rondo("stream", model, "--source", "walk.npz", "--out", "out")
-    assert (done.code, done.err.splitlines()[0]) == (0, "resuming after 300 rows")
-    assert written(here / "out") == written(here / "whole")
 
 
 @pytest.mark.usefixtures("fake")

@@ -197,15 +197,9 @@ def track_files(path: Path, stems: Collection[str] = ()) -> dict[str, Path]:
 
 
 def _refuse_unmatched(
-    truth_files: dict[str, Path],
-    label_files: dict[str, Path],
-    truth_path: str | Path,
-    labels_path: str | Path,
+    truth_files: dict[str, Path], label_files: dict[str, Path], truth_path: str | Path, labels_path: str | Path
 ) -> None:
-    for here, there, where in (
-        (truth_files, label_files, labels_path),
-        (label_files, truth_files, truth_path),
-    ):
+    for here, there, where in ((truth_files, label_files, labels_path), (label_files, truth_files, truth_path)):
         missing = sorted(here.keys() - there.keys())
         if missing:
             inside = Path(where) / "labels"
@@ -245,8 +239,14 @@ def _read_npz(path: Path, key: str) -> NDArray[np.generic]:
 def _read_csv(path: Path, key: str | None) -> NDArray[np.generic]:
     import polars as pl
 
+    from rondo.files.text.lines import opened_text
+
     try:
-        table = pl.read_csv(_unpacked(path) if packing_of(path) else path, infer_schema=False, glob=False)
+        source: Path | bytes = path
+        if packing_of(path):
+            with opened_text(path) as file:  # bounded by the memory that is free; polars would unpack all there is
+                source = file.read()
+        table = pl.read_csv(source, infer_schema=False, glob=False)
         column = table[_column_of(table.columns, key, path)].str.strip_chars()
     except (AnnotationError, RecordingError, pl.exceptions.PolarsError, OSError, UnicodeError) as error:
         column = _column_as_recordings_have_it(path, key, error)
@@ -259,14 +259,6 @@ def _read_csv(path: Path, key: str | None) -> NDArray[np.generic]:
         if not numbers.has_nulls():
             return numbers.to_numpy()
     return column.to_numpy().astype(np.str_)
-
-
-def _unpacked(path: Path) -> bytes:
-    """Bounded by the memory that is free; polars would unpack whatever there is."""
-    from rondo.files.text.lines import opened_text
-
-    with opened_text(path) as file:
-        return file.read()
 
 
 def _column_as_recordings_have_it(path: Path, key: str | None, first: Exception) -> pl.Series:
@@ -327,31 +319,23 @@ def _numbered(track: ArrayLike, where: str) -> tuple[Classes, tuple[str, ...]]:
     if array.size == 0:
         raise AnnotationError(f"{where}: it is empty; expected one label per frame")
     if array.dtype.kind == "U" and array.dtype.itemsize:
-        return _numbered_names(array, where)
+        names, numbers = np.unique(array, return_inverse=True)
+        try:
+            return numbers.astype(np.int64), tuple(names.tolist())
+        except ValueError as error:  # bytes that are no characters
+            raise AnnotationError(f"{where}: the class names are not text ({_first_line(error)})") from error
     if array.dtype.kind not in "iubf":
         raise AnnotationError(f"{where}: expected whole numbers or names as labels, got an array of {array.dtype}")
     if array.dtype.kind in "uf":
-        _refuse_unfit_numbers(array, where)
+        values = array.astype(np.float64)
+        unfit = (values != np.rint(values)) | ~(np.abs(values) <= 2**53)  # NaN fails both, infinity the second
+        if unfit.any():
+            frame = int(np.flatnonzero(unfit)[0])
+            raise AnnotationError(
+                f"{where}: labels must be whole numbers, got {values[frame]} in frame {frame}; "
+                "name the column or array that holds them as the key (--key)"
+            )
     return array.astype(np.int64), ()
-
-
-def _numbered_names(array: NDArray[np.str_], where: str) -> tuple[Classes, tuple[str, ...]]:
-    names, numbers = np.unique(array, return_inverse=True)
-    try:
-        return numbers.astype(np.int64), tuple(names.tolist())
-    except ValueError as error:  # bytes that are no characters
-        raise AnnotationError(f"{where}: the class names are not text ({_first_line(error)})") from error
-
-
-def _refuse_unfit_numbers(array: NDArray[np.generic], where: str) -> None:
-    values = array.astype(np.float64)
-    unfit = (values != np.rint(values)) | ~(np.abs(values) <= 2**53)  # NaN fails both, infinity the second
-    if unfit.any():
-        frame = int(np.flatnonzero(unfit)[0])
-        raise AnnotationError(
-            f"{where}: labels must be whole numbers, got {values[frame]} in frame {frame}; "
-            "name the column or array that holds them as the key (--key)"
-        )
 
 
 def _is_number(text: str) -> bool:
@@ -384,7 +368,12 @@ def truth_of(
         raise AnnotationError(f"'{path}': no such file or folder; give annotations as for `rondo evaluate`")
     is_only = len(n_frames) == 1 or path.is_dir()
     if path.is_dir():
-        files = _files_in(path, list(n_frames))
+        files = track_files(path, list(n_frames))
+        missing = [id for id in n_frames if id not in files]
+        if missing:
+            raise AnnotationError(
+                f"'{path}': no file there is called '{missing[0]}', as the recording is; files are matched by stem"
+            )
     elif is_only or annotation_files.holds_spans(path):
         files = dict.fromkeys(n_frames, path)
     else:
@@ -392,17 +381,7 @@ def truth_of(
             f"'{path}': one file for {len(n_frames)} recordings; give two files or two folders, one recording, or "
             "annotations that name the recordings"
         )
-    return {id: _annotation(file, id, n_frames[id], key, clock_of(id), is_only, goes_on) for id, file in files.items()}
-
-
-def _files_in(folder: Path, ids: list[str]) -> dict[str, Path]:
-    files = track_files(folder, ids)
-    missing = [id for id in ids if id not in files]
-    if missing:
-        raise AnnotationError(
-            f"'{folder}': no file there is called '{missing[0]}', as the recording is; files are matched by stem"
-        )
-    return {id: files[id] for id in ids}
+    return {id: _annotation(files[id], id, n_frames[id], key, clock_of(id), is_only, goes_on) for id in n_frames}
 
 
 def _annotation(

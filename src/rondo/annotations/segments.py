@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rondo.annotations.formats import AnnotationFormat, Export
 from rondo.annotations.tracks import NamedSpan, Track
@@ -15,9 +14,6 @@ from rondo.data.labels import OTHER
 from rondo.errors import AnnotationError, RecordingError
 from rondo.files.crash_guard import refuse_fatal_parquet
 from rondo.store.csv_text import csv_of_table, text_table
-
-if TYPE_CHECKING:
-    import polars as pl
 
 COLUMNS = ("recording", "level", "id", "start_frame", "end_frame")
 
@@ -40,7 +36,11 @@ def read_segment_table(path: Path) -> list[Track]:
     try:
         if is_parquet and path.is_file():
             refuse_fatal_parquet(path)
-        table = pl.read_parquet(path, glob=False, hive_partitioning=False) if is_parquet else _read_csv(path)
+        if is_parquet:
+            table = pl.read_parquet(path, glob=False, hive_partitioning=False)
+        else:  # what `csv_of_table` wrote; a recording called 007 keeps its name
+            text = dict.fromkeys(("recording", "level", "label", "name"), pl.String)
+            table = text_table(pl.read_csv(path, glob=False, schema_overrides=text, infer_schema_length=None))
         missing = [name for name in COLUMNS if name not in table.columns]
         if missing:
             raise AnnotationError(f"'{path}': no column '{missing[0]}'; expected a table of segments as of a run")
@@ -58,18 +58,6 @@ def read_segment_table(path: Path) -> list[Track]:
     return [Track(tuple(found), level, recording, "frames") for (recording, level), found in spans.items()]
 
 
-def _read_csv(path: Path) -> pl.DataFrame:
-    """What `csv_of_table` wrote; a recording called 007 keeps its name."""
-    import polars as pl
-
-    text = dict.fromkeys(("recording", "level", "label", "name"), pl.String)
-    return text_table(pl.read_csv(path, glob=False, schema_overrides=text, infer_schema_length=None))
-
-
-def as_csv(export: Export) -> dict[str, bytes]:
-    return {"": csv_of_table(export.table).encode("utf-8")}
-
-
 def as_parquet(export: Export) -> dict[str, bytes]:
     buffer = BytesIO()
     export.table.write_parquet(buffer)
@@ -82,14 +70,9 @@ CSV = AnnotationFormat(
     suffixes=(".csv",),
     read=read_segment_table,
     recognises=is_segment_table,
-    write=as_csv,
+    write=lambda export: {"": csv_of_table(export.table).encode("utf-8")},
     order=0,
 )
 PARQUET = AnnotationFormat(
-    name="parquet",
-    program="table",
-    suffixes=(".parquet",),
-    read=read_segment_table,
-    write=as_parquet,
-    order=1,
+    name="parquet", program="table", suffixes=(".parquet",), read=read_segment_table, write=as_parquet, order=1
 )

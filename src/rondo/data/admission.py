@@ -33,7 +33,7 @@ MOST_ROWS_BEHIND = 1_000  # ours: a source that sends a block again mostly sends
 ROWS_THAT_CONFIRM = 8  # ours: a clock that is wrong for a moment is wrong for fewer rows
 _ROWS_THAT_REFUTE = 2  # one may have come late
 _CENTURY_S = 3.2e9  # times that count from so far away would not tell frames apart
-_MOST_FRAMES = 2.0**53  # beyond, float64 does not hold every whole number
+_MOST_FRAMES = 2.0**53  # beyond, float64 does not hold every whole number: such times count as missing
 _MOST_SUSPECTS = 64  # where nearly every row jumps, those before the first jump are taken
 
 
@@ -80,7 +80,8 @@ class RowAdmission:
         if not n_rows:
             return
         numbers = np.arange(first_number, first_number + n_rows)
-        times = None if times is None else self._told_apart(times)
+        if times is not None and (is_large := np.abs(times) > _MOST_FRAMES / (self._rate or 1.0)).any():
+            times = np.where(is_large, np.nan, times)
         if times is None or self._are_sound(times, ends):
             self._n_behind = 0
             if times is not None:
@@ -94,12 +95,6 @@ class RowAdmission:
         taken = self._confirmed()
         if taken:
             yield self._as_admitted(taken)
-
-    def _told_apart(self, times: Floats) -> Floats:
-        """Times, NaN where they are too large to count frames by."""
-        largest_s = _MOST_FRAMES / (self._rate or 1.0)
-        is_large = np.abs(times) > largest_s
-        return np.where(is_large, np.nan, times) if is_large.any() else times
 
     def _are_sound(self, times: Floats, ends: bool) -> bool:
         """Whether all times are finite, in order and after the latest one, and none is suspect."""

@@ -78,13 +78,16 @@ def joined(rows: Sequence[TimedRows]) -> TimedRows:
     return TimedRows(values, clock, numbers, begins, flaws, filled)
 
 
-class Settled(NamedTuple):
-    """Finite rows that nothing to come can change, and how many values of each channel were missing in them."""
+class MissingValues(NamedTuple):
+    """How many values of each channel (n_channels,) were missing, by what became of them."""
 
-    rows: TimedRows
-    n_bridged: Ints | None = None  # (n_channels,); None: no value was missing
-    n_lost: Ints | None = None
-    n_filled: Ints | None = None
+    n_bridged: Ints
+    n_lost: Ints
+    n_filled: Ints
+
+
+Settled = tuple[TimedRows, MissingValues | None]
+"""Finite rows that nothing to come can change, and what was missing in them; None: nothing."""
 
 
 class GapBridge:
@@ -109,10 +112,10 @@ class GapBridge:
         if rows.clock.size and not self._held and (is_complete or not np.isnan(rows.values).any()):
             self._known_clock[:] = rows.clock[-1]
             self._known_value[:] = rows.values[-1]
-            return Settled(rows)
+            return rows, None
         if rows.clock.size and self._still_waits(rows) and not ends:
             self._held.append(rows.copy())
-            return Settled(rows.part(0, 0))
+            return rows.part(0, 0), None
         return self._settle(joined([*self._held, rows]), ends)
 
     def _still_waits(self, rows: TimedRows) -> bool:
@@ -144,9 +147,9 @@ class GapBridge:
         flaws = np.where(lost, np.uint8(LOST), np.where(missing, np.uint8(BRIDGED), np.uint8(SOUND)))
         settled = rows._replace(values=filled, flaws=flaws).part(0, n_settled)
         if self._channel_fill is None or not n_long.any():
-            return Settled(settled, n_bridged, n_long)
+            return settled, MissingValues(n_bridged, n_long, np.zeros_like(n_long))
         settled, n_filled = _predicted(settled, long_runs, self._channel_fill)
-        return Settled(settled, n_bridged, n_long - n_filled, n_filled)
+        return settled, MissingValues(n_bridged, n_long - n_filled, n_filled)
 
     def _fill(
         self, column: Values, gone: Flags, rows: TimedRows, channel: int, ends: bool

@@ -127,8 +127,12 @@ class FrameGrid:
             else:
                 if n_fitting:
                     laid.append(self._as_they_are(rows.part(0, n_fitting)))
-                if self.rows_are_frames:
-                    self._leave_rows()
+                if self.rows_are_frames:  # from here on frames lie on the grid of this piece
+                    self.fit, self.rows_are_frames = None, False
+                    clock, frame = self._last_clock, self.next_frame - 1
+                    assert clock is not None  # a first row always fits
+                    if abs((clock - self._anchor.clock) - (frame - self._anchor.frame)) >= 1:
+                        self._anchor = Anchor(0, clock, frame)  # the clock has drifted off: on that of its last row
                 laid.append(self._interpolated(rows.part(n_fitting), ends))
         if ends:
             laid += self._closed()
@@ -163,25 +167,11 @@ class FrameGrid:
         self.next_frame += rows.clock.size
         return laid
 
-    def _leave_rows(self) -> None:
-        """From here on frames lie on the grid of this piece, or of its last row where the clock has drifted off."""
-        self.fit, self.rows_are_frames = None, False
-        clock, frame = self._last_clock, self.next_frame - 1
-        assert clock is not None  # a first row always fits
-        if abs((clock - self._anchor.clock) - (frame - self._anchor.frame)) >= 1:
-            self._anchor = Anchor(0, clock, frame)
-
     def _keep(self, rows: TimedRows) -> None:
         self._last_clock = float(rows.clock[-1])
         self._last_is_lost = rows.flaws is not None and bool(rows.flaws[-1] == LOST)
         # A value that is lost is of no use to anybody, and it may depend on chunks.
         self._last_values[0] = 0.0 if self._last_is_lost else rows.values[-1]
-
-    def _last_row(self) -> TimedRows:
-        flaws = np.array([LOST], np.uint8) if self._last_is_lost else None
-        return TimedRows(
-            self._last_values, np.array([self._last_clock]), np.zeros(1, np.int64), np.zeros(1, np.bool_), flaws
-        )
 
     # ------------------------------------------------------------ rows that are not
 
@@ -208,7 +198,10 @@ class FrameGrid:
             if rows.begins[start]:
                 begins[first - first_frame] = True
             else:
-                knots = joined([self._last_row(), knots])
+                flaws = np.array([LOST], np.uint8) if self._last_is_lost else None
+                at = np.array([self._last_clock])
+                last_row = TimedRows(self._last_values, at, np.zeros(1, np.int64), np.zeros(1, np.bool_), flaws)
+                knots = joined([last_row, knots])
             frames = np.arange(first - anchor.frame, past - anchor.frame, dtype=np.float64)
             _draw(knots, anchor, frames, values[frames_here], None if lost is None else lost[frames_here])
             np.add(frames, anchor.clock, out=clock[frames_here])

@@ -28,11 +28,7 @@ _TABLES = (".csv", ".tsv")
 _DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 
 
-def groups_of(
-    ids: Sequence[str],
-    by: GroupBy,
-    sources: Mapping[str, str] | None = None,
-) -> dict[str, str]:
+def groups_of(ids: Sequence[str], by: GroupBy, sources: Mapping[str, str] | None = None) -> dict[str, str]:
     """The group of each recording, by its id.
 
     A plain word stands for the word with its value: digits or capitals right after it, or anything alphanumeric (or a
@@ -61,7 +57,12 @@ def groups_of(
     if by is None:
         return {id: id for id in ids}
     if not isinstance(by, str):
-        return _of_mapping(ids, by)
+        lost = [id for id in ids if not str(by.get(id) or "")]
+        if lost:
+            raise SettingError(
+                f"group_by: no group for the recording '{lost[0]}' ({len(lost)} of {len(ids)}); name one for each id"
+            )
+        return {id: str(by[id]) for id in ids}
     if Path(by).suffix.lower() in _TABLES:
         return _of_table(Path(by), ids)
     find = _finder(by)
@@ -81,11 +82,8 @@ def groups_of(
 
 def groups_of_recordings(recordings: Sequence[Recording], group_by: GroupBy) -> list[str]:
     """Whose each recording is."""
-    groups = groups_of(
-        [recording.id for recording in recordings],
-        group_by,
-        {recording.id: recording.source for recording in recordings},
-    )
+    sources = {recording.id: recording.source for recording in recordings}
+    groups = groups_of([recording.id for recording in recordings], group_by, sources)
     return [groups[recording.id] for recording in recordings]
 
 
@@ -114,15 +112,6 @@ def _folders(source: str) -> str:
     'C:/study/subject 3/'
     """
     return re.sub(r"[^/]*$", "", source.replace("\\", "/"))
-
-
-def _of_mapping(ids: Sequence[str], groups: Mapping[str, str]) -> dict[str, str]:
-    lost = [id for id in ids if not str(groups.get(id) or "")]
-    if lost:
-        raise SettingError(
-            f"group_by: no group for the recording '{lost[0]}' ({len(lost)} of {len(ids)}); name one for each id"
-        )
-    return {id: str(groups[id]) for id in ids}
 
 
 def _of_table(path: Path, ids: Sequence[str]) -> dict[str, str]:

@@ -37,9 +37,7 @@ class ChannelMoments:
     def of(cls, signal: Signal, *, products: bool = False) -> ChannelMoments:
         """Of the usable frames of one signal, block by block."""
         n_channels = signal.values.shape[1]
-        return cls.joined(
-            (_of_block(block, products) for block in _usable_blocks(signal)), n_channels, products=products
-        )
+        return cls.joined(_of_blocks(signal, products), n_channels, products=products)
 
     @classmethod
     def joined(cls, several: Iterable[ChannelMoments], n_channels: int, *, products: bool = False) -> ChannelMoments:
@@ -51,7 +49,7 @@ class ChannelMoments:
         if not count:
             return self
         apart = other.mean - self.mean
-        square = _products(apart[None]) if self.scatter.ndim == 2 else apart**2
+        square = apart[:, None] @ apart[None] if self.scatter.ndim == 2 else apart**2
         scatter = self.scatter + (other.scatter + square * (self.count * other.count / count))
         return ChannelMoments(count, self.mean + apart * (other.count / count), scatter)
 
@@ -64,12 +62,6 @@ class ChannelMoments:
     def squares(self) -> Vector:
         """The sum of squares of each channel about its mean."""
         return self.scatter if self.scatter.ndim == 1 else np.diagonal(self.scatter)
-
-    def _with(self, c: int, mean: float, variance: float) -> ChannelMoments:
-        means, scatter = self.mean.copy(), self.scatter.copy()
-        means[c] = mean
-        scatter[(c, c) if scatter.ndim == 2 else c] = variance * self.count
-        return ChannelMoments(self.count, means, scatter)
 
     def as_json(self) -> dict[str, Any]:
         """Plain values that `from_json` reads back to the last digit."""
@@ -91,26 +83,21 @@ def with_silent(each: Sequence[ChannelMoments], silent: Sequence[Sequence[int]])
         if not heard:
             continue
         one = ChannelMoments.joined(
-            (ChannelMoments(part.count, part.mean[[c]], part.squares[[c]]) for part in heard),
-            n_channels=1,
+            (ChannelMoments(part.count, part.mean[[c]], part.squares[[c]]) for part in heard), n_channels=1
         )
         for i, lacking in enumerate(silent):
             if c in lacking:
-                completed[i] = completed[i]._with(c, float(one.mean[0]), float(one.scatter[0]) / one.count)
+                count, means, scatter = completed[i].count, completed[i].mean.copy(), completed[i].scatter.copy()
+                means[c] = one.mean[0]
+                scatter[(c, c) if scatter.ndim == 2 else c] = float(one.scatter[0]) / one.count * count
+                completed[i] = ChannelMoments(count, means, scatter)
     return completed
 
 
-def _of_block(block: Matrix, products: bool) -> ChannelMoments:
-    block_mean = block.mean(axis=0)
-    centred = block - block_mean
-    return ChannelMoments(block.shape[0], block_mean, _products(centred) if products else (centred**2).sum(axis=0))
-
-
-def _products(rows: Matrix) -> Matrix:
-    return rows.T @ rows
-
-
-def _usable_blocks(signal: Signal) -> Iterator[NDArray[np.float64]]:
+def _of_blocks(signal: Signal, products: bool) -> Iterator[ChannelMoments]:
     for first, stop in signal.spans:
         for start in range(first, stop, BLOCK):
-            yield signal.values[start : min(start + BLOCK, stop)].astype(np.float64)
+            block = signal.values[start : min(start + BLOCK, stop)].astype(np.float64)
+            mean = block.mean(axis=0)
+            centred = block - mean
+            yield ChannelMoments(len(block), mean, centred.T @ centred if products else (centred**2).sum(axis=0))

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,7 +33,7 @@ from numpy.typing import ArrayLike, NDArray
 from rondo.arrays import Flags, Floats, Ints, Tensors, owned, owned_by
 from rondo.config.settings import PreprocessConfig, to_frames
 from rondo.data.admission import Admitted, RowAdmission
-from rondo.data.gaps import GapBridge, TimedRows
+from rondo.data.gaps import GapBridge, MissingValues, TimedRows
 from rondo.data.grid import FrameFit, FrameGrid, Laid
 from rondo.data.input_events import InputEvent, InputLog
 from rondo.data.recording import Recording, Values
@@ -156,14 +156,6 @@ class Prepared(NamedTuple):
     time_s: float | None  # of the first frame; None where the stream has no clock
 
 
-class MissingValues(NamedTuple):
-    """How many values of each channel (n_channels,) were missing, by what became of them."""
-
-    n_bridged: Ints
-    n_lost: Ints
-    n_filled: Ints
-
-
 class Preparation:
     """The part of the input that is not yet frames; it is small and does not grow."""
 
@@ -208,7 +200,8 @@ class Preparation:
 
     def finish(self) -> list[Prepared]:
         """The stream ends: give out what is held back. Rows that come later begin a new stretch."""
-        prepared = [part for laid in self._last_laid() for part in self._prepared(laid)]
+        last = (laid for admitted in self._admission.flush() for laid in self._taken(admitted, False, False))
+        prepared = [part for laid in chain(last, self._closed()) for part in self._prepared(laid)]
         if self._log is not None:
             self._log.finish(self.grid.next_frame, self._n_rows)
         return prepared
@@ -238,28 +231,27 @@ class Preparation:
         for admitted in self._admission.push(rows, times, first, ends=ends):
             yield from self._taken(admitted, is_complete, ends)
 
-    def _last_laid(self) -> Iterator[Laid]:
-        """What is left of the rows so far."""
-        for admitted in self._admission.flush():
-            yield from self._taken(admitted, False, False)
-        yield from self._closed()
-
     def _taken(self, rows: Admitted, is_complete: bool, ends: bool) -> Iterator[Laid]:
         if rows.set_back:
             yield from self._closed()
             self._origin_s = self._last_clock = None
-        clock = self._clock(rows.times_s, rows.values.shape[0])
+        n_rows, times, rate = rows.values.shape[0], rows.times_s, self.plan.rate
+        first, self._n_admitted = self._n_admitted, self._n_admitted + n_rows
+        if times is None or rate is None:
+            clock = np.arange(first, first + n_rows, dtype=np.float64)
+        else:
+            self._origin_s = float(times[0]) if self._origin_s is None else self._origin_s
+            clock = (times - self._origin_s) * rate
         if rows.set_back and self._log is not None:
             self._log.set_back(self.grid.next_frame, self._time_s(float(clock[0])))
         timed = TimedRows(rows.values, clock, rows.numbers, self._begins(clock))
         yield from self._through(timed, is_complete, ends)
 
     def _through(self, rows: TimedRows, is_complete: bool, ends: bool) -> Iterator[Laid]:
-        settled = self.gaps.push(rows, is_complete=is_complete, ends=ends)
-        self.missing = MissingValues(
-            *(total if more is None else total + more for total, more in zip(self.missing, settled[1:], strict=True))
-        )
-        for laid in self.grid.push(settled.rows, ends=ends):
+        settled, missing = self.gaps.push(rows, is_complete=is_complete, ends=ends)
+        if missing is not None:
+            self.missing = MissingValues(*map(np.add, self.missing, missing))
+        for laid in self.grid.push(settled, ends=ends):
             if self._log is not None:
                 self._log.rows(laid, self._origin_s or 0.0)
             if self._placed is not None and laid.rows.clock.size:
@@ -308,15 +300,6 @@ class Preparation:
     @property
     def _has_clock(self) -> bool:
         return bool(self._has_times) and self.plan.rate is not None
-
-    def _clock(self, times: Floats | None, n_rows: int) -> Floats:
-        """Where rows lie on the frame axis: by time where it is known, else one frame each."""
-        first, self._n_admitted = self._n_admitted, self._n_admitted + n_rows
-        if times is None or self.plan.rate is None:
-            return np.arange(first, first + n_rows, dtype=np.float64)
-        if self._origin_s is None:
-            self._origin_s = float(times[0])
-        return (times - self._origin_s) * self.plan.rate
 
     def _begins(self, clock: Floats) -> Flags:
         """Whether each row begins a piece, within which time does not jump."""
@@ -385,9 +368,6 @@ class Preparation:
         restored._n_rows, restored._n_admitted = plain["rows"]
         restored.missing = MissingValues(*(np.array(counts, np.int64) for counts in plain["missing_values"]))
         restored._has_times, restored._origin_s = plain["has_times"], plain["origin_s"]
-        restored._last_clock, restored._is_open, restored._in_stretch = (
-            plain["last_clock"],
-            plain["is_open"],
-            plain["in_stretch"],
-        )
+        restored._last_clock, restored._is_open = plain["last_clock"], plain["is_open"]
+        restored._in_stretch = plain["in_stretch"]
         return restored

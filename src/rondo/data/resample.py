@@ -61,6 +61,8 @@ def resample_signal(signal: Signal, rate: float) -> Signal:
     for (start, stop), (first, last) in spans:
         values[first:last] = _stretch(signal.values[start:stop], ratio)[: last - first]
     frames = np.arange(signal.n_frames) if signal.frame_of_row is None else signal.frame_of_row
+    before = signal.rate or rate
+    lost = f"; it holds nothing faster than {before / 2:g} Hz" if rate > before else ""
     return replace(
         signal,
         values=values,
@@ -68,13 +70,8 @@ def resample_signal(signal: Signal, rate: float) -> Signal:
         spans=tuple(after for _, after in spans),
         poor=(),  # of the old frames; nothing is learned at another rate
         frame_of_row=_moved(frames, old, new, ratio),
-        notes=(*signal.notes, _note(signal.rate or rate, rate)),
+        notes=(*signal.notes, f"resampled from {before:g} to {rate:g} Hz{lost}"),
     )
-
-
-def _note(before: float, after: float) -> str:
-    lost = f"; it holds nothing faster than {before / 2:g} Hz" if after > before else ""
-    return f"resampled from {before:g} to {after:g} Hz{lost}"
 
 
 def _ratio(signal: Signal, rate: float) -> Fraction:

@@ -6,9 +6,8 @@ statistics or all by those of the data set, and projected onto axes that all rec
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -119,10 +118,14 @@ class Preprocessor:
             fitted = replace(fitted, mean=mean, scale=scale)
         if config.pca_components:
             scaled = (
-                survey_moments if config.scaling == "none" else fitted._scaled_moments(survey_moments, "")
+                survey_moments if config.scaling == "none" else fitted._scaled_moments(survey_moments)
                 for survey_moments in each
             )
-            fitted = replace(fitted, components=_principal_axes(scaled, n_channels, config.pca_components))
+            joined = ChannelMoments.joined(scaled, n_channels, products=True)
+            # Leading eigenvectors of the covariance of all usable frames, signs fixed so that results repeat.
+            axes = np.linalg.eigh(joined.scatter / joined.count)[1][:, ::-1][:, : config.pca_components].T
+            signs = np.sign(axes[np.arange(len(axes)), np.abs(axes).argmax(axis=1)])
+            fitted = replace(fitted, components=np.asarray(axes * signs[:, None]))
         return fitted
 
     def apply(self, recording: Recording, rate: float | None = None) -> Signal:
@@ -156,7 +159,7 @@ class Preprocessor:
     def seen_by_model(self, values: Values) -> Values:
         """Frames of a stream, scaled by the statistics of the model and projected; an array of its own."""
         is_scaled = self.config.scaling != "none"
-        scaled = scaled_by(values, self.mean, self._factor) if is_scaled else values.copy()
+        scaled = scaled_by(values, self.mean, _reciprocal(self.scale)) if is_scaled else values.copy()
         return onto_axes(scaled, self.components) if self.components.size else scaled
 
     @property
@@ -169,10 +172,6 @@ class Preprocessor:
     def fills_by_all(self) -> bool:
         """Whether dropouts are filled by the relations of all recordings, as in a stream: where scaling is theirs."""
         return self.config.statistics == "dataset" and self.relations is not None
-
-    @cached_property
-    def _factor(self) -> Vector:
-        return _reciprocal(self.scale)
 
     @property
     def n_dims(self) -> int:
@@ -220,11 +219,11 @@ class Preprocessor:
             fill.fill(block, np.broadcast_to(gone, block.shape))
         return replace(signal, values=values)
 
-    def _scaled_moments(self, moments: ChannelMoments, of: str) -> ChannelMoments:
+    def _scaled_moments(self, moments: ChannelMoments) -> ChannelMoments:
         """Those of a recording after its signal is scaled."""
         mean, scale = self.mean, self.scale
         if self.config.statistics == "recording":
-            mean, scale = mean_and_scale(moments, self.config, of)
+            mean, scale = mean_and_scale(moments, self.config, "")
         return moments.scaled(mean, _reciprocal(scale))
 
 
@@ -292,11 +291,3 @@ def mean_and_scale(moments: ChannelMoments, config: PreprocessConfig, of: str) -
     if config.scaling == "global":
         scale = np.where(scale > 0, np.sqrt((scale[scale > 0] ** 2).mean()), 0.0)
     return mean, scale
-
-
-def _principal_axes(each: Iterable[ChannelMoments], n_channels: int, n_components: int) -> Matrix:
-    """Leading eigenvectors of the covariance of all usable frames, signs fixed so that results repeat."""
-    joined = ChannelMoments.joined(each, n_channels, products=True)
-    axes = np.linalg.eigh(joined.scatter / joined.count)[1][:, ::-1][:, :n_components].T
-    signs = np.sign(axes[np.arange(n_components), np.abs(axes).argmax(axis=1)])
-    return np.asarray(axes * signs[:, None])

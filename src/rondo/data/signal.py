@@ -26,9 +26,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from rondo.arrays import Ints as Ints
 from rondo.config.settings import PreprocessConfig
-from rondo.data.gaps import LOST
+from rondo.data.gaps import LOST, MissingValues
 from rondo.data.grid import Laid
-from rondo.data.preparation import BLOCK, MissingValues, Preparation, RowPlan
+from rondo.data.preparation import BLOCK, Preparation, RowPlan
 from rondo.data.recording import Recording, Values
 from rondo.data.windows import Span
 from rondo.errors import RecordingError, SettingError
@@ -150,7 +150,12 @@ def plan_of(recording: Recording, channels: Sequence[str], config: PreprocessCon
         absent = np.isnan(values[start : start + BLOCK])
         if absent.any():
             n_missing += absent.sum(axis=0)
-    _refuse_unrepairable(n_missing, recording, channels, config)
+    silent = [channels[c] for c in np.flatnonzero(n_missing == recording.n_frames).tolist()]
+    if silent and not (config.dropouts == "fill" and len(silent) < len(channels)):
+        raise RecordingError(
+            f"recording '{recording.id}': no values at all in {noun(len(silent), 'channel')} {shortened(silent)}; "
+            f"leave {noun(len(silent), 'it', 'them')} out (preprocess.channels)"
+        )
     return RowPlan.of(recording, values, n_missing > 0, config)
 
 
@@ -277,18 +282,6 @@ def _filled_note(plan: RowPlan, channels: Sequence[str], n_filled: Ints, n_rows:
     shown = ", ".join(f"{channels[c]!r} {length(int(n_filled[c]))}" for c in longest[:6])
     more = f" and {len(longest) - 6} more" if len(longest) > 6 else ""
     return f"no values in {shown}{more}: predicted from the other channels (preprocess.dropouts)"
-
-
-def _refuse_unrepairable(
-    n_missing: Ints, recording: Recording, channels: Sequence[str], config: PreprocessConfig
-) -> None:
-    silent = [channels[c] for c in np.flatnonzero(n_missing == recording.n_frames).tolist()]
-    is_filled = config.dropouts == "fill" and len(silent) < len(channels)
-    if silent and not is_filled:
-        raise RecordingError(
-            f"recording '{recording.id}': no values at all in {noun(len(silent), 'channel')} {shortened(silent)}; "
-            f"leave {noun(len(silent), 'it', 'them')} out (preprocess.channels)"
-        )
 
 
 # ----------------------------------------------------------------

@@ -6,7 +6,7 @@ memory or are read one after the other, here or elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any, NamedTuple
@@ -214,17 +214,14 @@ def _cut(spans_of_each: Sequence[Sequence[Span]], chosen: Sequence[Span]) -> lis
             end = at + stop - start
             while place < len(chosen) and chosen[place][1] <= at:
                 place += 1
-            for first, past in _overlapping(chosen, place, at, end):
-                taken.append((first - at + start, past - at + start))
+            for i in range(place, len(chosen)):
+                first, past = chosen[i]
+                if first >= end:
+                    break
+                taken.append((max(first, at) - at + start, min(past, end) - at + start))
             at = end
         found.append(_merged(taken, spans))
     return found
-
-
-def _overlapping(chosen: Sequence[Span], place: int, at: int, end: int) -> Iterable[Span]:
-    while place < len(chosen) and chosen[place][0] < end:
-        yield max(chosen[place][0], at), min(chosen[place][1], end)
-        place += 1
 
 
 def _merged(stretches: Sequence[Span], spans: Sequence[Span]) -> tuple[Span, ...]:

@@ -78,9 +78,10 @@ def refuse_too_long(length: int, signals: Sequence[Sized]) -> None:
     """Refuse a window that no span of any signal holds."""
     longest = max(signal.longest_span for signal in signals)
     if length > longest:
+        of = f"recording '{signals[0].id}'" if len(signals) == 1 else f"the {len(signals)} recordings"
         raise SettingError(
-            f"windows.length is {length} frames, but the longest unbroken stretch of "
-            f"{_named(signals)} has {longest}; choose a shorter window (--window)"
+            f"windows.length is {length} frames, but the longest unbroken stretch of {of} has {longest}; "
+            "choose a shorter window (--window)"
         )
 
 
@@ -150,10 +151,6 @@ def window_curve(signals: Sequence[Signal], chosen: int | None = None) -> list[C
     return curve
 
 
-def _named(signals: Sequence[Sized]) -> str:
-    return f"recording '{signals[0].id}'" if len(signals) == 1 else f"the {len(signals)} recordings"
-
-
 _SHARE = 40  # a long window in recordings
 _SECONDS = (1.5, 6.0)  # of a long window
 _UNITS_IN_MOTIF = 4
@@ -182,7 +179,9 @@ def choose_scales(signals: Sequence[Sized], config: RondoConfig) -> WindowScales
     given_unit = None if config.windows.length == "auto" else to_frames(config.windows.length, rate, "windows.length")
     by_shape = typical_periods(signals) > 1
     motif = given_motif or (_UNITS_IN_MOTIF * suggest_window(signals) if by_shape else suggest_motif_window(signals))
-    unit = given_unit or min(_unit_window(motif, rate), max(1, longest // _FEWEST_UNIT_WINDOWS))
+    fewest = max(FEWEST_TELLING_FRAMES, 0 if rate is None else round(_UNIT_SECONDS * rate))
+    suggested = max(fewest, round(motif / _UNITS_IN_MOTIF))
+    unit = given_unit or min(suggested, max(1, longest // _FEWEST_UNIT_WINDOWS))
     refuse_too_long(unit, signals)
     step = max(1, unit // 4) if config.windows.step == "auto" else to_frames(config.windows.step, rate, "windows.step")
     return WindowScales(unit, step, motif if given_motif else max(motif, 2 * unit))
@@ -289,11 +288,6 @@ def suggest_motif_window(signals: Sequence[Sized]) -> int:
 
 def _has_usable_rate(rate: float | None) -> bool:
     return rate is not None and rate >= _LOWEST_RATE
-
-
-def _unit_window(motif_frames: int, rate: float | None) -> int:
-    fewest = FEWEST_TELLING_FRAMES if rate is None else max(FEWEST_TELLING_FRAMES, round(_UNIT_SECONDS * rate))
-    return max(fewest, round(motif_frames / _UNITS_IN_MOTIF))
 
 
 # ----------------------------------------------------------------

@@ -157,16 +157,7 @@ def class_codes(column: Column, reading: Reading) -> Verdict | None:
     return Verdict("suspect", suspected)
 
 
-RULES: tuple[Rule, ...] = (
-    asked_by_user,
-    empty,
-    filler,
-    label_by_name,
-    text,
-    counter,
-    no_signal_by_values,
-    class_codes,
-)
+RULES: tuple[Rule, ...] = (asked_by_user, empty, filler, label_by_name, text, counter, no_signal_by_values, class_codes)
 
 
 def settled(columns: Sequence[Column], reading: Reading, rules: Sequence[Rule] = RULES) -> list[Verdict]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from rondo.errors import MissingExtraError, RecordingError
@@ -19,10 +20,13 @@ def optional_library(name: str, what: str) -> Any:
         raise MissingExtraError(what, name, "io") from error
 
 
-def refuse_another_format(head: bytes, looks_right: bool, what: str) -> None:
-    """Native libraries get only what carries the mark of their format."""
-    if not looks_right:
+def marked_head(path: Path, n_bytes: int, is_marked: Callable[[bytes], bool], what: str) -> bytes:
+    """The first bytes of a file; libraries get only what carries the mark of their format."""
+    with path.open("rb") as file:
+        head = file.read(n_bytes)
+    if not is_marked(head):
         raise RecordingError(f"it is damaged, or no {what}: it begins with {head[:8]!r}")
+    return head
 
 
 def distinct_names(names: Sequence[str]) -> list[str]:

@@ -149,12 +149,7 @@ def recording_files(paths: Sequence[str | Path], reading: Reading | None = None)
     return [RecordingFile(url, id_of(url), reading) for url in found]
 
 
-def read(
-    data: Any,
-    reading: Reading | None = None,
-    *,
-    rate: float | None = None,
-) -> Recording | list[Recording]:
+def read(data: Any, reading: Reading | None = None, *, rate: float | None = None) -> Recording | list[Recording]:
     """Read recordings from files, or take them from a table.
 
     A file, a table, or a folder that is one session is one Recording. Other folders, patterns and lists give a list.

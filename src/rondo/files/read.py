@@ -308,12 +308,8 @@ def _named(where: str, id: str) -> Iterator[None]:
         reason = error.strerror or _in_one_line(str(error))[:160]
         raise RecordingError(f"{where}: it cannot be read ({reason}); check the file and its permissions") from error
     except (Exception, PanicException) as error:  # damaged files fail in more ways than can be listed
-        raise RecordingError(f"{where}: it is damaged, or not what it claims to be ({_cause(error)})") from error
-
-
-def _cause(error: BaseException) -> str:
-    text = _in_one_line(str(error))[:160]
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+        cause = ": ".join(filter(None, (type(error).__name__, _in_one_line(str(error))[:160])))
+        raise RecordingError(f"{where}: it is damaged, or not what it claims to be ({cause})") from error
 
 
 def _in_one_line(text: str) -> str:

@@ -27,14 +27,7 @@ from rondo.files.columns import choose_columns, not_numeric, without_empty
 from rondo.files.crash_guard import refuse_fatal_parquet
 from rondo.files.reading import Reading, RecordingFormat
 from rondo.files.text.clock import in_seconds, is_clock_name, mentions_time_stamps, spread
-from rondo.files.text.formats import (
-    named_part,
-    part_ids,
-    part_note,
-    plain_value,
-    refuse_no_column,
-    refuse_too_many,
-)
+from rondo.files.text.formats import named_part, part_ids, part_note, plain_value, refuse_no_column, refuse_too_many
 from rondo.files.text.spelling import cell_text, date_seconds, day_order, zone_notes
 from rondo.memory import ExpectedSize
 
@@ -171,11 +164,7 @@ def _from_columns(
     schema, load = _with_empty_as_numbers(schema, load)
     names = list(schema)
     columns = choose_columns(
-        names,
-        reading,
-        kinds=_kinds(schema, load),
-        rises=_rises(schema, load),
-        signals=_signals(schema, load),
+        names, reading, kinds=_kinds(schema, load), rises=_rises(schema, load), signals=_signals(schema, load)
     )
     for name in columns.channels:
         if not (schema[name].is_numeric() or schema[name] == nw.Boolean):

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
 from rondo.files.columns import kept_channels
-from rondo.files.extras import refuse_another_format
+from rondo.files.extras import marked_head
 from rondo.files.reading import Reading, RecordingFormat
 from rondo.files.text.clock import spread
 from rondo.memory import refuse_large_array
@@ -73,9 +73,9 @@ class Log:
     n_lost_bytes: int
 
     @property
-    def n_sleeps(self) -> int:
-        """How often the device fell asleep because it lay still."""
-        return sum(self._payload(place) == _FALLS_ASLEEP for place in np.flatnonzero(self.kinds == _EVENT).tolist())
+    def slept(self) -> bool:
+        """Whether the device fell asleep because it lay still."""
+        return any(self._payload(place) == _FALLS_ASLEEP for place in np.flatnonzero(self.kinds == _EVENT).tolist())
 
     def scale(self) -> float | None:
         """Units per g, where parameters tell it."""
@@ -94,7 +94,11 @@ class Log:
         for size in np.unique(self.sizes[chosen]).tolist():
             places = chosen[self.sizes[chosen] == size]
             payloads = np.lib.stride_tricks.sliding_window_view(self.content, size)[self.starts[places]]
-            found = unpacked_12(payloads) if kind == PACKED else _words(payloads)
+            if kind == PACKED:
+                found = unpacked_12(payloads)
+            else:
+                words = np.ascontiguousarray(payloads[:, : size // 6 * 6]).view("<i2")
+                found = words.astype(np.int16, copy=False).reshape(len(payloads), -1, 3)
             seconds.append(self.seconds[places])
             counts.append(np.full(places.size, found.shape[1]))
             values.append(found.reshape(-1, 3))
@@ -164,12 +168,6 @@ def unpacked_12(payloads: _Bytes) -> NDArray[np.int16]:
     return signed[:, : 3 * n_samples].reshape(len(payloads), n_samples, 3)[:, :, [1, 0, 2]]
 
 
-def _words(payloads: _Bytes) -> NDArray[np.int16]:
-    n_samples = payloads.shape[1] // 6
-    words = np.ascontiguousarray(payloads[:, : 6 * n_samples]).view("<i2")
-    return words.astype(np.int16, copy=False).reshape(len(payloads), n_samples, 3)
-
-
 def _decoded(value: int) -> float:
     """A number of the parameters: 24 bits of a fraction and 8 of an exponent of 2, both with a sign.
 
@@ -192,9 +190,7 @@ _ROTATED = ("MOS", "1.6.0")  # this firmware turned the axes by a quarter about 
 
 def read_gt3x(path: Path, reading: Reading) -> Recording:
     """The raw acceleration, in g."""
-    with path.open("rb") as file:
-        head = file.read(4)
-    refuse_another_format(head, head == b"PK\x03\x04", "ActiGraph archive (.gt3x)")
+    marked_head(path, 4, lambda head: head == b"PK\x03\x04", "ActiGraph archive (.gt3x)")
     kept, notes = kept_channels(CHANNELS, reading)
     with zipfile.ZipFile(path) as archive:
         info = _info(archive)
@@ -287,7 +283,7 @@ def _from_log(log: Log, info: Mapping[str, str]) -> tuple[NDArray[np.float32], N
     if chosen.size < counts.size:
         notes += (f"{counted(counts.size - chosen.size, 'record')} of a second that came before left out",)
     asleep = np.diff(seconds[chosen]) - 1
-    if log.n_sleeps and asleep.any():
+    if log.slept and asleep.any():
         notes += (f"idle sleep mode: {counted(int((asleep > 0).sum()), 'gap')}, {int(asleep.sum())} s in all",)
     if (info.get("Serial Number", "")[:3], info.get("Firmware")) == _ROTATED:
         values = np.stack([values[:, 1], -values[:, 0], values[:, 2]], axis=1)
@@ -318,17 +314,13 @@ GT3X = RecordingFormat(
 # and actigraph.sleepr, PhysicalActivity and pyActigraphy read it. `settings` holds `epochlength` in seconds, which the
 # time stamps tell too. Nothing but `data` is asked, and only if it is a table: a view could compute anything.
 
-_AGD_TICKS_PER_SECOND = 10_000_000
-_AGD_SECONDS_BEFORE_1970 = 62_135_596_800
 _CLOCK = "dataTimestamp"
 _ROWS_AT_ONCE = 1 << 14
 
 
 def read_agd(path: Path, reading: Reading) -> Recording:
     """The counts of every epoch."""
-    with path.open("rb") as file:
-        head = file.read(16)
-    refuse_another_format(head, head.startswith(b"SQLite format 3"), "ActiGraph database (.agd)")
+    marked_head(path, 16, lambda head: head.startswith(b"SQLite format 3"), "ActiGraph database (.agd)")
     address = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
     with closing(sqlite3.connect(address, uri=True)) as database:
         database.execute("PRAGMA trusted_schema = OFF")
@@ -341,7 +333,10 @@ def read_agd(path: Path, reading: Reading) -> Recording:
         names = [about[0] for about in asked.description]
         if _CLOCK not in names:
             raise RecordingError(f"its table 'data' has no column '{_CLOCK}'; expected the epochs of an ActiGraph")
-        table = _numbers(asked)
+        parts = [np.empty((0, len(names)))]
+        while rows := asked.fetchmany(_ROWS_AT_ONCE):  # rows of Python take ten times as much memory
+            parts.append(np.array(rows, dtype=np.float64))
+    table = np.concatenate(parts)
     if not len(table):
         raise RecordingError("its table 'data' is empty")
     clock = names.index(_CLOCK)
@@ -352,17 +347,9 @@ def read_agd(path: Path, reading: Reading) -> Recording:
     if reading.rate is not None:
         return Recording(table[:, places], reading.rate, channels, path.stem, notes=notes)
     table = table[np.argsort(table[:, clock], kind="stable")]
-    seconds = table[:, clock] / _AGD_TICKS_PER_SECOND - _AGD_SECONDS_BEFORE_1970
+    seconds = table[:, clock] / _TICKS_PER_SECOND - _SECONDS_BEFORE_1970
     times, apart = spread(seconds, _CLOCK)
     return Recording(table[:, places], None, channels, path.stem, times, notes + apart)
-
-
-def _numbers(asked: sqlite3.Cursor) -> NDArray[np.float64]:
-    """All rows, NaN where a cell is empty; part by part, as rows of Python take ten times as much memory."""
-    parts = [np.empty((0, len(asked.description)))]
-    while rows := asked.fetchmany(_ROWS_AT_ONCE):
-        parts.append(np.array(rows, dtype=np.float64))
-    return np.concatenate(parts)
 
 
 AGD = RecordingFormat(

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
 from rondo.files.columns import kept_channels
-from rondo.files.extras import refuse_another_format
+from rondo.files.extras import marked_head
 from rondo.files.reading import Reading, RecordingFormat
 from rondo.memory import refuse_large_array
 from rondo.wording import counted, noun
@@ -41,11 +41,11 @@ _Blocks = NDArray[np.void]
 
 def read_cwa(path: Path, reading: Reading) -> Recording:
     """Acceleration, and what else was recorded with it."""
+    marked_head(path, 8, lambda head: head.startswith(b"MD"), "Axivity recording (.cwa)")
+    n_blocks = max(0, path.stat().st_size - _HEADER_BYTES) // _BLOCK_BYTES
+    refuse_large_array(n_blocks * _SAMPLE_BYTES // 4, 3)
     with path.open("rb") as file:
-        head = file.read(_HEADER_BYTES)
-        refuse_another_format(head, head.startswith(b"MD"), "Axivity recording (.cwa)")
-        n_blocks = max(0, path.stat().st_size - _HEADER_BYTES) // _BLOCK_BYTES
-        refuse_large_array(n_blocks * _SAMPLE_BYTES // 4, 3)
+        file.seek(_HEADER_BYTES)
         every = np.frombuffer(file.read(n_blocks * _BLOCK_BYTES), _BLOCK)
     blocks = every[_sound(every)]
     if not blocks.size:

@@ -41,11 +41,6 @@ class _State(NamedTuple):
     span: NamedSpan
 
 
-def read_boris(path: Path) -> list[Track]:
-    """A project, or a table of events."""
-    return read_boris_project(path) if path.suffix.lower() == ".boris" else read_boris_table(path)
-
-
 def read_boris_project(path: Path) -> list[Track]:
     """The state events of every observation of a project; point events have no duration and are left out."""
     try:
@@ -186,7 +181,7 @@ FORMAT = AnnotationFormat(
     name="boris",
     program="BORIS",
     suffixes=(".boris", ".csv", ".tsv"),
-    read=read_boris,
+    read=lambda path: read_boris_project(path) if path.suffix.lower() == ".boris" else read_boris_table(path),
     recognises=lambda path: path.suffix.lower() != ".csv" or is_boris_table(path),
     order=5,
 )

@@ -18,7 +18,7 @@ from rondo.data.recording import Recording
 from rondo.errors import RecordingError
 from rondo.files.columns import kept_channels
 from rondo.files.crash_guard import refuse_fatal
-from rondo.files.extras import distinct_names, optional_library, refuse_another_format
+from rondo.files.extras import distinct_names, marked_head, optional_library
 from rondo.files.reading import Reading, RecordingFormat
 from rondo.wording import counted, noun
 
@@ -40,14 +40,21 @@ def read_c3d(path: Path, reading: Reading) -> Recording:
     ezc3d ends the process where a file stops too early, so its size is checked before. Other damage can do that too, or
     keep it busy without end: so the file is tried in a child first.
     """
-    with path.open("rb") as file:
-        head = file.read(8)
-    refuse_another_format(head, head[1:2] == bytes([_MARK]), "C3D file")
+    marked_head(path, 8, lambda head: head[1:2] == bytes([_MARK]), "C3D file")
     ezc3d = optional_library("ezc3d", "Reading .c3d")
     _refuse_truncated(path)
     refuse_fatal(path, "ezc3d", "ezc3d.c3d(path)")
     content = ezc3d.c3d(str(path.resolve()))
-    groups = [group for group in (_markers(content), _analogs(content)) if group.values.size]
+    points = np.asarray(content["data"]["points"])[:3]  # (x y z 1, n_markers, n_frames)
+    values = points.transpose(2, 1, 0).reshape(points.shape[2], -1).astype(np.float32)
+    names = [f"{label}.{axis}" for label in _labels(content, "POINT", points.shape[1]) for axis in "xyz"]
+    signals = np.asarray(content["data"]["analogs"])[0]  # (n_signals, n_frames)
+    labels = _labels(content, "ANALOG", signals.shape[0])
+    groups = [
+        _Group("marker", _rate(content, "POINT"), names, values),
+        _Group("analog", _rate(content, "ANALOG"), labels, signals.T.astype(np.float32)),
+    ]
+    groups = [group for group in groups if group.values.size]
     if not groups:
         raise RecordingError("it holds neither markers nor analog signals")
     chosen = [group for group in groups if group.rate == reading.rate] or groups[:1]
@@ -87,20 +94,6 @@ def _refuse_truncated(path: Path) -> None:
         needed = max(needed, (data_block - 1) * _BLOCK + n_frames * per_frame)
     if size < needed:
         raise RecordingError(f"it is truncated: its header announces {needed} bytes, but {size} are there")
-
-
-def _markers(content: Any) -> _Group:
-    points = np.asarray(content["data"]["points"])[:3]  # (x y z 1, n_markers, n_frames)
-    values = points.transpose(2, 1, 0).reshape(points.shape[2], -1).astype(np.float32)
-    labels = _labels(content, "POINT", points.shape[1])
-    names = [f"{label}.{axis}" for label in labels for axis in "xyz"]
-    return _Group("marker", _rate(content, "POINT"), names, values)
-
-
-def _analogs(content: Any) -> _Group:
-    signals = np.asarray(content["data"]["analogs"])[0]  # (n_signals, n_frames)
-    labels = _labels(content, "ANALOG", signals.shape[0])
-    return _Group("analog", _rate(content, "ANALOG"), labels, signals.T.astype(np.float32))
 
 
 def _labels(content: Any, group: str, count: int) -> list[str]:

@@ -13,7 +13,7 @@ import numpy as np
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
 from rondo.files.columns import kept_channels
-from rondo.files.extras import distinct_names, of_one_rate, optional_library, refuse_another_format
+from rondo.files.extras import distinct_names, marked_head, of_one_rate, optional_library
 from rondo.files.reading import Reading, RecordingFormat
 
 EVENT_LABELS = ("EDF Annotations", "BDF Annotations")
@@ -22,7 +22,7 @@ EVENT_LABELS = ("EDF Annotations", "BDF Annotations")
 
 def read_edf(path: Path, reading: Reading) -> Recording:
     """The signals of one rate in physical units; the others have to be left out, or `rate` says which are meant."""
-    head = _mark_of(path)
+    head = marked_head(path, 8, lambda head: head in (b"0       ", b"\xffBIOSEMI"), "EDF or BDF file")
     pyedflib = optional_library("pyedflib", "Reading .edf and .bdf")
     _refuse_truncated(path)
     try:
@@ -45,13 +45,6 @@ def read_edf(path: Path, reading: Reading) -> Recording:
         values = _values(reader, [signals[place] for place in kept])
     notes += tuple(f"channel '{labels[place]}' left out: it holds events" for place in events) + more
     return Recording(values, own_rate, [names[place] for place in kept], path.stem, notes=notes)
-
-
-def _mark_of(path: Path) -> bytes:
-    with path.open("rb") as file:
-        head = file.read(8)
-    refuse_another_format(head, head in (b"0       ", b"\xffBIOSEMI"), "EDF or BDF file")
-    return head
 
 
 def _refuse_truncated(path: Path) -> None:

@@ -20,7 +20,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from rondo.annotations.formats import AnnotationFormat, Export, ExportedRecording, millisecond_spans
+from rondo.annotations.formats import AnnotationFormat, ExportedRecording, millisecond_spans
 from rondo.annotations.tracks import NamedSpan, Track, left_out
 from rondo.errors import AnnotationError
 
@@ -155,14 +155,6 @@ def _track(tier: Element, times: AnnotationTimes, path: Path) -> Track:
 # ---------------------------------------------------------------- writing
 
 
-def as_eaf(export: Export) -> dict[str, bytes]:
-    """One document per recording, by its id."""
-    return {
-        recording.id: document(recording, export.levels, export.made_at, export.made_by)
-        for recording in export.recordings
-    }
-
-
 def document(recording: ExportedRecording, levels: tuple[str, ...], made_at: datetime, made_by: str) -> bytes:
     """The .eaf of one recording: tiers are called unit and motif."""
     spans = {level: millisecond_spans(recording, level, "ELAN") for level in levels}
@@ -200,7 +192,10 @@ FORMAT = AnnotationFormat(
     program="ELAN",
     suffixes=(".eaf",),
     read=read_eaf,
-    write=as_eaf,
+    write=lambda export: {
+        recording.id: document(recording, export.levels, export.made_at, export.made_by)
+        for recording in export.recordings
+    },
     one_per_recording=True,
     needs_seconds=True,
     order=2,

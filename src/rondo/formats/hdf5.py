@@ -60,7 +60,8 @@ def sleap_table(file: Any) -> tuple[NDArray[np.float32], tuple[str, ...]]:
     """One row per frame, columns `nose.x`, `nose.y`, …, after `track0` … where there are several."""
     n_tracks, n_axes, n_nodes, n_frames = file["tracks"].shape
     refuse_large_array(n_frames, n_tracks * n_axes * n_nodes)
-    nodes = [name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name) for name in _stored_nodes(file)]
+    stored: list[Any] = file["node_names"][()].ravel().tolist()
+    nodes = [name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name) for name in stored]
     tracks = [f"track{i}" for i in range(n_tracks)]
     names = [
         f"{track}.{node}.{axis}" if n_tracks > 1 else f"{node}.{axis}"
@@ -68,13 +69,8 @@ def sleap_table(file: Any) -> tuple[NDArray[np.float32], tuple[str, ...]]:
         for node in nodes
         for axis in _AXES[:n_axes]
     ]
-    stored = np.asarray(file["tracks"][()], dtype=np.float32)
-    return np.ascontiguousarray(stored.transpose(3, 0, 2, 1)).reshape(n_frames, -1), tuple(names)
-
-
-def _stored_nodes(file: Any) -> list[Any]:
-    nodes: list[Any] = file["node_names"][()].ravel().tolist()
-    return nodes
+    values = np.asarray(file["tracks"][()], dtype=np.float32)
+    return np.ascontiguousarray(values.transpose(3, 0, 2, 1)).reshape(n_frames, -1), tuple(names)
 
 
 def read_hdf5(path: Path, reading: Reading) -> Recording:
@@ -182,10 +178,8 @@ def _hdf5_tiles(dataset: Any, n_frames: int, n_columns: int) -> Iterator[Tile]:
     width = chunk_columns * max(1, n_numbers // (rows * chunk_columns))
     for start in range(0, n_frames, rows):
         for column in range(0, n_columns, width):
-            band, part = (
-                slice(start, min(start + rows, n_frames)),
-                slice(column, min(column + width, n_columns)),
-            )
+            band = slice(start, min(start + rows, n_frames))
+            part = slice(column, min(column + width, n_columns))
             block = dataset[band] if len(dataset.shape) == 1 else dataset[band, part]
             yield band, part, np.asarray(block).reshape(band.stop - band.start, -1)
 

@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 from xml.etree import ElementTree as Xml
 
-from rondo.annotations.formats import AnnotationFormat, Export, ExportedRecording, ExportedSegment
+from rondo.annotations.formats import AnnotationFormat, Export, ExportedSegment
 from rondo.annotations.tracks import Axis, NamedSpan, Track
 from rondo.errors import AnnotationError
 
@@ -48,7 +48,9 @@ def _tracks(task: dict[str, Any], path: Path) -> list[Track]:
     for region in given[-1]["result"] if given else []:
         if region.get("type") == KIND:
             spans.setdefault(str(region["from_name"]), []).append(_span(region["value"], path))
-    recording = _recording(data)
+    files = [value for value in data.values() if isinstance(value, str) and PurePosixPath(value).suffix]
+    recording = PurePosixPath(files[0]).stem if len(files) == 1 else ""  # the only file that the task names
+    recording = str(data.get(RECORDING_KEY, recording))  # the id that `rondo export` wrote
     return [Track(tuple(found), tag, recording, axis, stop_is_inside=True) for tag, found in spans.items()]
 
 
@@ -61,20 +63,18 @@ def _span(value: dict[str, Any], path: Path) -> NamedSpan:
     return NamedSpan(float(start), float(stop), str(value[KIND][0]))
 
 
-def _recording(data: dict[str, Any]) -> str:
-    """The id that `rondo export` wrote; else the stem of the only file that the task names."""
-    if RECORDING_KEY in data:
-        return str(data[RECORDING_KEY])
-    files = [value for value in data.values() if isinstance(value, str) and PurePosixPath(value).suffix]
-    return PurePosixPath(files[0]).stem if len(files) == 1 else ""
-
-
 # ---------------------------------------------------------------- writing
 
 
 def as_label_studio(export: Export) -> dict[str, bytes]:
     """The tasks, whose `csv` is to be set to where Label Studio finds the file, and the labelling configuration."""
-    tasks = [_task(recording, export.made_by) for recording in export.recordings]
+    tasks = []
+    for recording in export.recordings:
+        data = {"csv": recording.source_name, RECORDING_KEY: recording.id, AXIS_KEY: "frames"}
+        if recording.rate is not None:
+            data["rondo_rate"] = f"{recording.rate:.12g}"
+        regions = [_region(number, segment) for number, segment in enumerate(recording.segments)]
+        tasks.append({"data": data, "predictions": [{"model_version": export.made_by, "result": regions}]})
     text = json.dumps(tasks, indent=1, allow_nan=False, ensure_ascii=False)
     return {"": text.encode("utf-8"), ".config.xml": _configuration(export)}
 
@@ -91,14 +91,6 @@ def _configuration(export: Export) -> bytes:
         Xml.SubElement(series, "Channel", column=channel)
     Xml.indent(view)
     return f"{Xml.tostring(view, encoding='unicode')}\n".encode()
-
-
-def _task(recording: ExportedRecording, made_by: str) -> dict[str, Any]:
-    data = {"csv": recording.source_name, RECORDING_KEY: recording.id, AXIS_KEY: "frames"}
-    if recording.rate is not None:
-        data["rondo_rate"] = f"{recording.rate:.12g}"
-    regions = [_region(number, segment) for number, segment in enumerate(recording.segments)]
-    return {"data": data, "predictions": [{"model_version": made_by, "result": regions}]}
 
 
 def _region(number: int, segment: ExportedSegment) -> dict[str, Any]:

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +20,7 @@ from rondo.data.recording import Recording
 from rondo.errors import RecordingError
 from rondo.files.arrays import TIME_KEYS, description_of, is_rate_name, only_array, recording_of, table_shape
 from rondo.files.crash_guard import refuse_fatal
-from rondo.files.extras import optional_library, refuse_another_format
+from rondo.files.extras import marked_head, optional_library
 from rondo.files.reading import Reading, RecordingFormat, listed
 from rondo.formats.hdf5 import refuse_elsewhere
 from rondo.memory import refuse_large_array
@@ -41,19 +40,9 @@ class Variable(NamedTuple):
     kind: str  # MATLAB's class
 
 
-class _Contents(Protocol):
-    variables: Mapping[str, Variable]
-
-    def numbers(self, name: str) -> NDArray[Any]: ...
-
-    def texts(self, name: str) -> list[str]: ...
-
-
 def read_mat(path: Path, reading: Reading) -> Recording:
     """The array called `key`, or the only one."""
-    with path.open("rb") as file:
-        head = file.read(128)
-    refuse_another_format(head, head.startswith(b"MATLAB "), "MATLAB file (version 5 or later)")
+    head = marked_head(path, 128, lambda head: head.startswith(b"MATLAB "), "MATLAB file (version 5 or later)")
     is_hdf5 = head.startswith(b"MATLAB 7.3")
     if is_hdf5:
         optional_library("h5py", "Reading .mat of version 7.3")
@@ -65,12 +54,15 @@ def read_mat(path: Path, reading: Reading) -> Recording:
 
 def untried(path: Path, is_hdf5: bool, reading: Reading) -> Recording:
     """`read_mat`, for a file that ends no process."""
-    opened: AbstractContextManager[_Contents] = _in_hdf5(path) if is_hdf5 else _in_version_5(path)
-    with opened as contents:
-        return _recording(contents, path.stem, reading)
+    if not is_hdf5:
+        return _recording(_Version5(path), path.stem, reading)
+    import h5py
+
+    with h5py.File(path, "r") as file:
+        return _recording(_Version73(file), path.stem, reading)
 
 
-def _recording(contents: _Contents, id: str, reading: Reading) -> Recording:
+def _recording(contents: _Version5 | _Version73, id: str, reading: Reading) -> Recording:
     variables = contents.variables
     name = _chosen(variables, reading.key)
     n_rows, n_columns = table_shape(variables[name].shape, np.dtype(float), f"array '{name}'")
@@ -110,7 +102,7 @@ def _described(variables: Mapping[str, Variable]) -> str:
     return listed([f"{name} ({found.kind})" for name, found in variables.items()])
 
 
-def _beside(contents: _Contents, name: str, shape: tuple[int, int]) -> dict[str, NDArray[Any]]:
+def _beside(contents: _Version5 | _Version73, name: str, shape: tuple[int, int]) -> dict[str, NDArray[Any]]:
     found: dict[str, NDArray[Any]] = {}
     for other, (own_shape, kind) in contents.variables.items():
         size = int(np.prod(own_shape))
@@ -148,11 +140,6 @@ class _Version5:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of variables that are there twice
             return loadmat(str(self._path), variable_names=[name])[name]
-
-
-@contextmanager
-def _in_version_5(path: Path) -> Any:
-    yield _Version5(path)
 
 
 # ---------------------------------------------------------------- version 7.3
@@ -197,14 +184,6 @@ def _class_of(item: Any) -> str:
 
 def _text(codes: Any) -> str:
     return "".join(map(chr, np.asarray(codes).ravel().tolist())).strip()
-
-
-@contextmanager
-def _in_hdf5(path: Path) -> Any:
-    import h5py
-
-    with h5py.File(path, "r") as file:
-        yield _Version73(file)
 
 
 FORMAT = RecordingFormat(

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from rondo.data.recording import Recording
 from rondo.errors import InputError, RecordingError
 from rondo.files.columns import kept_channels
-from rondo.files.extras import distinct_names, optional_library, refuse_another_format
+from rondo.files.extras import distinct_names, marked_head, optional_library
 from rondo.files.reading import Reading, RecordingFormat, listed
 from rondo.files.text.clock import is_clock_name, mentions_time_stamps, spread
 from rondo.memory import most_for_a_file, refuse_large_array
@@ -174,7 +174,11 @@ def numbers_of(message: Any, left_out: set[str]) -> Iterator[tuple[str, float]]:
 
 def _numbers(value: Any, path: str, left_out: set[str], depth: int) -> Iterator[tuple[str, float]]:
     if isinstance(value, int | float):
-        yield path or "value", _as_float(value)
+        try:
+            number = float(value)
+        except OverflowError:  # of whole numbers that no sensor has
+            number = float("nan")
+        yield path or "value", number
     elif value is None or isinstance(value, str | bytes) or depth > _DEEPEST:
         return
     elif (parts := _parts(value)) is not None:
@@ -195,22 +199,14 @@ def _parts(value: Any) -> Mapping[str, Any] | None:
         return value
     descriptor = getattr(value, "DESCRIPTOR", None)
     if descriptor is not None:
-        fields = [field for field in descriptor.fields if field.enum_type is None and not _is_absent(value, field)]
-        return {field.name: getattr(value, field.name) for field in fields}
+        # A message inside a message may not have been sent; numbers that were not sent are 0.
+        return {
+            field.name: getattr(value, field.name)
+            for field in descriptor.fields
+            if field.enum_type is None and (not field.has_presence or value.HasField(field.name))
+        }
     slots = getattr(type(value), "__slots__", None)
     return None if not isinstance(slots, list) else {name: getattr(value, name) for name in slots}
-
-
-def _is_absent(message: Any, field: Any) -> bool:
-    """Whether a message inside a message was not sent; numbers that were not sent are 0."""
-    return bool(field.has_presence and not message.HasField(field.name))
-
-
-def _as_float(value: float) -> float:
-    try:
-        return float(value)
-    except OverflowError:  # of whole numbers that no sensor has
-        return float("nan")
 
 
 _MOST_FIELDS = 4096  # of one topic
@@ -224,9 +220,7 @@ _DECODERS = {
 
 def read_mcap(path: Path, reading: Reading) -> Recording:
     """The topics that `key` names, or the only one that holds numbers."""
-    with path.open("rb") as file:
-        head = file.read(len(MAGIC))
-    refuse_another_format(head, head == MAGIC, "MCAP file")
+    marked_head(path, len(MAGIC), lambda head: head == MAGIC, "MCAP file")
     topics = _chosen(_surveyed(path), reading.key)
     tables = {topic: _Table() for topic in topics}
     decoders = _Decoders()
@@ -370,7 +364,9 @@ class _Table:
         for name, column in self.columns.items():
             column.extend([np.nan] * (len(stamps) - len(column)))
             numbers = np.frombuffer(column, np.float64)[order]
-            if _tells_time(name) and not (np.diff(numbers) < 0).any():
+            last = name.rpartition(".")[2]
+            tells_time = is_clock_name(last) or mentions_time_stamps(last)
+            if tells_time and not (np.diff(numbers) < 0).any():
                 notes += (f"field '{name}' left out: it tells the time; the log time is the clock",)
                 continue
             names.append(name)
@@ -384,14 +380,7 @@ class _Table:
         return names, stamps[order].astype(np.float64) / 1e9, np.stack(values, axis=1), notes
 
 
-def _tells_time(path: str) -> bool:
-    name = path.rpartition(".")[2]
-    return is_clock_name(name) or mentions_time_stamps(name)
-
-
-def _joined(
-    tables: dict[str, _Table],
-) -> tuple[list[str], NDArray[np.float32], NDArray[np.float64], tuple[str, ...]]:
+def _joined(tables: dict[str, _Table]) -> tuple[list[str], NDArray[np.float32], NDArray[np.float64], tuple[str, ...]]:
     """One table: the frames of the first topic, and the last values of the others at their times."""
     parts = {topic: table.sorted() for topic, table in tables.items()}
     (first, (names, times, values, notes)), *others = parts.items()

@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,16 +74,12 @@ def first_rows(path: Path, n_rows: int = 3) -> list[list[str]]:
     """The cells of the first lines of a text; none where it cannot be read."""
     try:
         with path.open("rb") as file:
-            lines = [line.decode("utf-8-sig", "replace") for line in islice(_short_lines(file), n_rows)]
+            short = iter(lambda: file.readline(_MOST_LINE_BYTES), b"")
+            lines = [line.decode("utf-8-sig", "replace") for line in islice(short, n_rows)]
         separator = next((one for one in (";", "\t", ",") if lines and one in lines[0]), ",")
         return [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=separator) if row]
     except (OSError, csv.Error):
         return []
-
-
-def _short_lines(file: BinaryIO) -> Iterator[bytes]:
-    while line := file.readline(_MOST_LINE_BYTES):
-        yield line
 
 
 # ---------------------------------------------------------------- Empatica E4
@@ -217,22 +212,6 @@ def is_too_slow(rate: float, clock: float) -> bool:
     (True, False)
     """
     return clock > MOST_TIMES_SLOWER * rate
-
-
-def even_times(sensors: Sequence[Recording], rate: float) -> Floats:
-    """An even clock over the time of all sensors."""
-    return np.asarray(_span(sensors)[0] + np.arange(n_even_times(sensors, rate)) / rate)
-
-
-def n_even_times(sensors: Sequence[Recording], rate: float) -> int:
-    """How many rows that clock has."""
-    start, stop = _span(sensors)
-    return int((stop - start) * rate + 1e-6) + 1
-
-
-def _span(sensors: Sequence[Recording]) -> tuple[float, float]:
-    every = [times for one in sensors if (times := one.timestamps_s) is not None]
-    return float(min(times[0] for times in every)), float(max(times[-1] for times in every))
 
 
 def laid_on(sensor: Recording, times: Floats, rate: float) -> Values:
@@ -421,8 +400,15 @@ def _merged(session: _Session, rate: float | None, chosen: _Chosen) -> Recording
     _refuse_apart(sensors)
     base = next((one for one in sensors if one.rate == clock), None) if rate is None else None
     channels = [name for one in sensors for name in one.channels]
-    refuse_large_array(n_even_times(sensors, clock) if base is None else base.n_frames, len(channels))
-    times = even_times(sensors, clock) if base is None or base.timestamps_s is None else base.timestamps_s
+    if base is None or base.timestamps_s is None:  # an even clock over the time of all sensors
+        every = [own for one in sensors if (own := one.timestamps_s) is not None]
+        start, stop = float(min(own[0] for own in every)), float(max(own[-1] for own in every))
+        n_times = int((stop - start) * clock + 1e-6) + 1
+        refuse_large_array(n_times, len(channels))
+        times: Floats = start + np.arange(n_times) / clock
+    else:
+        refuse_large_array(base.n_frames, len(channels))
+        times = base.timestamps_s
     values = np.concatenate([laid_on(one, times, clock) for one in sensors], axis=1)
     if base is None and (is_blank := np.isnan(values).all(axis=1)).any():  # no sensor ran: a jump in time
         values, times = values[~is_blank], times[~is_blank]

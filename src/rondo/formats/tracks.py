@@ -8,10 +8,10 @@ digits is left out.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from xml.parsers import expat
 
 import numpy as np
@@ -19,7 +19,7 @@ import numpy as np
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
 from rondo.files.columns import kept_channels
-from rondo.files.extras import optional_library, refuse_another_format
+from rondo.files.extras import marked_head, optional_library
 from rondo.files.reading import Reading, RecordingFormat
 from rondo.files.text.clock import spread
 from rondo.wording import counted
@@ -60,20 +60,9 @@ _TWIN = "enhanced_"
 
 def read_fit(path: Path, reading: Reading) -> Recording:
     """The records of an activity."""
-    with path.open("rb") as file:
-        head = file.read(12)
-    refuse_another_format(head, head[8:12] == b".FIT", "FIT file")
+    marked_head(path, 12, lambda head: head[8:12] == b".FIT", "FIT file")
     library = optional_library("fitdecode", "Reading .fit")
-    points = list(_points(path, library))
-    twins = {name.removeprefix(_TWIN) for point in points for name in point.values if name.startswith(_TWIN)}
-    kept = [
-        TrackPoint(point.time_s, {name: value for name, value in point.values.items() if name not in twins})
-        for point in points
-    ]
-    return recording_of_points(kept, path.stem, reading)
-
-
-def _points(path: Path, library: Any) -> Iterator[TrackPoint]:
+    points: list[TrackPoint] = []
     with library.FitReader(str(path), check_crc=library.CrcCheck.RAISE) as reader:
         for frame in reader:
             if isinstance(frame, library.FitDataMessage) and frame.name == "record":
@@ -83,7 +72,13 @@ def _points(path: Path, library: Any) -> Iterator[TrackPoint]:
                         moment = field.value
                     elif isinstance(field.value, int | float) and not field.name.startswith("unknown"):
                         values[field.name] = field.value * (_DEGREES if field.units == "semicircles" else 1.0)
-                yield TrackPoint(_seconds(moment), values)
+                points.append(TrackPoint(_seconds(moment), values))
+    twins = {name.removeprefix(_TWIN) for point in points for name in point.values if name.startswith(_TWIN)}
+    kept = [
+        TrackPoint(point.time_s, {name: value for name, value in point.values.items() if name not in twins})
+        for point in points
+    ]
+    return recording_of_points(kept, path.stem, reading)
 
 
 def _seconds(moment: object) -> float | None:
@@ -128,15 +123,12 @@ def read_gpx(path: Path, reading: Reading) -> Recording:
     segments = [segment for segment in document.segments if segment]
     if not segments:
         raise RecordingError("it holds no track points (<trkpt>); routes and waypoints are no recordings")
-    ordered = sorted(segments, key=_first_time)
+    times = ([point.time_s for point in segment if point.time_s is not None] for segment in segments)
+    begins = [found[0] if found else -math.inf for found in times]  # one without times stays at the beginning
+    ordered = [segments[place] for place in sorted(range(len(segments)), key=begins.__getitem__)]
     points = [point for segment in ordered for point in segment]
     recording = recording_of_points(points, path.stem, reading)
     return recording.noted("its tracks were put in the order of time") if ordered != segments else recording
-
-
-def _first_time(segment: Sequence[TrackPoint]) -> float:
-    """When it begins; one without times stays at the beginning."""
-    return next((point.time_s for point in segment if point.time_s is not None), -math.inf)
 
 
 class _Document:
@@ -181,8 +173,7 @@ class _Document:
             self.segments[-1].append(TrackPoint(self._time_s, self._values))
             self._values = None
         elif tag == "time" and text:
-            moment = datetime.fromisoformat(text)
-            self._time_s = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+            self._time_s = _seconds(datetime.fromisoformat(text))
         elif text and tag not in _WORDS:
             try:
                 self._values[tag] = float(text)

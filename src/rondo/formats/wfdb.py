@@ -204,11 +204,6 @@ def unpacked(format: int, content: bytes) -> Samples:
     return packing.unpack(np.frombuffer(whole, np.uint8).reshape(-1, packing.bytes))
 
 
-def missing_sample(format: int) -> int | None:
-    """The number that says that there is no sample."""
-    return _known(format).missing
-
-
 def _known(format: int) -> _Packing:
     packing = _PACKINGS.get(format)
     if packing is None:
@@ -316,14 +311,22 @@ def _values(path: Path, header: RecordHeader, kept: Sequence[int]) -> tuple[NDAr
     values = np.empty((n_frames * per_frame, len(kept)), np.float32)
     wrong = []
     for file, group in zip(files, groups, strict=True):
-        frames = _frames(file, [signal for _, signal in group], n_frames)
+        wide, first = sum(signal.per_frame for _, signal in group), group[0][1]
+        with file.open("rb") as opened:
+            opened.seek(first.offset)
+            content = opened.read(n_bytes(first.format, n_frames * wide))
+        frames = unpacked(first.format, content)[: n_frames * wide].reshape(n_frames, wide)
         stop = 0
         for place, signal in group:
             start, stop = stop, stop + signal.per_frame
             if place in kept:
-                samples = _of_signal(frames[:, start:stop], signal)
+                samples = frames[:, start:stop].reshape(-1)
+                if signal.format == 8:  # differences
+                    samples = signal.first + np.cumsum(samples, dtype=np.int32)
                 values[:, list(kept).index(place)] = _physical(samples, signal)
-                wrong += [] if _agrees(samples, signal) else [place]
+                # The header has 16 bits of the sum of the samples; 0 may mean unknown.
+                if signal.checksum and (int(samples.sum(dtype=np.int64)) - signal.checksum) % 2**16:
+                    wrong.append(place)
     return values, sorted(wrong)
 
 
@@ -349,35 +352,15 @@ def _frames_there(file: Path, group: Sequence[SignalLine]) -> int:
     return n_samples(group[0].format, size) // sum(signal.per_frame for signal in group)
 
 
-def _frames(file: Path, group: Sequence[SignalLine], n_frames: int) -> Samples:
-    """Samples by frame, those of the first signal first."""
-    wide = sum(signal.per_frame for signal in group)
-    with file.open("rb") as opened:
-        opened.seek(group[0].offset)
-        content = opened.read(n_bytes(group[0].format, n_frames * wide))
-    return unpacked(group[0].format, content)[: n_frames * wide].reshape(n_frames, wide)
-
-
-def _of_signal(frames: Samples, signal: SignalLine) -> Samples:
-    """In the order of time; format 8 holds differences."""
-    samples = frames.reshape(-1)
-    return samples if signal.format != 8 else signal.first + np.cumsum(samples, dtype=np.int32)
-
-
 def _physical(samples: Samples, signal: SignalLine) -> NDArray[np.float64]:
     physical = (samples.astype(np.float64) - signal.baseline) / signal.gain
-    missing = missing_sample(signal.format)
+    missing = _known(signal.format).missing
     if missing is not None:
         physical[samples == missing] = np.nan
     n_before = min(signal.skew * signal.per_frame, physical.size)
     if n_before:
         physical = np.concatenate([physical[n_before:], np.full(n_before, np.nan)])
     return physical
-
-
-def _agrees(samples: Samples, signal: SignalLine) -> bool:
-    """Whether the sum of the samples is that of the header, of which 16 bits are kept; 0 may mean unknown."""
-    return not signal.checksum or (int(samples.sum(dtype=np.int64)) - signal.checksum) % 2**16 == 0
 
 
 FORMAT = RecordingFormat(

@@ -7,8 +7,7 @@ time stamps are the clock, in seconds of the recording computer: where a stream 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ import numpy as np
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
 from rondo.files.columns import kept_channels
-from rondo.files.extras import distinct_names, optional_library, refuse_another_format
+from rondo.files.extras import distinct_names, marked_head, optional_library
 from rondo.files.reading import Reading, RecordingFormat, listed
 
 GAP_S = 1.0
@@ -27,11 +26,12 @@ that 10 s of silence in a stream of 50 Hz would vanish; late packets are late by
 
 def read_xdf(path: Path, reading: Reading) -> Recording:
     """The stream called `key`, or the only one that holds a signal."""
-    with path.open("rb") as file:
-        head = file.read(8)
-    refuse_another_format(head, head.startswith(b"XDF:"), "XDF file")
+    marked_head(path, 8, lambda head: head.startswith(b"XDF:"), "XDF file")
     pyxdf = optional_library("pyxdf", "Reading .xdf")
-    with _quiet():
+    logger = logging.getLogger("pyxdf")  # its remarks on the way; what is wrong with a file becomes an error anyway
+    before = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
         streams = pyxdf.resolve_streams(str(path))
         chosen = _chosen(streams, reading.key)
         (stream,), _ = pyxdf.load_xdf(
@@ -40,6 +40,8 @@ def read_xdf(path: Path, reading: Reading) -> Recording:
             jitter_break_threshold_seconds=GAP_S,
             jitter_break_threshold_samples=1,
         )
+    finally:
+        logger.setLevel(before)
     values = np.asarray(stream["time_series"])
     if not len(values):
         raise RecordingError(f"the stream '{chosen['name']}' holds no frames")
@@ -54,20 +56,9 @@ def read_xdf(path: Path, reading: Reading) -> Recording:
     return Recording(values[:, kept], None, [names[i] for i in kept], path.stem, times, notes)
 
 
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Without pyxdf's remarks on its way through a file; what is wrong with it becomes an error anyway."""
-    logger = logging.getLogger("pyxdf")
-    before = logger.level
-    logger.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        logger.setLevel(before)
-
-
 def _chosen(streams: Sequence[dict[str, Any]], key: str | None) -> dict[str, Any]:
-    signals = [stream for stream in streams if _is_signal(stream)]
+    timed = [one for one in streams if one["channel_format"] != "string" and float(one["nominal_srate"]) > 0]
+    signals = [stream for stream in timed if "marker" not in str(stream["type"]).casefold()]
     named = signals if key is None else [stream for stream in signals if stream["name"] == key]
     if len(named) == 1:
         return named[0]
@@ -79,11 +70,6 @@ def _chosen(streams: Sequence[dict[str, Any]], key: str | None) -> dict[str, Any
         raise RecordingError(f"there is no stream '{key}' with a signal; it has {names}; name one with the key (--key)")
     what = f"{len(named)} streams are called '{key}'" if key is not None else f"it has {len(named)} streams"
     raise RecordingError(f"{what} ({names}); name one with the key (--key NAME)")
-
-
-def _is_signal(stream: dict[str, Any]) -> bool:
-    is_text = stream["channel_format"] == "string"
-    return not is_text and float(stream["nominal_srate"]) > 0 and "marker" not in str(stream["type"]).casefold()
 
 
 def _labels(info: dict[str, Any], count: int) -> list[str]:

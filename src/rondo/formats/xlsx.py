@@ -12,6 +12,7 @@ import tempfile
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import reduce
 from itertools import dropwhile
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -19,7 +20,7 @@ from typing import Any, BinaryIO
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
 from rondo.files.crash_guard import refuse_fatal
-from rondo.files.extras import optional_library, refuse_another_format
+from rondo.files.extras import marked_head, optional_library
 from rondo.files.reading import Reading, RecordingFormat, listed
 from rondo.files.text.formats import open_text_parts
 from rondo.files.text.layout import layout_of
@@ -29,6 +30,7 @@ from rondo.memory import in_gigabytes, most_for_a_file, most_text_bytes
 
 _ROWS_LOOKED_AT = 200  # in which a table begins, if there is one
 _MOST_HEADER_ROWS = 3
+_OLD = b"\xd0\xcf\x11\xe0"
 _CELL_BYTES = 32  # calamine holds every cell between the first and the last, filled or not
 _CELL_NAME = re.compile(rb"""\sr=["']([A-Z]{1,3})([0-9]{1,7})["']""")
 
@@ -50,11 +52,9 @@ def read_xlsx_parts(path: Path, reading: Reading) -> list[Recording]:
 @contextmanager
 def _sheet_as_text(path: Path, key: str | None) -> Iterator[tuple[BinaryIO, tuple[str, ...]]]:
     """The lines of the sheet that is read, and notes on others."""
-    with path.open("rb") as file:
-        head = file.read(8)
-    if head.startswith(b"\xd0\xcf\x11\xe0"):
+    head = marked_head(path, 8, lambda head: head.startswith((b"PK", _OLD)), "Excel workbook (.xlsx)")
+    if head.startswith(_OLD):
         raise RecordingError("it has a password, or is an old .xls; save it as .xlsx without a password")
-    refuse_another_format(head, head.startswith(b"PK"), "Excel workbook (.xlsx)")
     calamine = optional_library("python_calamine", "Reading .xlsx")
     _refuse_bomb(path)
     refuse_fatal(
@@ -106,17 +106,10 @@ def _extent(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> int:
         rest = b""
         while piece := sheet.read(1 << 20):
             for column, row in _CELL_NAME.findall(rest + piece):
-                last_row = max(last_row, int(row))
-                last_column = max(last_column, _column_number(column))
+                number = reduce(lambda so_far, letter: 26 * so_far + letter - ord("A") + 1, column, 0)
+                last_row, last_column = max(last_row, int(row)), max(last_column, number)
             rest = piece[-16:]
     return last_row * last_column
-
-
-def _column_number(letters: bytes) -> int:
-    number = 0
-    for letter in letters:
-        number = 26 * number + letter - ord("A") + 1
-    return number
 
 
 def _chosen(book: Any, key: str | None) -> tuple[Any, tuple[str, ...]]:

@@ -90,21 +90,9 @@ def parse_address(
 ) -> Address:
     """The parts of an address; whatever does not fit is refused in one line, which never repeats a secret.
 
-    Parameters
-    ----------
-    text
-        As people write it.
-    schemes
-        Those that are taken.
-    options
-        Names that may follow `?`; None where everything behind the host is the server's own, as for a web page.
-    several
-        Whether more than one server may be named, with commas between.
-    needs_host
-        Whether an address without a host is refused.
+    `options` are the names that may follow `?`; None where everything behind the host is the server's, as for a web
+    page. `several`: more than one server may be named, with commas between.
 
-    Examples
-    --------
     >>> address = parse_address("mqtt://localhost/site/+/imu?qos=1", ["mqtt", "mqtts"], ["qos"])
     >>> address.host, address.port, address.path, dict(address.options)
     ('localhost', None, 'site/+/imu', {'qos': '1'})
@@ -117,7 +105,10 @@ def parse_address(
         hint = did_you_mean(scheme, schemes, f"known are {', '.join(f'{one}://' for one in schemes)}")
         raise SettingError(f"{scheme}://: there is no such scheme here; {hint}")
     rest = text.partition("://")[2]
-    authority, path, query = _parts(rest, whole_path=options is None)
+    n_host = min((place for place in (rest.find("/"), rest.find("?")) if place >= 0), default=len(rest))
+    authority, path, query = rest[:n_host], rest[n_host:].removeprefix("/"), ""  # a `?` may follow the host at once
+    if options is not None:
+        path, _, query = path.partition("?")
     if "@" in authority:
         after = authority.rpartition("@")[2]
         raise SettingError(f"{scheme}://***@{after}/{path}: {_no_secrets(scheme)}")
@@ -130,16 +121,6 @@ def parse_address(
     host, port = servers[0] if servers else ("", None)
     chosen = _options(query, options or (), shown, scheme)
     return Address(scheme, host, port, path if options is None else unquote(path), chosen, servers)
-
-
-def _parts(rest: str, *, whole_path: bool) -> tuple[str, str, str]:
-    """Host, path and options; a `?` may follow the host at once."""
-    n_host = min((place for place in (rest.find("/"), rest.find("?")) if place >= 0), default=len(rest))
-    authority, behind = rest[:n_host], rest[n_host:].removeprefix("/")
-    if whole_path:
-        return authority, behind, ""
-    path, _, query = behind.partition("?")
-    return authority, path, query
 
 
 def _server(text: str, shown: str) -> tuple[str, int | None]:
@@ -281,6 +262,11 @@ def bytes_in(text: str, option: str) -> int:
     (1073741824, 500000000)
     """
     return int(_amount(text, _BYTES, "B", f"{option}={text}: expected a size such as 500MB or 1GiB"))
+
+
+def patience_in(options: Mapping[str, str]) -> float | None:
+    """How long `?patience=` lets us wait for a server that is away; None: for ever."""
+    return seconds_in(options["patience"], "patience") if "patience" in options else None
 
 
 def _amount(text: str, units: Mapping[str, float], bare: str, expected: str) -> float:

@@ -43,19 +43,13 @@ _NO_WINDOW = (
 _WHY_SKIPPED = "time missing, repeated, earlier than before, or far ahead of the rows after it"
 
 
-def _sources() -> str:
-    from rondo.live.source import source_help
+def _help_of(end: str) -> str:
+    from rondo.live import source
 
-    return source_help()
-
-
-def _sinks() -> str:
-    from rondo.live.source import sink_help
-
-    return sink_help()
+    return source.source_help() if end == "source" else source.sink_help()
 
 
-WORDS.update({"{sources}": _sources, "{sinks}": _sinks})
+WORDS.update({"{sources}": partial(_help_of, "source"), "{sinks}": partial(_help_of, "sink")})
 
 SourceAddress = Annotated[str, typer.Option("--source", metavar="SOURCE", help="{sources}")]
 StreamPlace = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder to write, or to resume.")]
@@ -179,7 +173,6 @@ def _of_this_stream(config: RondoConfig, settings: list[str] | None) -> RondoCon
 
 
 def _stream_one(place: SessionPaths, opened: Callable[[], Session], health: Health, sinks: Sequence[str]) -> None:
-    """Label one stream, until it ends or a signal stops it."""
     from rondo.continual.checkpoint import locked
 
     with locked(place.checkpoint), closing(opened()) as session:
@@ -278,7 +271,6 @@ class _Status:
 
 
 def _stream_fleet(opened: Callable[[], Fleet], health: Health) -> None:
-    """Label the streams of all devices of a feed, until a signal stops it."""
     with asked_to_stop() as stop, closing(opened()) as fleet:
         status, notes = _FleetStatus(fleet), _FleetNotes()
         try:
@@ -407,14 +399,6 @@ class StreamNotes:
         self._n_gaps = 0
 
     def after(self, counters: Counters, written: Written) -> None:
-        """Take note of the last step."""
-        self._count(counters)
-        for event in written.events:
-            if event.level == "input":
-                self._add(event)
-        self.say()
-
-    def _count(self, counters: Counters) -> None:
         before, self._before = self._before, counters
         if counters.n_skipped_rows > before.n_skipped_rows:
             self._waiting["rows"] = f"{counted(counters.n_skipped_rows, 'row')} skipped so far: {_WHY_SKIPPED}"
@@ -426,6 +410,10 @@ class StreamNotes:
             self._waiting["missing"] = f"{missing_in_words(counters.missing_cells)}; {back}"
         if counters.n_skipped_lines > before.n_skipped_lines:
             self._waiting["lines"] = f"{counted(counters.n_skipped_lines, 'line')} skipped so far, as they hold no row"
+        for event in written.events:
+            if event.level == "input":
+                self._add(event)
+        self.say()
 
     def _add(self, event: Event) -> None:
         about, rule = event.evidence, event.evidence.get("rule")

@@ -316,6 +316,5 @@ class RateCheck:
         return {"times": [repr(time) for time in self._times], "is_judged": self._is_judged, "is_off": self._is_off}
 
     def load(self, plain: Mapping[str, Any]) -> None:
-        """Go on from this state."""
         self._times = [float(time) for time in plain["times"]]
         self._is_judged, self._is_off = plain["is_judged"], plain["is_off"]

@@ -87,7 +87,6 @@ class _Followed:
         return True
 
     def take(self, most: int, *, at_end: bool = False) -> list[bytes]:
-        """The next whole lines, at most so many."""
         self.may_have_more = False
         if self.cut is not None and not self._has_grown_past_place(at_end=at_end):
             return []
@@ -195,16 +194,16 @@ class Delivery:
         if device not in self._devices:
             self._devices[device] = _Device(device, folder, self._stored.pop(device, {}))
         self._devices[device].use_names(edits)
+        self._look_at(device)
+
+    def _look_at(self, device: str) -> None:
         for file in self._devices[device].files:
             file.may_have_more = True
         self._news[device] = None
 
     def look_everywhere(self) -> None:
-        """The files of every device may have grown."""
-        for name, device in self._devices.items():
-            for file in device.files:
-                file.may_have_more = True
-            self._news[name] = None
+        for device in self._devices:
+            self._look_at(device)
 
     def pump(self, now: float, *, at_end: bool = False) -> None:
         """Move on past what has arrived, and hand over what is new; never waits."""
@@ -253,7 +252,6 @@ class Delivery:
 
     @property
     def is_done(self) -> bool:
-        """Whether everything that is in the files has arrived."""
         return not self._under_way and self.n_behind == 0
 
     @property
@@ -262,7 +260,6 @@ class Delivery:
         return sum(file.n_behind for device in self._devices.values() for file in device.files)
 
     def store(self, now: float) -> None:
-        """Write down how far the sink is."""
         began = time.monotonic()
         places = {name: {f.path.name: f.as_json() for f in device.files} for name, device in self._devices.items()}
         self._path.parent.mkdir(parents=True, exist_ok=True)

@@ -69,7 +69,6 @@ class DeviceRows:
 
     @property
     def partitions(self) -> frozenset[str]:
-        """Where its messages came from."""
         return frozenset(self._taken)
 
     def read(self, at_most: int) -> Rows | None:
@@ -198,7 +197,6 @@ class TextRows:
                 self._reader = self._reader_after(bookmark, bookmark["n_head"])
 
     def push(self, payload: bytes) -> None:
-        """The text of one more message."""
         lines = as_lines(payload, self._header)
         if not self._unread and not self._head:
             self._header = _header_of(lines)
@@ -293,7 +291,6 @@ class TextRows:
 
 
 def _first_lines(text: bytes, n_lines: int) -> bytes:
-    """The first lines that are not blank."""
     kept: list[bytes] = []
     for line in text.split(b"\n"):
         kept.append(line + b"\n")

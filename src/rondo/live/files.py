@@ -48,7 +48,7 @@ from rondo.files.reading import TEXT_SUFFIXES, Reading, id_of, packing_of
 from rondo.files.text.lines import HEAD_LINES, Lines, is_binary
 from rondo.files.text.table import begins_below_a_heading
 from rondo.live.clock import ClockState
-from rondo.live.rows import RowReader, fit_by_position, refuse_another_rate
+from rondo.live.rows import RowReader, beside_columns, fit_by_position, refuse_another_rate
 from rondo.live.source import Bookmark, Request, Rows, SourceKind, named
 
 PATIENCE_S = 60.0
@@ -74,20 +74,16 @@ class TableFile:
         self.reader = RowReader(Lines(self._file.read), request, str(path), carried)
         self._n_bytes_at_first = self.n_bytes()
         self.at_end = self._is_done = False
-        try:
-            self._begin(bookmark)
+        try:  # the head first, so that a file that does not fit is refused at once
+            if bookmark is None or not bookmark["position"]:
+                self.reader.read_head(at_end=not request.follow)
+            else:
+                self.reader.read_head(at_end=True, n_lines=bookmark["n_head"])
+                self._file.seek(bookmark["position"])
+                self.reader.go_on(bookmark, Lines(self._file.read, bookmark["position"], bookmark["line"]))
         except BaseException:
             self._file.close()
             raise
-
-    def _begin(self, bookmark: Bookmark | None) -> None:
-        """Read the head, so that a file that does not fit is refused at once; then go on from the bookmark."""
-        goes_on = bookmark is not None and bookmark["position"] > 0
-        n_head = bookmark["n_head"] if bookmark is not None and goes_on else HEAD_LINES
-        self.reader.read_head(at_end=goes_on or not self._request.follow, n_lines=n_head)
-        if bookmark is not None and goes_on:
-            self._file.seek(bookmark["position"])
-            self.reader.go_on(bookmark, Lines(self._file.read, bookmark["position"], bookmark["line"]))
 
     def read(self, at_most: int) -> Rows | None:
         return self.reader.read(at_most, at_end=self.at_end)
@@ -95,7 +91,12 @@ class TableFile:
     def finish(self, at_most: int) -> Rows | None:
         """The next rows of a file to which nothing will be added, at last what was skipped; None when that is all."""
         if not self.at_end:
-            self._refuse_shortened()  # before its last line, which may be half a line now, is taken for a row
+            before, now = self._n_bytes_at_first, self.n_bytes()
+            if now < before and not self._request.follow:  # its last line may be half a line now
+                raise RecordingError(
+                    f"{self.path}: it became shorter while it was read, {before} bytes became {now}; put the whole "
+                    "file back, and start the same command again"
+                )
             self.at_end = True
             self.reader.end()
         rows = self.read(at_most)
@@ -103,14 +104,6 @@ class TableFile:
             self._is_done = True
             rows = self.reader.rest()
         return rows
-
-    def _refuse_shortened(self) -> None:
-        before, now = self._n_bytes_at_first, self.n_bytes()
-        if now < before and not self._request.follow:
-            raise RecordingError(
-                f"{self.path}: it became shorter while it was read, {before} bytes became {now}; put the whole file "
-                "back, and start the same command again"
-            )
 
     def followed_by(self, path: Path) -> TableFile:
         """The file that continues this one, which is closed once that one can be read."""
@@ -120,11 +113,8 @@ class TableFile:
         return following
 
     def bookmark(self) -> dict[str, Any]:
-        return self.reader.bookmark() | {"mark": self._mark(self.reader.position)}
-
-    def _mark(self, position: int) -> str:
         with named(str(self.path)):
-            return _mark_of(self._file, position)
+            return self.reader.bookmark() | {"mark": _mark_of(self._file, self.reader.position)}
 
     def n_bytes(self) -> int:
         return os.fstat(self._file.fileno()).st_size
@@ -247,16 +237,12 @@ class FileTail:
         self._file.close()
 
 
-def _is_text_file(where: str) -> bool:
-    return Path(where).is_file() and not is_recorded(Path(where))
-
-
 FILE = SourceKind(
     name="file",
     address="FILE",
     help="a table in text (csv, tsv, txt) or JSON lines, which may grow (--follow)",
     can_follow=True,
-    matches=_is_text_file,
+    matches=lambda where: Path(where).is_file() and not is_recorded(Path(where)),
     id_of=id_of,
     open=lambda where, request: FileTail(Path(where), request),
     order=10,
@@ -428,7 +414,8 @@ def _in_channels(recording: Recording, path: Path, request: Request) -> tuple[Re
         refuse_another_rate(recording.rate, request.rate)
         if set(channels) <= set(recording.channels):
             values, extra = select(recording, channels), [name for name in recording.channels if name not in channels]
-            beside = _beside(recording, request)
+            found = [name for name in request.beside if name in recording.channels]
+            beside = beside_columns(request, found, select(recording, found)) if found else None
             extra = [name for name in extra if name not in request.beside]
             notes = [unknown_to_model(extra)] if extra else []
         else:
@@ -439,23 +426,15 @@ def _in_channels(recording: Recording, path: Path, request: Request) -> tuple[Re
     return Recording(values, recording.rate, channels, recording.id, recording.timestamps_s), beside
 
 
-def _beside(recording: Recording, request: Request) -> NDArray[np.float32] | None:
-    found = [name for name in request.beside if name in recording.channels]
-    if not found:
-        return None
-    beside = np.full((recording.n_frames, len(request.beside)), np.nan, np.float32)
-    beside[:, [request.beside.index(name) for name in found]] = select(recording, found)
-    return beside
-
-
 def is_recorded(path: Path) -> bool:
     """Whether a file is one of those that are read whole: by its suffix, or because its first line is no text.
 
-    A text is too where its table begins below statistics, which only a program that exports all of it can know.
+    Text may grow, unless it is packed, or its table begins below statistics: only a program that exports all of it can
+    know those.
     """
     if path.exists() and not path.is_file():
         return False
-    if path.suffix.lower() in recorded_suffixes() or packing_of(path):
+    if path.suffix.lower() in set(suffixes()) - set(TEXT_SUFFIXES) or packing_of(path):
         return True
     if not path.exists():
         return False
@@ -463,21 +442,12 @@ def is_recorded(path: Path) -> bool:
         return is_binary(file.readline(4096)) or begins_below_a_heading(path)
 
 
-def recorded_suffixes() -> tuple[str, ...]:
-    """Of files that are read whole: all that Rondo knows but text, which may grow; text that is packed does not."""
-    return tuple(suffix for suffix in suffixes() if suffix not in TEXT_SUFFIXES)
-
-
-def _is_recording(where: str) -> bool:
-    return "://" not in where and is_recorded(Path(where))
-
-
 RECORDING = SourceKind(
     name="recorded file",
     address="RECORDING",
     help="a stored recording in any other format that Rondo reads, replayed row by row",
     can_follow=False,
-    matches=_is_recording,
+    matches=lambda where: "://" not in where and is_recorded(Path(where)),
     id_of=id_of,
     open=lambda where, request: RecordedFile(Path(where), request),
     order=12,

@@ -32,7 +32,7 @@ from rondo.live.growing_run import copy_model
 from rondo.live.inbox import FeedStore
 from rondo.live.payloads import UnreadablePayload, check_kind, split_by
 from rondo.live.session import GivenSource, Session, SessionPaths, Written, missing_cells
-from rondo.live.source import Feed, FeedKind, FeedRequest, Message, Request, feed_kind
+from rondo.live.source import FeedRequest, Message, Request, feed_kind
 from rondo.model.describe import fitted_ids
 from rondo.model.method import CHECKPOINT
 from rondo.store.folder import make_folder
@@ -136,14 +136,14 @@ class Fleet:
         self._refresh_at = 0.0
         self._model_folder, self._model_sha256 = self._shared_model(model_folder)
         self._store = FeedStore(out / "feed")
+        request = FeedRequest(self._store, model.preprocessor_.channels, model.rate_, self.revoke, self._told.said)
         try:
-            self.feed = self._opened_feed(kind)
+            self.feed = kind.open(fleet_address(where).feed, request)
         except BaseException:
             self._store.close()
             raise
 
     def _shared_model(self, model_folder: Path) -> tuple[Path, str]:
-        """The model of all devices, in the folder of the fleet."""
         sha256 = fingerprint(model_folder)
         own = self.out / "model"
         make_folder(self.out)
@@ -151,11 +151,6 @@ class Fleet:
             raise OutputError(f"{self.out}: it was begun with another model; give that one, or choose another --out")
         copy_model(model_folder, own, self._model.edits_.among(fitted_ids(self._model)))
         return own, sha256
-
-    def _opened_feed(self, kind: FeedKind) -> Feed:
-        preprocessor = self._model.preprocessor_
-        request = FeedRequest(self._store, preprocessor.channels, self._model.rate_, self.revoke, self._told.said)
-        return kind.open(fleet_address(self._where).feed, request)
 
     # ------------------------------------------------------------ messages
 

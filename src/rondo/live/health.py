@@ -102,16 +102,8 @@ class _Device:
 class Health:
     """Alarms, sinks and health.json of everything that is labelled under one folder.
 
-    Parameters
-    ----------
-    out
-        The folder of the run: of the one stream, or the one that holds a folder for each device.
-    sinks
-        Addresses, as `--sink` takes them.
-    silent_s
-        Seconds without a row after which a device counts as silent; None: never, for sources that end.
-    say
-        Prints a line.
+    `out` is the folder of the one stream, or the one that holds a folder for each device; `silent_s` the seconds
+    without a row after which a device counts as silent (None: never, for sources that end).
     """
 
     def __init__(

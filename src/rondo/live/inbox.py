@@ -23,7 +23,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rondo.errors import ModelError, OutputError
-from rondo.live.source import Message
+from rondo.live.address import bytes_in, patience_in
+from rondo.live.source import FeedRequest, Message
 from rondo.store.lock import locked
 
 PARTITION = "inbox"
@@ -90,7 +91,6 @@ class FeedStore:
                 raise
 
     def rows(self, query: str, *values: Any) -> list[Any]:
-        """The result of a query."""
         with self._errors_in_words():
             return self._db.execute(query, values).fetchall()
 
@@ -120,7 +120,6 @@ class FeedStore:
         return None if found is None else int(found)
 
     def put_marks(self, marks: Mapping[str, int]) -> None:
-        """Write marks of partitions."""
         self.put({f"mark {partition}": offset for partition, offset in marks.items()})
 
     def close(self) -> None:
@@ -171,13 +170,11 @@ class Inbox:
 
     @property
     def is_full(self) -> bool:
-        """Whether it holds as much as it may."""
         n_bytes = self._bytes_appended - self._bytes_settled
         return n_bytes > 0 and n_bytes >= self._limit_bytes
 
     @property
     def backlog(self) -> int:
-        """Number of messages that were not read yet."""
         return self._n_appended - self._n_read
 
     def append(self, arrivals: Iterable[Arrival]) -> None:
@@ -226,6 +223,33 @@ class Inbox:
     def close(self) -> None:
         """Let another process have it; messages that were not settled are given again."""
         self._opened.close()
+
+
+class InboxFeed:
+    """What the feeds of networks that keep nothing share: an inbox, of which the address names the size."""
+
+    ended = False
+
+    def __init__(self, name: str, request: FeedRequest, options: Mapping[str, str]) -> None:
+        self._name, self._request = name, request
+        self._patience_s = patience_in(options)
+        limit = bytes_in(options["inbox"], "inbox") if "inbox" in options else LIMIT_BYTES
+        self._inbox = Inbox(request.store, limit)
+        self._was_full = False
+
+    def settle(self, marks: Mapping[str, int]) -> None:
+        if PARTITION in marks:
+            self._inbox.settle(marks[PARTITION])
+
+    @property
+    def backlog(self) -> int:
+        return self._inbox.backlog
+
+    def _say_if_full(self, is_full: bool, so: str) -> None:
+        """A line when the inbox becomes full, with what follows from it, and when it has room again."""
+        if is_full != self._was_full:
+            self._was_full = is_full
+            self._request.say(f"{self._name}: the inbox {f'is full{so}' if is_full else 'has room again'}")
 
 
 def _is_stored(db: sqlite3.Connection, arrival: Arrival) -> bool:

@@ -26,7 +26,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from rondo.errors import MissingExtraError, RecordingError, SettingError, SourceLostError
-from rondo.live.address import Address, kafka_settings, parse_address, seconds_in
+from rondo.live.address import Address, kafka_settings, parse_address, patience_in
 from rondo.live.source import FeedKind, FeedRequest, Message
 from rondo.wording import counted, did_you_mean, noun, one_of
 
@@ -60,17 +60,7 @@ _LOG.addHandler(logging.NullHandler())  # librdkafka logs every attempt to conne
 
 
 class KafkaFeed:
-    """Messages of the partitions that the group gives to this process.
-
-    Parameters
-    ----------
-    where
-        The address, kafka://host[:port][,host...]/topic?option=value.
-    request
-        What is asked for.
-    clock
-        Seconds that only rise.
-    """
+    """Messages of the partitions that the group gives to this process."""
 
     ended = False
 
@@ -82,7 +72,7 @@ class KafkaFeed:
         self._from_latest = _from_latest(address)
         self._first: Mapping[str, int] = {}  # offsets where partitions without a mark begin; the others begin at 0
         self._name = f"{address.scheme}://{','.join(address.servers_with(PORT))}/{self._topic}"
-        self._wait = _Wait(self._name, _patience(address), request.say, clock)
+        self._wait = _Wait(self._name, patience_in(address.options), request.say, clock)
         self._next: dict[str, int | None] = {}  # of every partition we have: the next offset; None: not known yet
         self._batch: list[Message] = []
         self._stalled: set[str] = set()  # partitions whose next message is gone, and nobody knows yet how many more
@@ -91,7 +81,8 @@ class KafkaFeed:
         self._is_doubtful, self._is_subscribed, self._is_closed = True, False, False
         fixed = {
             "bootstrap.servers": ",".join(address.servers_with(PORT)),
-            "group.id": self._group(address),
+            "group.id": address.options.get("group")
+            or str(request.store.setdefault("kafka group", lambda: f"rondo-{uuid.uuid4()}")),
             "error_cb": self._on_error,
             "logger": _LOG,
         }
@@ -172,7 +163,6 @@ class KafkaFeed:
         return len(payload)
 
     def _heed(self, error: KafkaError, number: int | None) -> None:
-        """What came instead of a message."""
         codes = type(error)
         code = error.code()
         if code == codes._AUTO_OFFSET_RESET and number is not None:
@@ -268,11 +258,6 @@ class KafkaFeed:
         ends = (self._consumer.get_watermark_offsets(self._place(name), timeout=_LONGEST_LOOK_S) for name in names)
         return {name: high for name, (_, high) in zip(names, ends, strict=True)}
 
-    def _group(self, address: Address) -> str:
-        if "group" in address.options:
-            return address.options["group"]
-        return str(self._request.store.setdefault("kafka group", lambda: f"rondo-{uuid.uuid4()}"))
-
     # ------------------------------------------------------------ the connection
 
     def _look(self, seconds: float) -> None:
@@ -293,7 +278,9 @@ class KafkaFeed:
             self._wait.begin()
             return
         if not is_there:
-            raise RecordingError(f"{self._name}: {_no_topic(self._topic, others)}")
+            few = f"there are {', '.join(others[:8])}" if others else "the broker has none"
+            hint = did_you_mean(self._topic, others, few)
+            raise RecordingError(f"{self._name}: there is no topic '{self._topic}'; {hint}")
         self._wait.end()
         self._is_doubtful = False
         if not self._is_subscribed:
@@ -357,7 +344,6 @@ class _Losses:
         return known[device] == offset
 
     def keep(self) -> None:
-        """Bring what has changed to the disk."""
         self._store.put({f"lost {name}": self._first_offsets[name] for name in self._changed})
         self._changed.clear()
 
@@ -397,20 +383,10 @@ def _from_latest(address: Address) -> bool:
     return chosen == "latest"
 
 
-def _patience(address: Address) -> float | None:
-    text = address.options.get("patience")
-    return None if text is None else seconds_in(text, "patience")
-
-
 def _device(key: str | bytes | None, number: int) -> str:
     """The key as text; bytes that are none are written as \\x.., so that two keys never become one device."""
     text = key.decode(errors="backslashreplace") if isinstance(key, bytes) else key
     return text or f"partition-{number}"
-
-
-def _no_topic(topic: str, others: list[str]) -> str:
-    few = f"there are {', '.join(others[:8])}" if others else "the broker has none"
-    return f"there is no topic '{topic}'; {did_you_mean(topic, others, few)}"
 
 
 def new_client(kind: str, defaults: Mapping[str, Any], fixed: Mapping[str, Any], reserved: Collection[str]) -> Any:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import io
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 from rondo.data.signal import shortened
 from rondo.errors import MissingExtraError, RecordingError, SettingError, SourceLostError
 from rondo.files.inputs import in_hertz, same_rate
-from rondo.live.address import bytes_in, parse_address, seconds_in
-from rondo.live.inbox import LIMIT_BYTES, PARTITION, Arrival, Inbox
+from rondo.live.address import parse_address
+from rondo.live.inbox import Arrival, InboxFeed
 from rondo.live.rows import fit_by_position
 from rondo.live.source import FeedKind, FeedRequest, Message
 from rondo.wording import counted, did_you_mean
@@ -44,10 +44,8 @@ _SEARCH_S = 2.0  # a stream that is there is found within this time
 _FORGET_AFTER_S = 5.0  # a stream that answers no more
 
 
-class LslFeed:
+class LslFeed(InboxFeed):
     """Rows of the streams that match, by way of an inbox."""
-
-    ended = False
 
     def __init__(self, where: str, request: FeedRequest) -> None:
         pylsl = _library()
@@ -55,16 +53,11 @@ class LslFeed:
             f"lsl:///{where.partition(':')[2].removeprefix('//')}", ["lsl"], _OPTIONS, needs_host=False
         )
         query = query_of(address.path)
-        patience = address.options.get("patience")
-        self._patience_s = None if patience is None else seconds_in(patience, "patience")
-        limit = bytes_in(address.options["inbox"], "inbox") if "inbox" in address.options else LIMIT_BYTES
-        self._name, self._request = f"lsl:{address.path}", request
+        super().__init__(f"lsl:{address.path}", request, address.options)
         self._streams: dict[str, LslStream] = {}
         self._known: set[str] = set()  # devices that were there once
         self._left_out: set[str] = set()  # connections (uid) that do not fit, or are gone
         self._wall_offset_s = time.time() - pylsl.local_clock()
-        self._inbox = Inbox(request.store, limit)
-        self._was_full = False
         self._alone_since: float | None = None  # no stream is connected
         self._has_said_so = False
         self._next_look = 0.0
@@ -83,14 +76,6 @@ class LslFeed:
                 return messages
             time.sleep(min(_BETWEEN_PULLS_S, left_s))
 
-    def settle(self, marks: Mapping[str, int]) -> None:
-        if PARTITION in marks:
-            self._inbox.settle(marks[PARTITION])
-
-    @property
-    def backlog(self) -> int:
-        return self._inbox.backlog
-
     def close(self) -> None:
         for stream in self._streams.values():
             stream.close()
@@ -101,10 +86,8 @@ class LslFeed:
 
     def _receive(self) -> None:
         """Bring what has come to the disk; where that is full, the memory of liblsl is the only room left."""
-        if self._inbox.is_full != self._was_full:
-            self._was_full = self._inbox.is_full
-            full = "is full; what is not read within 360 s will be lost (?inbox=SIZE gives it more room)"
-            self._request.say(f"{self._name}: the inbox {full if self._was_full else 'has room again'}")
+        so = "; what is not read within 360 s will be lost (?inbox=SIZE gives it more room)"
+        self._say_if_full(self._inbox.is_full, so)
         if self._was_full:
             return
         now, arrivals = time.time(), []
@@ -224,16 +207,7 @@ _OPEN_S = 5.0  # how long a stream that was seen is waited for
 class LslStream:
     """A stream that is connected; `pull` raises a RuntimeError (pylsl's LostError) once it is gone.
 
-    Parameters
-    ----------
-    found
-        What the network says about it.
-    channels, rate
-        Of the model.
-    wall_offset_s
-        Seconds since 1970 at zero of the local LSL clock.
-    say
-        For a note on channels that go by position or are left out.
+    `wall_offset_s` are the seconds since 1970 at zero of the local LSL clock.
     """
 
     def __init__(

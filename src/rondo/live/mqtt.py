@@ -25,8 +25,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from rondo.errors import MissingExtraError, RecordingError, SettingError, SourceLostError
-from rondo.live.address import Address, bytes_in, mqtt_login, mqtt_tls, parse_address, seconds_in
-from rondo.live.inbox import LIMIT_BYTES, PARTITION, Arrival, FeedStore, Inbox
+from rondo.live.address import Address, mqtt_login, mqtt_tls, parse_address, seconds_in
+from rondo.live.inbox import Arrival, FeedStore, InboxFeed
 from rondo.live.source import FeedKind, FeedRequest, Message
 
 if TYPE_CHECKING:
@@ -39,19 +39,13 @@ _MOST_PENDING = 2000  # deliveries that wait for the disk: more than are ever co
 _SHARED = "$share/"
 
 
-class MqttFeed:
+class MqttFeed(InboxFeed):
     """What a subscription delivers, by way of an inbox."""
-
-    ended = False
 
     def __init__(self, where: str, request: FeedRequest) -> None:
         address = parse_address(where, tuple(PORTS), _OPTIONS)
         subscription = _subscription(address, request.store)
-        patience = address.options.get("patience")
-        self._patience_s = None if patience is None else seconds_in(patience, "patience")
-        limit = bytes_in(address.options["inbox"], "inbox") if "inbox" in address.options else LIMIT_BYTES
-        self._shown, self._say = subscription.shown, request.say
-        self._inbox = Inbox(request.store, limit)
+        super().__init__(subscription.shown, request, address.options)
         self._pending: list[Arrival] = []
         self._changed = threading.Condition()
         self._is_closing, self._is_full = False, False
@@ -105,24 +99,8 @@ class MqttFeed:
             with self._changed:
                 self._changed.wait_for(lambda: self._inbox.backlog > 0 or self._failure is not None, seconds)
             messages = self._inbox.read(_AT_ONCE)
-        if not messages:
-            self._raise_failure()
-        return messages
-
-    def _tell(self) -> None:
-        for line in self._connection.lines():
-            self._say(line)
-        if self._is_full != self._was_full:
-            self._was_full = self._is_full
-            self._say(
-                f"{self._shown}: the inbox is full, the broker has to keep what comes; ?inbox=SIZE gives it more room"
-                if self._is_full
-                else f"{self._shown}: the inbox has room again"
-            )
-
-    _was_full = False
-
-    def _raise_failure(self) -> None:
+        if messages:
+            return messages
         failure = self._failure or self._connection.failure
         if failure is not None:
             self._tell()
@@ -130,15 +108,20 @@ class MqttFeed:
         since, patience_s = self._connection.lost_since, self._patience_s
         if since is not None and patience_s is not None and time.monotonic() - since > patience_s:
             raise SourceLostError(
-                f"{self._shown}: not connected for {patience_s:g} s ({self._connection.lost_because}); once the "
+                f"{self._name}: not connected for {patience_s:g} s ({self._connection.lost_because}); once the "
                 "broker is there, start the same command again"
             )
+        return []
+
+    def _tell(self) -> None:
+        for line in self._connection.lines():
+            self._request.say(line)
+        self._say_if_full(self._is_full, ", the broker has to keep what comes; ?inbox=SIZE gives it more room")
 
     def settle(self, marks: Mapping[str, int]) -> None:
-        if PARTITION in marks:
-            self._inbox.settle(marks[PARTITION])
-            with self._changed:
-                self._changed.notify_all()
+        super().settle(marks)
+        with self._changed:
+            self._changed.notify_all()
 
     @property
     def backlog(self) -> int:
@@ -172,7 +155,9 @@ def _subscription(address: Address, store: FeedStore) -> Subscription:
         port=port,
         is_secure=address.scheme == "mqtts",
         topic=topic,
-        client_id=options.get("client") or _kept_client_id(store, shown),
+        # by which the broker knows us again: the same as long as the folder is there, another one for another topic
+        client_id=options.get("client")
+        or str(store.setdefault(f"client of {shown}", lambda: f"rondo-{secrets.token_hex(8)}")),
         device_of=partial(device_of, topic),
         qos=qos,
         version=version,
@@ -186,11 +171,6 @@ def _one_of(options: Mapping[str, str], name: str, values: tuple[str, ...]) -> s
     if value not in values:
         raise SettingError(f"{name}={value}: expected {name}={' or '.join(sorted(values))}; correct the address")
     return value
-
-
-def _kept_client_id(store: FeedStore, shown: str) -> str:
-    """By which the broker knows us again: the same as long as the folder is there, another one for another topic."""
-    return str(store.setdefault(f"client of {shown}", lambda: f"rondo-{secrets.token_hex(8)}"))
 
 
 def checked_topic(topic: str) -> str:
@@ -217,6 +197,8 @@ def device_of(filter: str, topic: str) -> str:
 
     >>> device_of("sensors/#", "sensors/hall/7"), device_of("a/+/imu", "a/7/imu"), device_of("a/b", "a/b")
     ('hall/7', '7/imu', 'b')
+    >>> device_of("sensors/#", "sensors"), device_of("#", "a/b"), device_of("/a/", "/a/")
+    ('sensors', 'a/b', '/a/')
     """
     wanted, levels = filter.split("/"), topic.split("/")
     fixed = next((place for place, level in enumerate(wanted) if level in ("#", "+")), len(wanted))
@@ -312,7 +294,6 @@ class MqttConnection:
                     self._client.ack(delivery.packet_id, 1)
 
     def lines(self) -> Iterable[str]:
-        """What there is to say to people since the last call."""
         while self._lines:
             yield self._lines.popleft()
 
@@ -397,19 +378,15 @@ class MqttConnection:
         if not flags.session_present:
             self._deliver(Arrival("", b"", time.time()))
         self.lost_since = None
-        self._subscribe()
-        return None
-
-    def _subscribe(self) -> None:
-        subscription = self._subscription
-        if subscription.version != 5:
-            self._client.subscribe(subscription.topic, subscription.qos)
-            return
+        if self._subscription.version != 5:
+            self._client.subscribe(self._subscription.topic, self._subscription.qos)
+            return None
         from paho.mqtt.subscribeoptions import SubscribeOptions
 
         only_when_new = 1  # retained messages come with a new subscription, not with every connection
-        options = SubscribeOptions(qos=subscription.qos, retainHandling=only_when_new)
-        self._client.subscribe(subscription.topic, options=options)
+        options = SubscribeOptions(qos=self._subscription.qos, retainHandling=only_when_new)
+        self._client.subscribe(self._subscription.topic, options=options)
+        return None
 
     def _on_subscribe(self, client: Any, _: Any, mid: int, codes: Any, properties: Any) -> None:
         for code in codes:
@@ -443,18 +420,13 @@ class MqttConnection:
             )
         elif not self._closing.is_set() and self.failure is None:
             self._lose("the connection broke" if str(code) == "Unspecified error" else str(code))
-            self._judge(time.monotonic() - self._connected_at)
-
-    def _judge(self, lasted_s: float) -> None:
-        """Brokers that do not say so break the older of two connections with one name, which then come in turns."""
-        self._n_short = 0 if lasted_s > _SHORT_S else self._n_short + 1
-        if not self._n_short:
-            self._delay_s = _FIRST_DELAY_S
-        if self._n_short >= _MANY_SHORT:
-            id = self.client_id
-            self._say_once(
-                "short", f"connections break at once: does another process connect as '{id}'? (?client=NAME)"
-            )
+            # Brokers that do not say so break the older of two connections with one name, which then come in turns.
+            self._n_short = 0 if time.monotonic() - self._connected_at > _SHORT_S else self._n_short + 1
+            if not self._n_short:
+                self._delay_s = _FIRST_DELAY_S
+            if self._n_short >= _MANY_SHORT:
+                hint = f"does another process connect as '{self.client_id}'? (?client=NAME)"
+                self._say_once("short", f"connections break at once: {hint}")
 
     # ------------------------------------------------------------ what becomes of it
 

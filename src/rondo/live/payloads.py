@@ -52,7 +52,6 @@ def check_kind(kind: str) -> str:
 
 
 def is_packed(payload: bytes, kind: str) -> bool:
-    """Whether the rows are an array, not text."""
     return kind != "auto" or payload.startswith(_NPY)
 
 
@@ -60,7 +59,6 @@ def is_packed(payload: bytes, kind: str) -> bool:
 
 
 def packed_rows(payload: bytes, kind: str, n_channels: int) -> PackedRows:
-    """The rows of an array, by position."""
     if kind == "auto":
         return _rows_of(_npy(payload), n_channels)
     timed = kind.startswith(TIMED)
@@ -125,7 +123,9 @@ def as_lines(payload: bytes, header: bytes = b"") -> bytes:
 
 
 def _lines_of_json(text: bytes) -> bytes:
-    found = [_json(line) for line in text.split(b"\n") if line.strip()] if _are_lines(text) else _json(text)
+    lines = [line for line in map(bytes.strip, text.split(b"\n")) if line]
+    are_objects = len(lines) > 1 and all(line[:1] == b"{" and line[-1:] == b"}" for line in lines)
+    found = [_json(line) for line in lines] if are_objects else _json(text)
     if isinstance(found, dict):
         return _lines_of_object(_flat(found)).encode()
     rows = found
@@ -135,13 +135,6 @@ def _lines_of_json(text: bytes) -> bytes:
         rows = rows if all(isinstance(row, list) for row in rows) else [rows]
         return "".join(",".join("" if cell is None else str(cell) for cell in row) + "\n" for row in rows).encode()
     raise UnreadablePayload("JSON that is no object, and no list of objects or of rows")
-
-
-def _are_lines(text: bytes) -> bool:
-    """Whether there are several lines, each of them an object of its own."""
-    return b"\n" in text and all(
-        line.strip()[:1] == b"{" and line.strip()[-1:] == b"}" for line in text.split(b"\n") if line.strip()
-    )
 
 
 class _Number(str):
@@ -170,14 +163,10 @@ def _lines_of_object(row: Mapping[str, Any]) -> str:
     (n_rows,) = lengths
     if n_rows > _MOST_ROWS:
         raise UnreadablePayload(f"{n_rows:,} rows in one message, expected {_MOST_ROWS:,} at most")
-    columns = [_column(key, value, n_rows) for key, value in row.items()]
-    return "".join("{" + ",".join(cells) + "}\n" for cells in zip(*columns, strict=True))
-
-
-def _column(key: str, value: Any, n_rows: int) -> list[str]:
-    name = json.dumps(key) + ":"
-    cells = value if isinstance(value, list) else [value] * n_rows
-    return [name + (cell if type(cell) is _Number else json.dumps(cell)) for cell in cells]
+    columns = {key: value if isinstance(value, list) else [value] * n_rows for key, value in row.items()}
+    return "".join(
+        _written(dict(zip(columns, cells, strict=True))) + "\n" for cells in zip(*columns.values(), strict=True)
+    )
 
 
 def _flat(found: Mapping[str, Any], before: str = "") -> dict[str, Any]:

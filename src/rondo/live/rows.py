@@ -116,8 +116,7 @@ class RowReader:
             rows = self._parser.parse(self._lines.between(layout.start, head[-1].stop, layout.first_line))
             state, more = clock_of(layout, columns, rows.times, self._carried)
             if rows.times is not None and self._carried is None and not state.is_coarse:
-                unit = state.unit
-                refuse_clock_of_another_rate(unit.seconds(rows.times), self._request.rate)
+                refuse_clock_of_another_rate(state.unit.seconds(rows.times), self._request.rate)
             self._lines.skip_to(layout.start)
         self._clock, self._n_head = RowClock(layout, columns, state), len(head)
         self.position, self.line = self._lines.position, self._lines.number
@@ -138,13 +137,11 @@ class RowReader:
         return is_there
 
     def bookmark(self) -> dict[str, Any]:
-        """Where the rows given so far end."""
         clock = self.clock or ClockState()
         return {"position": self.position, "line": self.line, "n_head": self._n_head, "clock": asdict(clock)}
 
     @property
     def clock(self) -> ClockState | None:
-        """The state of the clock after the rows given so far."""
         return self._carried if self._clock is None else self._clock.state
 
     @property
@@ -211,19 +208,13 @@ class RowReader:
             return Rows(np.empty((0, len(self._request.channels)), np.float32), None, self.position, skipped)
         cells, n_unreadable, (self.position, self.line) = self._waiting.take(n_rows)
         self._clock.pass_lines(sum(skip.n_lines for skip in skipped))
-        values, beside = self._apart(cells)
-        return Rows(values, self._clock.take(n_rows), self.position, skipped, n_unreadable, beside)
-
-    def _apart(self, cells: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
-        """Channels, and what stands beside them."""
         assert self._parser is not None
-        names = self._parser.columns.channels[len(self._request.channels) :]
-        if not names:
-            return cells, None
-        beside = np.full((len(cells), len(self._request.beside)), np.nan, np.float32)
-        values, given = np.split(cells, [len(self._request.channels)], axis=1)
-        beside[:, [self._request.beside.index(name) for name in names]] = given
-        return np.ascontiguousarray(values), beside
+        n_channels, beside = len(self._request.channels), None
+        names = self._parser.columns.channels[n_channels:]
+        if names:
+            cells, further = np.split(cells, [n_channels], axis=1)
+            cells, beside = np.ascontiguousarray(cells), beside_columns(self._request, names, further)
+        return Rows(cells, self._clock.take(n_rows), self.position, skipped, n_unreadable, beside)
 
     # ------------------------------------------------------------ the end, and a new beginning
 
@@ -256,6 +247,13 @@ class RowReader:
     def say(self, note: str) -> None:
         if not self._is_quiet:
             warnings.warn(f"{self._name}: {note}", RondoWarning, stacklevel=3)
+
+
+def beside_columns(request: Request, names: Sequence[str], cells: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The columns of `Request.beside` from the cells of those that are there; NaN in the others."""
+    beside = np.full((len(cells), len(request.beside)), np.nan, np.float32)
+    beside[:, [request.beside.index(name) for name in names]] = cells
+    return beside
 
 
 def _columns_for(layout: Layout, request: Request) -> Columns:

@@ -292,7 +292,6 @@ class Session:
         self.edits = edits_with(self._model, self._place.checkpoint)  # people may have named something meanwhile
 
     def refresh(self) -> None:
-        """Segments and summary, up to the last decision."""
         self._run.refresh(self.edits, self._progress())
 
     def stop(self) -> None:
@@ -328,7 +327,6 @@ class Session:
         return written
 
     def summary(self) -> RunSummary:
-        """What summary.json says now."""
         return self._run.summary
 
     def _progress(self) -> tuple[int, StreamSummary]:

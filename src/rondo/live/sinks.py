@@ -37,7 +37,6 @@ from rondo.version import __version__
 
 if TYPE_CHECKING:
     from confluent_kafka import Producer
-    from paho.mqtt.client import Client
 
 _PIPE_BYTES = getattr(select, "PIPE_BUF", 512)
 _FIRST_S, _LONGEST_S, _TIMEOUT_S = 0.5, 60.0, 10.0
@@ -250,19 +249,15 @@ class MqttSink:
         self._under_way: deque[set[int]] = deque()  # message numbers of each batch that are not acknowledged
         self._acknowledged: set[int] = set()
         self._n_confirmed = 0
-        self._client = self._connected()
-
-    def _connected(self) -> Client:
-        client = mqtt.new_client(self._address.scheme)
+        self._client = client = mqtt.new_client(address.scheme)
         client.on_connect, client.on_disconnect = self._on_connect, self._on_disconnect
         client.on_connect_fail, client.on_publish = self._on_connect_fail, self._on_publish
         client.enable_logger(_LOG)  # errors that its thread catches would otherwise end the thread
         client.suppress_exceptions = True
         client.max_inflight_messages_set(0)  # as many as a batch has
         client.reconnect_delay_set(*_RECONNECT_S)
-        client.connect_async(self._address.host, self._address.port or mqtt.PORTS[self._address.scheme], _KEEPALIVE_S)
+        client.connect_async(address.host, address.port or mqtt.PORTS[address.scheme], _KEEPALIVE_S)
         client.loop_start()
-        return client
 
     def _on_connect(self, client: Any, data: Any, flags: Any, reason: Any, properties: Any) -> None:
         refused = f"the broker at {self._address.host} refuses the connection ({reason})"

@@ -272,18 +272,14 @@ def source_kinds() -> tuple[SourceKind, ...]:
     return tuple(Registry(SourceKind, (__package__,), SOURCES).values())
 
 
-def _all_kinds() -> tuple[SourceKind | FeedKind, ...]:
-    """What --source takes: one stream, or the messages of many devices."""
-    return *source_kinds(), *feed_kinds()
-
-
 def source_help() -> str:
     """What `--source` takes, for its help.
 
     >>> print(source_help())  # doctest: +ELLIPSIS
     Where rows come from. ... -: ... mqtt://...
     """
-    return "Where rows come from. " + " ".join(f"{kind.address}: {kind.help}." for kind in _all_kinds())
+    kinds: tuple[SourceKind | FeedKind, ...] = (*source_kinds(), *feed_kinds())
+    return "Where rows come from. " + " ".join(f"{kind.address}: {kind.help}." for kind in kinds)
 
 
 def source_kind(where: str) -> tuple[str, str]:
@@ -326,7 +322,8 @@ def open_source(where: str, request: Request) -> Source:
     """
     kind = _kind_of(where)
     if kind is None:
-        raise RecordingError(f"{where}: {_why_none(where)}; --source takes {_addresses()}")
+        *most, last = addresses = [kind.address for kind in source_kinds()] + [kind.address for kind in feed_kinds()]
+        raise RecordingError(f"{where}: {_why_none(where, addresses)}; --source takes {', '.join(most)} or {last}")
     if request.follow and not kind.can_follow:
         raise RecordingError(f"{where}: a source of the kind '{kind.name}' cannot be followed; leave --follow away")
     return kind.open(where, request)
@@ -340,10 +337,10 @@ def _kind_of(where: str) -> SourceKind | None:
         raise RecordingError(f"{where}: cannot be read ({reason}); check --source") from None
 
 
-def _why_none(where: str) -> str:
+def _why_none(where: str, addresses: list[str]) -> str:
     scheme, is_address, _ = where.partition("://")
     if is_address:
-        schemes = [kind.address.partition("://")[0] for kind in _all_kinds() if "://" in kind.address]
+        schemes = [address.partition("://")[0] for address in addresses if "://" in address]
         near = get_close_matches(scheme, schemes, n=1)
         hint = (
             f"did you mean {near[0]}://?" if near else f"is the package that adds it installed (entry point {SOURCES})?"
@@ -355,11 +352,6 @@ def _why_none(where: str) -> str:
     beside = [each.name for each in path.parent.iterdir()] if path.parent.is_dir() else []
     near = get_close_matches(path.name, beside, n=1)
     return "there is no such file or folder" + (f"; did you mean '{path.parent / near[0]}'?" if near else "")
-
-
-def _addresses() -> str:
-    *most, last = [kind.address for kind in _all_kinds()]
-    return f"{', '.join(most)} or {last}"
 
 
 # ---------------------------------------------------------------- feeds

@@ -137,20 +137,14 @@ class Layout:
                 found[position] = kind
         for name in {name for name in self.names if name and self.names.count(name) > 1}:
             places = [position for position, other in enumerate(self.names) if other == name]
-            if all(self._never_changes(position) for position in places):
+            columns = [self.column(position) for position in places]
+            if all(len(c) >= _FEWEST_TO_TELL and len(set(c)) == 1 and self.is_number(c[0]) for c in columns):
                 found |= dict.fromkeys(places, "filler")
-        dotted = [position for position in range(len(self.names)) if self._holds_dotted_times(position)]
+        columns = [self.column(position) for position in range(len(self.names))]
+        dotted = [position for position, cells in enumerate(columns) if cells and all(map(is_dotted_time, cells))]
         if len(dotted) == 1 and "day" in [kind for position, kind in found.items() if position not in dotted]:
             found[dotted[0]] = "time of day"  # alone 10.03.04 may be a date too
         return found
-
-    def _never_changes(self, position: int) -> bool:
-        cells = self.column(position)
-        return len(cells) >= _FEWEST_TO_TELL and len(set(cells)) == 1 and self.is_number(cells[0])
-
-    def _holds_dotted_times(self, position: int) -> bool:
-        cells = self.column(position)
-        return bool(cells) and all(map(is_dotted_time, cells))
 
     def rises(self, kinds: Mapping[int, Kind]) -> dict[int, bool]:
         """Of each column that may be the clock, whether its first readings rise in each row, or repeat."""
@@ -237,7 +231,9 @@ def _table_layout(every_line: Sequence[HeadLine]) -> Layout:
         between = f"lines {first.number} to {lines[n_lines - 1].number}"
         notes += (f"{between} read as one header: {_in_short([name for name in cells if name])}",)
         header, lines, table = lines[n_lines - 1], lines[n_lines:], table[n_lines:]
-    if header is None and _are_values(cells, spelling) and not _are_positions(cells):
+    # A header of numbers, as pandas writes it for columns without names: 0, 1, 2 … beneath an empty corner.
+    are_positions = len(cells) > 2 and cells == ("", *(str(place) for place in range(len(cells) - 1)))
+    if header is None and _are_values(cells, spelling) and not are_positions:
         names = tuple(f"ch{i}" for i in range(len(cells)))
         note = f"no header line: the channels are named {names[0]}" + (f" to {names[-1]}" if names[1:] else "")
         where = (first.start, first.number)
@@ -355,11 +351,6 @@ def _are_values(cells: Sequence[str], spelling: NumberSpelling) -> bool:
     return all(is_missing(cell) or spelling.is_number(cell) or is_date(cell) for cell in cells) and not all(
         map(is_missing, cells)
     )
-
-
-def _are_positions(cells: Sequence[str]) -> bool:
-    """A header of numbers, as pandas writes it for columns without names: 0, 1, 2 … beneath an empty corner."""
-    return len(cells) > 2 and cells[0] == "" and list(cells[1:]) == [str(place) for place in range(len(cells) - 1)]
 
 
 def _are_units(cells: Sequence[str], below: Sequence[str], spelling: NumberSpelling) -> bool:

@@ -92,20 +92,13 @@ def _of_an_e4(table: Sequence[Sequence[str]]) -> Opening | None:
 
 def _of_e4_beats(table: Sequence[Sequence[str]]) -> Opening | None:
     """Intervals between heart beats: when it was begun, then when each beat came after that."""
-    if len(table[0]) != 2 or table[0][1] != "IBI" or not _is_epoch(table[0][0]):
-        return None
-    return Opening(
-        1,
-        "line 1 read as an Empatica E4 writes it: beats of the heart, by the time since it was begun",
-        ("time", "IBI"),
-    )
-
-
-def _is_epoch(cell: str) -> bool:
     try:
-        return size_of_epoch(float(cell))
+        if len(table[0]) != 2 or table[0][1] != "IBI" or not size_of_epoch(float(table[0][0])):
+            return None
     except ValueError:
-        return False
+        return None
+    note = "line 1 read as an Empatica E4 writes it: beats of the heart, by the time since it was begun"
+    return Opening(1, note, ("time", "IBI"))
 
 
 def _of_deeplabcut(table: Sequence[Sequence[str]]) -> Opening | None:
@@ -175,8 +168,12 @@ def stacked_names(
     """
     n_words = next((place for place, row in enumerate(table[:_MOST_LINES]) if any(map(is_value, row))), _MOST_LINES)
     words = [row for row in table[:n_words] if len(row) == len(table[0])]
-    if n_words < 2 or len(words) < n_words or n_words >= len(table) or not _needs_a_second(words[0], words[1]):
+    if n_words < 2 or len(words) < n_words or n_words >= len(table):
         return None
+    both = [(above, below) for above, below in zip(words[0][1:], words[1][1:], strict=True) if below]
+    named = [above for above, _ in both if above]
+    if len(both) < 2 or not named or (len(named) == len(both) and _differ(named)):
+        return None  # no name is missing or repeated in the upper line where the lower one has some
     names = [_joined(parts) for parts in zip(_filled(words[0], words[1]), words[1], strict=True)]
     n_lines = 2
     if n_words > 2 and not _differ(names):
@@ -186,13 +183,6 @@ def stacked_names(
     if n_words > n_lines and words[n_lines][0] and all(map(is_missing, words[n_lines][1:])):
         names[0], n_lines = words[n_lines][0], n_lines + 1
     return (tuple(names), n_lines) if _differ(names) else None
-
-
-def _needs_a_second(upper: Sequence[str], lower: Sequence[str]) -> bool:
-    """Whether names are missing or repeated in the upper line where the lower one has some."""
-    both = [(above, below) for above, below in zip(upper[1:], lower[1:], strict=True) if below]
-    named = [above for above, _ in both if above]
-    return len(both) > 1 and bool(named) and (len(named) < len(both) or not _differ(named))
 
 
 def _filled(upper: Sequence[str], lower: Sequence[str]) -> list[str]:

@@ -209,7 +209,8 @@ def day_order(cells: Sequence[str], beside: Sequence[Sequence[str]] = ()) -> Day
     >>> day_order(["1/2/2026", "2/2/2026", "3/2/2026"]).notes[0][:70]
     "dates such as '1/2/2026' read as day, month, year, as the other order "
     """
-    doubtful = [match for cell in cells if (match := _DATE.fullmatch(cell.strip())) and _is_doubtful(match)]
+    dates = [match for cell in cells if (match := _DATE.fullmatch(cell.strip()))]
+    doubtful = [match for match in dates if match[2] != "." and len(match[1]) < 3 and match[3].isdigit()]
     for match in doubtful:
         if max(int(match[1]), int(match[3])) > 12:
             return DayOrder(int(match[1]) > 12)
@@ -223,10 +224,6 @@ def day_order(cells: Sequence[str], beside: Sequence[Sequence[str]] = ()) -> Day
             )
             return DayOrder(day_first, (words,))
     return _by_time(orders, doubtful[0][0])
-
-
-def _is_doubtful(match: re.Match[str]) -> bool:
-    return match[2] != "." and len(match[1]) < 3 and match[3].isdigit()
 
 
 def _order_beside(other: Sequence[str], orders: Sequence[NDArray[np.float64]]) -> bool | None:

@@ -71,9 +71,14 @@ def read_open_text(
     scored = tuple(f"column '{name}' left out: it was scored; --keep-column {name!r} keeps it" for name in scores)
     notes = layout.notes + scored + columns.notes + notes
     if columns.clock is not None and times is not None:
-        values, times, cut = _without_blank_end(values, times)
+        if times.size and np.isnan(times[-1]):  # spreadsheets leave rows at the end with neither a time nor a value
+            filled = np.flatnonzero(~np.isnan(times) | ~np.isnan(values).all(axis=1))
+            stop = int(filled[-1]) + 1 if filled.size else times.size
+            n_blank = times.size - stop
+            notes += (f"{counted(n_blank, 'row')} without a value at its end left out",) if n_blank else ()
+            values, times = values[:stop], times[:stop]
         values, times, more = _clock_in_seconds(values, times, columns, layout, kinds)
-        notes += cut + more
+        notes += more
     values, channels, empty = without_empty(values, columns.channels)
     if not layout.has_header and columns.clock is None and channels[1:] and not reading.names(channels[0]):
         counters = [place for place, kind in kinds.items() if kind == "counter"]
@@ -83,8 +88,11 @@ def read_open_text(
             values, channels = np.ascontiguousarray(values[:, 1:]), channels[1:]
     rate = reading.rate
     if rate is None and times is None and layout.rate is not None:
-        rate, times, said = _from_opening(layout, layout.rate, len(values))
-        notes += said
+        rate = layout.rate
+        if layout.began_s is not None:
+            times = layout.began_s + np.arange(len(values)) / rate
+        else:
+            notes += (f"rate of {rate:g} Hz taken from the lines above the table; give --rate if it is another",)
     try:
         return Recording(values, rate, channels, id, times, notes + empty)
     except RecordingError as error:
@@ -166,7 +174,11 @@ def _below_a_heading(file: BinaryIO) -> list[HeadLine]:
             widths_of[separator] = [len(cells_of(line.text, separator)) for line in lines]
             if widths_of[separator][-2] == widths_of[separator][-1] + 1 and lines[-2].text.rstrip().endswith(separator):
                 widths_of[separator][-1] += 1  # the last line alone lacks the separator at its end
-    begins = {separator: _first_alike(widths) for separator, widths in widths_of.items() if widths[-1] > 1}
+    begins = {  # from where on all lines have as many cells as the last one
+        separator: next((place for place in range(len(widths), 0, -1) if widths[place - 1] != widths[-1]), 0)
+        for separator, widths in widths_of.items()
+        if widths[-1] > 1
+    }
     for separator, start in begins.items():
         widths = widths_of[separator]
         if len(widths) - start <= 2 or start <= HEAD_LINES - _ROWS_TO_TELL or separator not in ("\t", ";", ","):
@@ -179,11 +191,6 @@ def _below_a_heading(file: BinaryIO) -> list[HeadLine]:
         if is_headed or is_wider:
             return lines[start : start + HEAD_LINES]
     return []
-
-
-def _first_alike(widths: Sequence[int]) -> int:
-    """From where on all lines have as many cells as the last one."""
-    return next((place for place in range(len(widths), 0, -1) if widths[place - 1] != widths[-1]), 0)
 
 
 def _read(
@@ -261,24 +268,6 @@ def _bounded(file: BinaryIO, start: int, n_bytes: int) -> Callable[[int], bytes]
         return block
 
     return read
-
-
-def _from_opening(layout: Layout, rate: float, n_frames: int) -> tuple[float, Times | None, tuple[str, ...]]:
-    """Rate and times where no column tells them, but the lines above the table do."""
-    if layout.began_s is not None:
-        return rate, layout.began_s + np.arange(n_frames) / rate, ()
-    return rate, None, (f"rate of {rate:g} Hz taken from the lines above the table; give --rate if it is another",)
-
-
-def _without_blank_end(values: NDArray[np.float32], times: Times) -> tuple[NDArray[np.float32], Times, tuple[str, ...]]:
-    """Without rows at the end that have neither a time nor a value, as spreadsheets leave them."""
-    if not (times.size and np.isnan(times[-1])):
-        return values, times, ()
-    filled = np.flatnonzero(~np.isnan(times) | ~np.isnan(values).all(axis=1))
-    stop = int(filled[-1]) + 1 if filled.size else times.size
-    n_blank = times.size - stop
-    note = (f"{counted(n_blank, 'row')} without a value at its end left out",) if n_blank else ()
-    return values[:stop], times[:stop], note
 
 
 def _clock_in_seconds(
