@@ -312,7 +312,8 @@ class Kernels:
 def draw_kernels(n_kernels: int, n_channels: int, length: int, rng: np.random.RandomState) -> list[Kernels]:
     """Random kernels for windows of this length, by kind."""
     n_taps = np.minimum(rng.choice(TAPS, n_kernels), length)
-    dilations = np.array([_dilation(length, taps, rng) for taps in n_taps.tolist()])
+    most = [(length - 1) / (taps - 1) if 1 < taps < length else 1.0 for taps in n_taps.tolist()]
+    dilations = np.array([int(2 ** rng.uniform(0, np.log2(each))) if each > 1 else 1 for each in most])
     paddings = np.where(rng.randint(2, size=n_kernels) == 1, (n_taps - 1) * dilations // 2, 0)
     kinds, kind_of = np.unique(np.stack([n_taps, dilations, paddings]), axis=1, return_inverse=True)
     kernels = []
@@ -320,22 +321,12 @@ def draw_kernels(n_kernels: int, n_channels: int, length: int, rng: np.random.Ra
         count = int((kind_of.ravel() == kind).sum())
         weights = rng.standard_normal((count, n_channels, taps))
         weights -= weights.mean(axis=2, keepdims=True)
-        weights *= _channels_read(count, n_channels, taps, rng)[:, :, None]
+        n_read = (2 ** rng.uniform(0, np.log2(min(n_channels, taps) + 1), count)).astype(np.int64)
+        rank = rng.uniform(size=(count, n_channels)).argsort(axis=1).argsort(axis=1)
+        weights *= (rank < n_read[:, None])[:, :, None]
         biases = rng.uniform(-1, 1, count)
         kernels.append(Kernels(weights.astype(np.float32), biases.astype(np.float32), dilation, padding))
     return kernels
-
-
-def _dilation(length: int, n_taps: int, rng: np.random.RandomState) -> int:
-    if length <= n_taps or n_taps < 2:
-        return 1
-    return int(2 ** rng.uniform(0, np.log2((length - 1) / (n_taps - 1))))
-
-
-def _channels_read(n_kernels: int, n_channels: int, n_taps: int, rng: np.random.RandomState) -> NDArray[np.bool_]:
-    n_read = (2 ** rng.uniform(0, np.log2(min(n_channels, n_taps) + 1), n_kernels)).astype(np.int64)
-    rank = rng.uniform(size=(n_kernels, n_channels)).argsort(axis=1).argsort(axis=1)
-    return np.asarray(rank < n_read[:, None])
 
 
 def features(

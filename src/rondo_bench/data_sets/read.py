@@ -104,7 +104,7 @@ def read_data_set(
 
 def find_copy(name: str, folder: Path | None = None) -> Copy:
     """Where a data set lies, without reading it; an error where there is no copy."""
-    if _is_path(name):
+    if os.sep in name or (not is_known(name) and Path(name).is_dir()):  # a known name is no path, whatever lies here
         path = Path(name)
         return Copy(path.resolve().name, None, _OWN_FILES, tuple(stored.find_files(path)))
     known, data_dir = find_data_set(name), data_directory(folder)
@@ -160,8 +160,3 @@ def data_directory(given: Path | None = None) -> Path | None:
             f'{settings}: data is {folder!r}; expected the path of a folder, as data = "/where/they/are"'
         )
     return Path(folder).expanduser() if folder else None
-
-
-def _is_path(name: str) -> bool:
-    """Known names are names even where a folder is called so; anything else that is a folder, or looks like a path."""
-    return os.sep in name or (not is_known(name) and Path(name).is_dir())

@@ -181,7 +181,8 @@ def to_csv(rows: Sequence[Row]) -> str:
         cells |= {f"clock_{name}": value for name, value in row.clock.items()} | dict(row.counts)
         cells |= {"seconds": row.seconds, "cpu_seconds": row.cpu_seconds, "peak_mb": row.peak_mb}
         cells["finished"] = row.finished
-        table.append([_short(cells.get(name)) for name in columns])
+        values = [cells.get(name) for name in columns]  # with as many digits as a table could show, and two more
+        table.append([float(f"{value:.4f}") if isinstance(value, float) else value for value in values])
     return csv_of_rows(list(columns), table)
 
 
@@ -217,23 +218,8 @@ def _from_cells(cells: Mapping[str, str]) -> Row:
     seconds, cpu_seconds = numbers.pop("seconds", 0.0), numbers.pop("cpu_seconds", 0.0)
     peak_mb = numbers.pop("peak_mb", None)
     clock = {name.removeprefix("clock_"): numbers.pop(name) for name in list(numbers) if name.startswith("clock_")}
-    return Row(
-        key,
-        named["status"] or "ok",
-        named["error"],
-        scores=numbers,
-        clock=clock,
-        counts=counts,
-        finished=named["finished"],
-        seconds=seconds,
-        cpu_seconds=cpu_seconds,
-        peak_mb=peak_mb,
-    )
-
-
-def _short(value: Any) -> Any:
-    """Numbers with as many digits as a table could show, and two more."""
-    return float(f"{value:.4f}") if isinstance(value, float) else value
+    took = (seconds, cpu_seconds, peak_mb, named["finished"])
+    return Row(key, named["status"] or "ok", named["error"], numbers, clock, counts, {}, {}, {}, *took)
 
 
 def as_runs(track: ArrayLike) -> dict[str, list[int]]:

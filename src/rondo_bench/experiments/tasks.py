@@ -132,7 +132,12 @@ def plan(
             raise SettingError(f"two data sets are called '{Path(name).name}'; rename one of the folders")
         named.add(Path(name).name)
         found += every
-        notes += _other_counts(name, len(every))
+        known = next((own for own in DATA_SETS if own.name == name), None)
+        if known is not None and known.n_recordings != len(every):  # rows that cannot be compared with the paper's
+            notes.append(
+                f"{name} has {counted(len(every), 'recording')} here, expected {known.n_recordings}; rows are not of "
+                f"the whole set (`rondo datasets verify {name}` says more)"
+            )
         if name not in sets and is_known(name):
             notes.append(f"the file of data sets has no [{name}]: windows are chosen from the data")
         ids = tuple(id for id in every if not choice.recordings or id in choice.recordings)[: choice.limit]
@@ -193,17 +198,6 @@ def set_name(given: str, sets: Mapping[str, SetSpec]) -> str:
     near = {"".join(c for c in name if c.isalnum()): name for name in sets if name not in {s.name for s in DATA_SETS}}
     plain = "".join(c for c in given.lower() if c.isalnum())
     return near[plain] if plain in near else find_data_set(given).name
-
-
-def _other_counts(data_set: str, n_recordings: int) -> list[str]:
-    """A copy that is not what the paper had makes rows that cannot be compared with its own."""
-    known = next((own for own in DATA_SETS if own.name == data_set), None)
-    if known is None or known.n_recordings == n_recordings:
-        return []
-    return [
-        f"{data_set} has {counted(n_recordings, 'recording')} here, expected {known.n_recordings}; rows are not of "
-        f"the whole set (`rondo datasets verify {data_set}` says more)"
-    ]
 
 
 def refuse_unknown(given: Sequence[str], known: Sequence[str], what: str) -> None:
