@@ -33,7 +33,7 @@ from scripts import path_length
 ROOT = Path(__file__).resolve().parents[1]
 TABLE = ROOT / "scripts" / "rulers.toml"
 HEAD = """\
-# Ceilings of `python -m scripts.rulers`; --lower and --raise rewrite this file. `target` is what issue 31 wants, and
+# Ceilings of `python -m scripts.rulers`; --lower and --raise rewrite this file. `target` is the value wanted, and
 # `reason` says why a ceiling was raised.
 """
 

@@ -12,7 +12,8 @@ import pytest
 from rondo.continual.checkpoint import fingerprint
 from rondo.data.recording import Recording
 from rondo.editing.apply import kept_ids
-from rondo.editing.edits import Edits, write_edits
+from rondo.editing.edits import Edits
+from rondo.editing.edits_file import write_edits
 from rondo.errors import ModelError, SettingError
 from rondo.model.describe import known_ids, own_motifs
 from rondo.model.method import edits_with, relabel

@@ -18,7 +18,8 @@ from pandas.testing import assert_frame_equal
 import rondo
 from rondo.data.recording import Recording
 from rondo.editing.apply import shown
-from rondo.editing.edits import Edits, read_edits
+from rondo.editing.edits import Edits
+from rondo.editing.edits_file import read_edits
 from rondo.errors import ModelError, SettingError
 from rondo.files.inputs import as_recordings
 from rondo.files.reading import Reading

@@ -27,7 +27,8 @@ from typing import Any, NamedTuple
 
 from rondo.continual.checkpoint import locked
 from rondo.data.labels import Labels
-from rondo.editing.edits import FORMAT, Edits, KnownIds, changing, now, read_edits, write_edits
+from rondo.editing.edits import FORMAT, Edits, KnownIds, now
+from rondo.editing.edits_file import changing, read_edits, write_edits
 from rondo.editing.kinds import Edit
 from rondo.editing.names import EntryId, known_entry
 from rondo.errors import InputError, ModelError, OutputError, RondoError, RondoWarning, SettingError

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from rondo.continual.journal import Event
 from rondo.data.labels import Labels
 from rondo.data.recording import Recording
-from rondo.editing.edits import Edits, write_edits
+from rondo.editing.edits import Edits
+from rondo.editing.edits_file import write_edits
 from rondo.errors import RecordingError
 from rondo.methods import find_method, load_model, method_names, method_of
 from rondo.report.contents import TruthFile, Wish

@@ -37,7 +37,7 @@ def report(
 
     The page is one file that opens without a network. That of a stream, which may be running, shows its journal.
     """
-    from rondo.editing.edits import changing
+    from rondo.editing.edits_file import changing
     from rondo.report.contents import Wish, keep_wish
     from rondo.report.render import write_page
     from rondo.result import Result

@@ -17,29 +17,22 @@ recordings (`Edits.carried`). None of it counts towards the identity of a model.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Mapping
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
 from rondo.data.labels import OTHER
 from rondo.editing.kinds import Edit
 from rondo.editing.names import EntryId, checked_name, in_labels, known_entry
 from rondo.errors import ModelError, SettingError
-from rondo.store.folder import write_json
-from rondo.store.lock import locked
-from rondo.store.model_file import EDITS, EDITS_LOCK
-from rondo.store.reading import read_regular
 from rondo.units.vocabulary import Level
 
-FORMAT, SCHEMA, OLD_SCHEMA = "rondo-edits", 2, 1
+FORMAT, SCHEMA = "rondo-edits", 2
 FIRST_BY_HAND = 1000
 """The lowest id of an entry that people have made: learners count from 0 and stay far below."""
-_ANEW = "put it back, or remove it and name the entries again"
+ADVICE = "put it back, or remove it and name the entries again"
 
 
 class KnownIds(NamedTuple):
@@ -358,7 +351,7 @@ class Edits:
                     raise ValueError(f"edit {place} takes back an undo")
             return cls(edits)
         except (LookupError, TypeError, ValueError, AttributeError, SettingError) as error:
-            raise ModelError(f"{where}: not a list of edits ({error}); {_ANEW}") from None
+            raise ModelError(f"{where}: not a list of edits ({error}); {ADVICE}") from None
 
 
 def _entry(entry: str | EntryId) -> EntryId:
@@ -368,55 +361,3 @@ def _entry(entry: str | EntryId) -> EntryId:
 def now() -> str:
     """The time on the wall, to the second: when someone has made an edit."""
     return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def changing(folder: Path) -> AbstractContextManager[None]:
-    """Keep others from changing the edits here, or what shows them, from before they are read until they are written.
-
-    Whoever names 20,000 recordings may take minutes over it.
-    """
-    return locked(folder, EDITS_LOCK, "another process is editing here; wait for it, or stop it", wait_s=600.0)
-
-
-def read_edits(folder: Path) -> Edits:
-    """The edits in a folder; none where nobody has made any.
-
-    Version 0.2.0 kept what people did to frames in the folder above that of the model or the checkpoint.
-    """
-    from rondo.editing.upgrade import upgraded
-
-    found = _read(folder / EDITS)
-    if found is not None and _schema(found) != OLD_SCHEMA:
-        return Edits.from_json(found, folder / EDITS)
-    of_frames = _read(folder.parent / EDITS) if folder.name in ("model", "checkpoint") else None
-    if (
-        of_frames is None or _schema(of_frames) != OLD_SCHEMA or "run" in of_frames
-    ):  # a file for `rondo apply` names its run
-        of_frames = None
-    if found is None and of_frames is None:
-        return Edits()
-    try:
-        return upgraded([each["edits"] for each in (found, of_frames) if each is not None])
-    except (LookupError, TypeError, ValueError, AttributeError, SettingError) as error:
-        raise ModelError(f"{folder / EDITS}: not a list of edits ({error}); {_ANEW}") from None
-
-
-def _schema(found: Any) -> Any:
-    is_list = isinstance(found, dict) and found.get("format") == FORMAT
-    return found.get("schema") if is_list else None
-
-
-def _read(path: Path) -> Any:
-    try:
-        return json.loads(read_regular(path))
-    except FileNotFoundError:
-        return None
-    except (ValueError, RecursionError):
-        raise ModelError(f"{path}: not JSON; {_ANEW}") from None
-    except OSError as error:
-        raise ModelError(f"{path}: cannot be read ({error.strerror}); {_ANEW}") from None
-
-
-def write_edits(folder: Path, edits: Edits) -> None:
-    """Put edits.json in place, whole: whoever reads meanwhile sees the one before."""
-    write_json(folder / EDITS, edits.as_json(), ensure_ascii=False)

@@ -21,7 +21,8 @@ import numpy as np
 
 from rondo.continual.journal import AppendOnly, Event, append_events
 from rondo.data.labels import OTHER
-from rondo.editing.edits import Edits, write_edits
+from rondo.editing.edits import Edits
+from rondo.editing.edits_file import write_edits
 from rondo.errors import OutputError
 from rondo.model.describe import fitted_ids, stream_summary, words_of
 from rondo.report.contents import kept_wish

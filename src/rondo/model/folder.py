@@ -31,7 +31,8 @@ from rondo.data.scaling import Preprocessor
 from rondo.data.signal import shortened
 from rondo.data.survey import Survey
 from rondo.device import require_torch
-from rondo.editing.edits import Edits, read_edits
+from rondo.editing.edits import Edits
+from rondo.editing.edits_file import read_edits
 from rondo.editing.names import EntryId
 from rondo.errors import InputError, MissingExtraError, ModelError
 from rondo.evidence.verdicts import Entries, Evidence

@@ -16,7 +16,8 @@ from rondo.continual.stream import Stream, rule_of
 from rondo.data.groups import GroupBy
 from rondo.data.recording import Recording
 from rondo.device import require_torch
-from rondo.editing.edits import Edits, read_edits
+from rondo.editing.edits import Edits
+from rondo.editing.edits_file import read_edits
 from rondo.errors import ModelError, NotFittedError, SettingError
 from rondo.files.inputs import as_recordings
 from rondo.files.reading import Reading

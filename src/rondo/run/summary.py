@@ -20,7 +20,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, computed_field, model_validator
 
-from rondo.editing.edits import Edits, read_edits
+from rondo.editing.edits import Edits
+from rondo.editing.edits_file import read_edits
 from rondo.errors import OutputError
 from rondo.store.reading import checked_id, read_regular
 
