@@ -22,7 +22,7 @@ from rondo.run.overview import FrameScores, Overview, stored_overview, stored_sc
 from rondo.run.segments import LEVELS
 from rondo.run.summary import SUMMARY, RunSummary
 from rondo.store.csv_text import csv_of_rows, csv_of_table, plain_table
-from rondo.store.folder import PartFolder, whole_file, write_json, write_text
+from rondo.store.folder import PartFolder, clear_drafts, whole_file, write_json, write_text
 from rondo.store.reading import UNREADABLE, map_array
 
 if TYPE_CHECKING:
@@ -99,6 +99,8 @@ class RunWriter:
 
     def show(self, run: RunData) -> None:
         """Bring the folder up to date with the edits of a run; what was found is stored first."""
+        for name in _TRACKS:  # drafts that a killed process has left
+            clear_drafts(self.folder.path / name / "any")
         if not (self.folder.path / FOUND).exists() and (found := found_table(run)) is not None:
             self._write_table("found", found)
         for labelling in run.labellings.values():
