@@ -80,7 +80,7 @@ def test_the_browser_shows_the_time_of_day_through_a_gap_and_midnight(tmp_path: 
     assert back == pytest.approx(4321)
     assert page.evaluate("rondoPage.timelines[0].jumps") == [3000]
     assert page.evaluate("rondoPage.timelines[0].endOf(3000)") == "00:00:30.27"  # before the jump, not after it
-    assert "jump of the clock" in page.page.locator("main").inner_text()
+    assert "1 gap" in page.page.locator("main").inner_text()
     times = page.evaluate(
         """() => {
           const it = rondoPage.timelines[0], pen = it.canvas.getContext("2d"), told = []
@@ -92,4 +92,4 @@ def test_the_browser_shows_the_time_of_day_through_a_gap_and_midnight(tmp_path: 
           return told.slice(0, -1)
         }"""
     )
-    assert len(times) > 3 and times[0].startswith("00:00:28") and times[-1].startswith("00:03:3")
+    assert times[1:] == ["00:00:29", "00:00:30", "00:03:31"]
