@@ -112,7 +112,7 @@ class Warm:
         code = os.waitstatus_to_exitcode(ended["status"])
         peak = ended["peak_kb"] / 1024
         said = (paths["stdout"].read_bytes(), paths["stderr"].read_bytes())
-        changes = int(tally.read_text()) if tally.exists() else 0
+        changes = int(tally.read_text() or 0) if tally.exists() else 0  # empty where it was killed while writing
         return Outcome(tuple(args), code, *said, seconds, peak, late.is_set(), changes)
 
 

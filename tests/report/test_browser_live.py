@@ -195,7 +195,7 @@ def following(model: Path, source: Path, out: Path) -> Iterator[None]:
         "--out",
         out,
     ]
-    process = subprocess.Popen([*command, "--alarm", "silent=3s"], stderr=subprocess.PIPE)
+    process = subprocess.Popen([*command, "--silent", "3s"], stderr=subprocess.PIPE)
     try:
         end = time.monotonic() + PATIENCE_S
         while not (out / "summary.json").exists():
