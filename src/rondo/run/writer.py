@@ -78,8 +78,9 @@ class RunWriter:
             if name in tables and (name != "unshown_segments" or summary.unshown_motifs):
                 self._write_table(name, tables[name])
         if summary.failed:
-            rows = ((one.file, one.why) for one in summary.failed)
-            write_text(self.folder.path / FAILED, csv_of_rows(("file", "why"), rows))
+            write_text(
+                self.folder.path / FAILED, csv_of_rows(("file", "why"), ((f.file, f.why) for f in summary.failed))
+            )
         if draw is not None:
             draw(self.folder.path / PAGE)
         write_json(self.folder.path / SUMMARY, summary.as_json())
@@ -110,9 +111,8 @@ class RunWriter:
 
     def _holds(self, labelling: Labelling) -> bool:
         """Whether the folder has these very labels."""
-        names = {name: self.folder.path / name / f"{labelling.recording_id}.npy" for name in _TRACKS}
         try:
-            labels, units = (map_array(path) for path in names.values())
+            labels, units = (map_array(self.folder.path / name / f"{labelling.recording_id}.npy") for name in _TRACKS)
         except UNREADABLE:
             return False
         return np.array_equal(labels, labelling.motifs) and np.array_equal(units, labelling.units)
