@@ -78,9 +78,8 @@ class RunWriter:
             if name in tables and (name != "unshown_segments" or summary.unshown_motifs):
                 self._write_table(name, tables[name])
         if summary.failed:
-            write_text(
-                self.folder.path / FAILED, csv_of_rows(("file", "why"), ((f.file, f.why) for f in summary.failed))
-            )
+            rows = ((one.file, one.why) for one in summary.failed)
+            write_text(self.folder.path / FAILED, csv_of_rows(("file", "why"), rows))
         if draw is not None:
             draw(self.folder.path / PAGE)
         write_json(self.folder.path / SUMMARY, summary.as_json())
