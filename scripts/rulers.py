@@ -1,10 +1,10 @@
 """How large and how tangled Rondo is, against the ceilings in `scripts/rulers.toml`: values only fall.
 
-    python -m scripts.rulers                        all rulers; fails where a value is above its ceiling
-    python -m scripts.rulers --lower                lower the ceilings to the present values, and add new rulers
-    python -m scripts.rulers --raise NAME REASON    raise one ceiling to the present value, with the reason
-    python -m scripts.rulers --json                 one object, with the functions on the path of each command
-    python -m scripts.rulers slow REPORT            tests over 0.5 s in a junit file (pytest --junitxml=REPORT) that are
+    python scripts/rulers.py                        all rulers; fails where a value is above its ceiling
+    python scripts/rulers.py --lower                lower the ceilings to the present values, and add new rulers
+    python scripts/rulers.py --raise NAME REASON    raise one ceiling to the present value, with the reason
+    python scripts/rulers.py --json                 one object, with the functions on the path of each command
+    python scripts/rulers.py slow REPORT            tests over 0.5 s in a junit file (pytest --junitxml=REPORT) that are
                                                     marked neither `slow` nor `promise`: a report, never a limit
 
 All rulers but the paths read the source only. The paths are compared on Linux only, where the ceilings were measured:
@@ -24,16 +24,21 @@ import tokenize
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
-from scripts import path_length
-
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))  # started as a file, it finds its neighbours too
+if find_spec("rondo") is None:
+    sys.exit("the rulers run Rondo: python3 scripts/check.py rulers sets up an environment and measures there")
+
+from scripts import path_length  # noqa: E402
+
 TABLE = ROOT / "scripts" / "rulers.toml"
 HEAD = """\
-# Ceilings of `python -m scripts.rulers`; --lower and --raise rewrite this file. `target` is the value wanted, and
+# Ceilings of `python scripts/rulers.py`; --lower and --raise rewrite this file. `target` is the value wanted, and
 # `reason` says why a ceiling was raised.
 """
 
@@ -375,11 +380,11 @@ def faults(values: Mapping[str, int], table: Mapping[str, Ceiling]) -> list[str]
     lines = []
     for name, value in values.items():
         if name not in table:
-            lines.append(f"{name} is {value} and has no ceiling: python -m scripts.rulers --lower adds it")
+            lines.append(f"{name} is {value} and has no ceiling: python scripts/rulers.py --lower adds it")
         elif value > table[name].ceiling + SLACK.get(name, 0):
             lines.append(
                 f"{name} is {value}, {value - table[name].ceiling} above its ceiling: make it smaller, or give a "
-                f"reason: python -m scripts.rulers --raise {name} 'REASON'"
+                f"reason: python scripts/rulers.py --raise {name} 'REASON'"
             )
     return lines
 
@@ -436,7 +441,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     above = faults(compared, table)
     below = [name for name in compared if name in table and values[name] < table[name].ceiling]
     if below and not options.json:
-        print(f"lower than their ceilings (python -m scripts.rulers --lower): {', '.join(below)}")
+        print(f"lower than their ceilings (python scripts/rulers.py --lower): {', '.join(below)}")
     for line in above:
         print(line, file=sys.stderr)
     return 1 if above else 0
