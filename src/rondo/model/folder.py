@@ -217,9 +217,8 @@ def _without_removed(config: Mapping[str, Any]) -> dict[str, Any]:
 
 def _preprocessor(tensors: Tensors, channels: tuple[str, ...], config: RondoConfig) -> Preprocessor:
     mean, scale, components = (np.asarray(tensors[name], np.float64) for name in ("mean", "scale", "components"))
-    repeated = next((name for name in channels if channels.count(name) > 1), None)
-    if repeated is not None:
-        raise ValueError(f"the channel '{repeated}' occurs twice")
+    if len({*channels}) < len(channels):
+        raise ValueError(f"the channel '{max(channels, key=channels.count)}' occurs twice")
     if mean.shape != (len(channels),) or scale.shape != mean.shape or components.shape[1:] != mean.shape:
         raise ValueError("preprocessing does not fit the channels")
     spacing = tuple(np.asarray(tensors["spacing"], np.int64).tolist())
