@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.data.preparation import BLOCK
+from rondo.data.recording import BLOCK
 from rondo.data.signal import Signal
 
 Vector = NDArray[np.float64]  # one number per channel

@@ -24,6 +24,7 @@ from rondo.wording import counted, duration_in_words
 # What a Recording may be made of: checks of values, names, times and rate; each refusal says what to do.
 
 _LEAST_RATE, _HIGHEST_RATE = 1e-12, 1e12  # a row in 30,000 years, a row per picosecond: beyond is a mistake
+BLOCK = 1 << 13  # rows per block where a temporary as large as the recording would hurt
 _MOST_SHORT_STEPS = 0.01  # of all steps, before the clock is said to jitter
 
 

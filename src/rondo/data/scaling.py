@@ -15,8 +15,8 @@ import numpy as np
 from rondo.config.settings import PreprocessConfig
 from rondo.data.known_channels import KnownChannel, KnownValues
 from rondo.data.moments import ChannelMoments, Matrix, Vector, with_silent
-from rondo.data.preparation import BLOCK, RowPlan, joint_spacing, max_gap_frames
-from rondo.data.recording import Recording, Values
+from rondo.data.preparation import RowPlan, max_gap_frames
+from rondo.data.recording import BLOCK, Recording, Values
 from rondo.data.relations import ChannelFill, ChannelRelations
 from rondo.data.resample import resample_signal
 from rondo.data.signal import Signal as Signal
@@ -101,7 +101,8 @@ class Preprocessor:
     def of_surveys(cls, channels: UsedChannels, surveys: Sequence[Survey], config: PreprocessConfig) -> Preprocessor:
         """Learn scaling and PCA from what surveys of all recordings say about these channels."""
         n_channels, config = len(channels.names), channels.settings(config)
-        spacing = joint_spacing([survey.spacing for survey in surveys])
+        # A channel that is slow in any recording may be as slow in a stream.
+        spacing = tuple(max(channel) for channel in zip(*(survey.spacing for survey in surveys), strict=True))
         as_they_are = (np.zeros(n_channels), np.ones(n_channels), np.zeros((0, n_channels)))
         fitted = cls(config, channels.names, *as_they_are, spacing, left_out=channels.left_out)
         found = [survey.known for survey in surveys if survey.known is not None]
