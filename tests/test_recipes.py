@@ -1,7 +1,7 @@
 """The recipes of CONTRIBUTING: a column rule, a format and an encoder, each added to a copy of the source.
 
-A recipe is a set of changed files: (old text, new text), or the whole text of a new file. No recipe may change more than
-`MOST_FILES`. One process imports the changed copy and uses every part as a user would.
+A recipe is a set of changed files: (old text, new text), or the whole text of a new file. No recipe may change more
+than `MOST_FILES`. One process imports the changed copy and uses every part as a user would.
 """
 
 from __future__ import annotations
