@@ -21,8 +21,8 @@ from rondo.data.gaps import BRIDGED, LOST
 from rondo.data.grid import Frames, steps_within
 from rondo.wording import quoted
 
-_QUIET_ROWS = 100  # sound rows that end a spell. Kept from 0.1: not measured
-_LONGEST_SPELL_ROWS = 10_000  # a spell is told after so many. Kept from 0.1: not measured
+_QUIET_ROWS = 100  # sound rows that end a spell; ours, not measured
+_LONGEST_SPELL_ROWS = 10_000  # a spell is told after so many; ours, not measured
 
 
 class InputEvent(NamedTuple):

@@ -20,7 +20,7 @@ from rondo.data.signal import Signal, regularise
 from rondo.errors import RecordingError
 
 _MOST_TIMES_FASTER = 20  # beyond it nearly every frame would be interpolated
-_MOST_TIMES_SLOWER = 1000  # beyond it hardly a frame is left. Kept from 0.1: not measured
+_MOST_TIMES_SLOWER = 1000  # beyond it hardly a frame is left; ours, not measured
 _LARGEST_TERM = 1000  # of the ratio of rates; the filter has 20 taps for each
 
 

@@ -154,7 +154,7 @@ def sizes_of(surveys: Sequence[Survey], n_dims: int, period_of: Callable[[str], 
 MOST_VALUES = 1 << 25  # frames x channels that a vocabulary is learned from: 134 MB
 MOST_WINDOWS = 1 << 17  # that it is learned from: about 0.5 GB while it is. What is smaller in both is taken whole
 STRETCH_WINDOWS = 40  # long windows in a piece: enough to see contexts change
-_FEWEST_WINDOWS, _FEWEST_PIECES = 4, 64  # long windows in a piece, and pieces. Kept from 0.1: not measured
+_FEWEST_WINDOWS, _FEWEST_PIECES = 4, 64  # long windows in a piece, and pieces; ours, not measured
 
 
 def most_frames(n_dims: int, step_frames: int) -> int:

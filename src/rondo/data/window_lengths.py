@@ -28,7 +28,7 @@ from rondo.wording import counted, duration_in_words
 Sized = Signal | SurveyedSize
 """What window lengths are chosen by: a recording at hand, or a survey of one that is not."""
 
-FEWEST_WINDOWS = 20  # that do not overlap: fewer cannot show that something recurs. Kept from 0.1: not measured
+FEWEST_WINDOWS = 20  # that do not overlap: fewer cannot show that something recurs; ours, not measured
 FEWEST_TELLING_FRAMES = 8  # a shorter window sees values and no movement
 SHAPE_PERIODS = 20  # typical periods in a window of few channels; docs/method.md
 CURVE_FACTORS = (0.25, 0.5, 2 / 3, 1, 4 / 3, 2, 3, 4)  # of the chosen window: two octaves to either side

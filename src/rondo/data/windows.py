@@ -27,7 +27,7 @@ Span = tuple[int, int]
 T = TypeVar("T", bound=np.generic)
 
 FEW_CHANNELS = 3  # up to here window statistics say little, and shapes count (docs/results/units.md)
-_CELLS_PER_BLOCK = 1 << 12  # so that votes of one block fit a core's cache. Kept from 0.1: not measured
+_CELLS_PER_BLOCK = 1 << 12  # votes are counted for so many cells at once; ours, not measured
 
 
 @dataclass(frozen=True)
