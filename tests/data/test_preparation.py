@@ -21,7 +21,7 @@ from rondo.data.recording import Recording
 from rondo.data.scaling import Preprocessor
 from rondo.data.signal import Signal, plan_of, regularise
 from rondo.data.windows import Windower, WindowGrid, Windows
-from rondo.errors import InputError, RecordingError, SettingError
+from rondo.errors import InputError, RecordingError
 from tests import naive_preparation as naive
 
 NAN = float("nan")
@@ -462,15 +462,6 @@ def test_a_short_burst_is_held_back_until_it_ends_and_a_long_one_only_until_it_i
     assert [(event.frame, event.evidence) for event in frames.take_events()] == [(10, bridged)]
 
 
-def test_a_row_waits_for_every_channel() -> None:
-    frames = begun(PLAIN, None)
-    n_held = []
-    for row in ([1.0, 1.0], [NAN, 1.0], [NAN, 1.0], [NAN, 1.0], [NAN, 1.0], [NAN, NAN], [1.0, NAN], [1.0, 2.0]):
-        frames.push([row])
-        n_held.append(frames.gaps.n_held)
-    assert n_held == [0, 1, 2, 3, 0, 1, 2, 0]
-
-
 @pytest.mark.parametrize(("step", "fits"), [(0.45, False), (0.55, True), (1.45, True), (1.55, False)])
 def test_on_a_clock_that_drifts_a_step_must_be_near_one(step: float, fits: bool) -> None:
     steps = np.full(12, 1.2)
@@ -478,18 +469,6 @@ def test_on_a_clock_that_drifts_a_step_must_be_near_one(step: float, fits: bool)
     _, events = fed(begun(PLAIN, 1.0), noise(12), np.cumsum(steps))
     gridded = [event.evidence["first_row"] for event in events if event.evidence["rule"] == "gridded"]
     assert gridded == ([] if fits else [8])
-
-
-def test_rows_that_come_too_fast_are_told_of_at_frames_to_come() -> None:
-    _, events = fed(begun(PLAIN, 1.0), noise(6), np.array([0, 0.3, 0.6, 0.9, 1.2, 3.5]), cuts=[1, 2, 3, 4, 5])
-    assert (events[0].frame, events[0].evidence["rule"]) == (2, "gridded")
-
-
-def test_a_burst_at_the_end_is_given_out_by_finish() -> None:
-    frames = begun(PLAIN, None)
-    assert len(frames.push([[1.0, 1.0], [2.0, NAN], [3.0, NAN]])) == 1
-    assert [part.values.tolist() for part in frames.finish()] == [[[2, 1], [3, 1]]]
-    assert frames.gaps.n_held == 0 and len(frames.take_events()) == 1
 
 
 def test_a_gap_of_hours_is_a_boundary_and_a_short_one_is_bridged() -> None:
@@ -570,17 +549,3 @@ def test_the_scale_is_that_of_the_model_even_where_recordings_have_their_own() -
     assert own.config.statistics == "recording"
     values = noise(30) * 7
     npt.assert_array_equal(own.seen_by_model(values), MODEL.seen_by_model(values))
-
-
-def test_settings_that_a_stream_cannot_follow_are_refused() -> None:
-    with pytest.raises(SettingError, match="sampling rate is unknown"):
-        begun(fitted(PreprocessConfig(statistics="dataset", max_gap="1s")), None)
-
-
-@pytest.mark.parametrize("rate", [None, 0.7, 100.0])
-def test_the_longest_bridge_is_that_of_the_batch_path(rate: float | None) -> None:
-    model = fitted(PreprocessConfig(scaling="none"))
-    for n_missing in (1, 2, 25, 26, 50, 51):
-        values = noise(120)
-        values[20 : 20 + n_missing, 0] = NAN
-        assert_is_batch(fed(begun(model, rate), values)[0], batch(model, values, rate))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import numpy as np
 import numpy.testing as npt
@@ -43,22 +42,6 @@ def test_joined_moments_are_those_of_all_frames(lengths: list[int], offset: floa
     npt.assert_allclose(joined.mean, whole.mean(axis=0), rtol=1e-12)
     npt.assert_allclose(joined.scatter, centred.T @ centred if products else (centred**2).sum(axis=0), atol=1e-6)
     npt.assert_allclose(joined.squares, (centred**2).sum(axis=0), atol=1e-6)
-
-
-@pytest.mark.parametrize("statistics", ["recording", "dataset"])
-@pytest.mark.parametrize("scaling", ["channel", "global", "none"])
-def test_axes_from_surveys_are_those_of_the_scaled_signals(statistics: Any, scaling: Any) -> None:
-    config = PreprocessConfig(statistics=statistics, scaling=scaling, pca_components=3)
-    fitted = Preprocessor.fit(recordings(), config)
-    without = Preprocessor.fit(recordings(), config.model_copy(update={"pca_components": 0}))
-    usable = []
-    for recording in recordings():
-        signal = without.apply(recording)
-        usable += [signal.values[start:stop].astype(np.float64) for start, stop in signal.spans]
-    values, vectors = np.linalg.eigh(np.cov(np.concatenate(usable).T))
-    expected = vectors[:, ::-1][:, :3].T
-    assert values.min() > 0
-    npt.assert_allclose(np.abs(np.sum(fitted.components * expected, axis=1)), 1.0, atol=1e-6)
 
 
 def test_a_survey_comes_back_from_json_to_the_last_digit() -> None:

@@ -13,10 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rondo.config.settings import PreprocessConfig
 from rondo.data.preparation import Preparation, Prepared
-from rondo.data.recording import Recording
-from rondo.data.scaling import Preprocessor
 from rondo.data.windows import StreamWindow, Windower, WindowGrid, Windows
 from rondo.errors import ModelError, SettingError
 from tests import naive_windows as naive
@@ -105,32 +102,6 @@ def test_windows_are_the_callers_own_and_little_is_kept() -> None:
     kept = windower.state()[0]["kept"]
     assert len(kept) < 8 and not (kept == -1).any()
     npt.assert_array_equal(given_out(Windower(8, 3, 2), chunks)[-1].values, last)
-
-
-def test_rows_to_windows_is_the_batch_path() -> None:
-    rng = np.random.default_rng(0)
-    values = rng.normal(size=(900, 3)).astype(np.float32)
-    values[100:103, 1] = np.nan
-    values[300:340] = np.nan  # a boundary
-    values[700:740, 2] = np.nan  # predicted from the other channels
-    times = np.arange(900) / 64.0
-    times[600:] += 3600
-    model = Preprocessor.fit([Recording(values[:100], rate=64.0)], PreprocessConfig(statistics="dataset", max_gap=5))
-    signal = model.apply(Recording(values, 64.0, timestamps_s=times))
-    grid = WindowGrid(32, 10, signal.n_frames, signal.spans)
-    batch = np.concatenate(list(Windows(signal.values, grid).batches()))
-    for n_rows in (1, 100, 900):
-        frames, windower = Preparation(model.row_plan(64.0)), Windower(32, 10, 3)
-        prepared = [
-            part
-            for row in range(0, 900, n_rows)
-            for part in frames.push(values[row : row + n_rows], times[row : row + n_rows])
-        ]
-        prepared = [part._replace(values=model.seen_by_model(part.values)) for part in prepared + frames.finish()]
-        windows = given_out(windower, prepared)
-        assert [window.start_frame for window in windows] == grid.starts.tolist()
-        npt.assert_array_equal(np.stack([window.values for window in windows]).view(np.uint32), batch.view(np.uint32))
-        assert sum(part.begins for part in prepared) == len(signal.spans) == 3
 
 
 @given(stream=nasty(), length=st.integers(1, 9))

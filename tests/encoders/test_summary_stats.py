@@ -53,12 +53,6 @@ def test_channel_permutation_keeps_distances(n_channels: int, random: object) ->
     npt.assert_array_equal(there[:, :n_channels], here[:, order])  # means move with their channels
 
 
-def test_channel_permutation_keeps_distances_at_32_channels() -> None:
-    values = planted(200, 32)
-    here, there = encoded(windows_of(values)), encoded(windows_of(values[:, ::-1]))
-    npt.assert_allclose(pdist(there), pdist(here), rtol=1e-4, atol=1e-5)
-
-
 @given(st.integers(-60, 60))
 def test_scale_of_one_channel_does_not_matter(power: int) -> None:
     values = planted(200, 1)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from rondo.data.labels import OTHER, runs_of
 from rondo.errors import SettingError
-from rondo.synthetic.motifs import Item, PlantedMotif
+from rondo.synthetic.motifs import PlantedMotif
 from rondo.synthetic.plan import Gaps, Novelty, StreamPlan
 from rondo.synthetic.streams import PlantedStream, plant, plant_subjects, structureless
 from rondo.synthetic.units import SEPARATION, PlantedUnit, Variation, draw_units, rest, signature, signature_distance
@@ -235,18 +235,6 @@ def test_drift_moves_the_baseline_slowly_and_not_at_first() -> None:
     assert np.abs(np.diff((drifting.recording.values - still.recording.values)[:50], axis=0)).max() < 0.01
 
 
-def test_joins_are_no_spikes() -> None:
-    """Between postures the step from frame to frame stays far below the distance of the two levels."""
-    stream = plant(StreamPlan(noise=0.0, variation=0.0), n_frames=20_000, seed=0)
-    postures = [unit.id for unit in stream.units if unit.kind in ("posture", "transient")]
-    steps = np.abs(np.diff(stream.recording.values, axis=0))
-    calm = np.isin(stream.unit_truth, [*postures, OTHER])
-    calm = np.convolve(calm, np.ones(41), mode="same")[1:] == 41  # a whole neighbourhood without fast movement
-    jumps = np.abs(stream.recording.values[20:] - stream.recording.values[:-20])[calm[:-19]]
-    assert jumps.max() > 1.0
-    assert steps[calm].max() < 0.25 * jumps.max()
-
-
 def summary(values: Any) -> Any:
     return np.concatenate([values.mean(0), values.std(0), np.abs(np.diff(values, axis=0)).mean(0)])
 
@@ -266,16 +254,6 @@ def test_units_can_be_recovered_by_the_nearest_centroid_of_simple_statistics(see
     same = units[:, None] == units
     np.fill_diagonal(same, False)
     assert alike[same].mean() > 0.6 > 0.2 > alike[units[:, None] != units].mean()
-
-
-def test_instances_of_a_unit_differ() -> None:
-    stream = plant(StreamPlan(noise=0.0, style=0.0), seed=0)
-    for unit in stream.units:
-        spans = [(start, stop) for u, start, stop in instances_of(stream) if u == unit.id]
-        rows = np.array([summary(stream.recording.values[start:stop]) for start, stop in spans])
-        assert len({stop - start for start, stop in spans}) > 3
-        levels = rows[:, :6]
-        assert (levels.std(axis=0) > 0.03).all()
 
 
 @pytest.mark.parametrize("n_channels", [1, 3, 6])
@@ -316,13 +294,6 @@ def test_structureless_noise_is_stationary_autocorrelated_and_seeded() -> None:
     for channel in noise.values.T:
         assert np.corrcoef(channel[1:], channel[:-1])[0, 1] > 0.75
         assert abs(np.corrcoef(channel[1000:], channel[:-1000])[0, 1]) < 0.1
-
-
-def test_the_description_names_every_unit_and_grammar() -> None:
-    stream = plant(n_frames=1_000, seed=0)
-    lines = stream.describe().splitlines()
-    assert [line.split(" = ")[0] for line in lines] == [f"u{i}" for i in range(8)] + [f"m{i}" for i in range(5)]
-    assert str(PlantedMotif(0, (Item(1), Item(2, (1, 3), 0.5)))) == "m0 = u1 [u2{1,3}]"
 
 
 @pytest.mark.parametrize(
