@@ -471,6 +471,8 @@ def test_a_clock_that_was_set_back_is_believed_in_the_end(monkeypatch: pytest.Mo
     told = [(event.kind, event.frame, event.time_s, event.evidence["cause"]) for event in events]
     assert told[0][:3] == ("gap", 10, 2.5) and "clock" in told[0][3]
     assert told[1][:3] == ("skip", 25, 9.5) and events[1].evidence["rows"] == 5
+    holed, _ = fed(begun(PLAIN, 2.0), noise(29), np.delete(times, 22))  # a row is missing after it: the grid is new
+    assert [(first, len(own)) for first, own in stretches(holed)] == [(0, 10), (10, 15)]
 
 
 def refusal(action: Any, *arguments: Any) -> str:

@@ -195,11 +195,6 @@ def test_labels_of_rows_survive_the_grid_and_back(
     npt.assert_array_equal(signal.to_rows(per_frame), row_labels)
 
 
-def test_to_rows_wants_one_number_per_frame() -> None:
-    with pytest.raises(ValueError, match="each of 4 frames"):
-        raw(Recording(noise(4, 1))).to_rows([1, 2, 3])
-
-
 @pytest.mark.parametrize(
     ("rate", "max_gap", "frames"),
     [(None, "auto", 25), (100.0, "auto", 50), (1.0, "auto", 1), (None, 7, 7), (10.0, "2s", 20), (10.0, "500ms", 5)],
