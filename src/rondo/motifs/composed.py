@@ -148,7 +148,7 @@ class ComposedMotifs:
         return named
 
     @classmethod
-    def restore(cls, tensors: Mapping[str, NDArray[np.generic]]) -> ComposedMotifs:
+    def restore(cls, tensors: Mapping[str, NDArray[np.generic]], config: MotifsConfig | None = None) -> ComposedMotifs:
         """The motifs that wrote these tensors."""
         phrases, contexts = owned_by("phrases", tensors), owned_by("contexts", tensors)
         restored = cls(
@@ -164,8 +164,3 @@ class ComposedMotifs:
         if not set(restored.unshown) <= set(restored.with_all_unshown().unshown):
             raise ValueError("motifs that labels do not show are none of the model")
         return restored
-
-
-def restored_motifs(tensors: Mapping[str, NDArray[np.generic]], config: MotifsConfig) -> ComposedMotifs:
-    """The motifs of a model folder; the settings do not change them."""
-    return ComposedMotifs.restore(tensors)

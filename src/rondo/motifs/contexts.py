@@ -30,10 +30,10 @@ from rondo.data.labels import runs_of
 from rondo.data.windows import Span, WindowGrid, Windows
 from rondo.encoders.summary_stats import SummaryStats, SummaryStatsConfig, describes_few_channels
 from rondo.motifs.base import Kept, MotifKind, MotifTimeline
-from rondo.units.discover import UnitRules, discover_units, transition_scale
+from rondo.units.discover import UnitRules, discover_units
 from rondo.units.model import joined_spans
-from rondo.units.slow import fit_slow_enough
-from rondo.units.viterbi import Path, Timeline, decode, smooth_spans, typical_step
+from rondo.units.slow import fit_slow
+from rondo.units.viterbi import Path, Timeline, decode, smooth_spans
 
 # ----------------------------------------------------------------
 # Long windows over windows of units: which units they hold, and how long their mix lasts.
@@ -384,14 +384,12 @@ def _guessed(
     grid = long_windows[0].grid
     step_share = grid.step_frames / grid.length_frames
     few_channels = describes_few_channels(encoder)
-    projection = fit_slow_enough(described, long_spans, config.pca_dim, step_share, config.ridge, _FEWEST_DIMENSIONS)
-    latents = projection.apply(described)
-    penalty = transition_scale(config, few_channels=few_channels) * typical_step(latents, long_spans)
-    rules = UnitRules(penalty, config.persistence / step_share, step_share)
+    latents = fit_slow(described, long_spans, config, step_share, _FEWEST_DIMENSIONS).apply(described)
+    rules = UnitRules.of(config, step_share, few_channels=few_channels)
     holding = [span for span in spans if long.n_in(span)]
     covered = np.concatenate([codes[start:stop] for start, stop in holding])
     for _ in range(_DRAWS):
-        guess = discover_units(latents, latents, long_spans, rules, config.mixture, rng, "cpu", level="motif")
+        guess, penalty = discover_units(latents, latents, long_spans, rules, config.mixture, rng)
         path = decode(latents, long_spans, guess, penalty).ids
         each = [long.spread(path[a:b], stop - start) for (a, b), (start, stop) in zip(long_spans, holding, strict=True)]
         yield _counted(np.searchsorted(np.array(guess.ids), np.concatenate(each)), covered, n_units)

@@ -169,7 +169,7 @@ class MotifModel:
         return named
 
     @classmethod
-    def restore(cls, tensors: Mapping[str, NDArray[np.generic]]) -> MotifModel:
+    def restore(cls, tensors: Mapping[str, NDArray[np.generic]], config: MotifsConfig | None = None) -> MotifModel:
         """The model that wrote these tensors."""
         usages = {"usages.units": "all", "usages.lengths": "n", "usages.motifs": "n", "usages.counts": "n"}
         check_shapes(tensors, usages | {"unit_ids": "units", "gain_per_run": "one"}, one=1)
@@ -186,11 +186,6 @@ class MotifModel:
         unit_ids = tuple(np.asarray(tensors["unit_ids"], np.int64).tolist())
         (gain,) = np.asarray(tensors["gain_per_run"], np.float64).tolist()
         return cls(unit_ids, lexicon, tuple(motif_of_phrase), used, p_values, gain)
-
-
-def restored_motifs(tensors: Mapping[str, NDArray[np.generic]], config: MotifsConfig) -> MotifModel:
-    """The motifs of a model folder; the settings do not change them."""
-    return MotifModel.restore(tensors)
 
 
 def _share(token: Token, lexicon: Lexicon, motif: int) -> float:
