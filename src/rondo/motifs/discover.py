@@ -14,11 +14,11 @@ import numpy as np
 from rondo.arrays import Floats, Ints
 from rondo.config.settings import ComposedMotifsConfig, NoMotifsConfig, SlowUnitsConfig
 from rondo.data.windows import Windows
-from rondo.motifs.base import MotifKind
+from rondo.motifs.base import MotifKind, UnitRuns
 from rondo.motifs.composed import ComposedMotifs
 from rondo.motifs.contexts import LongWindows, fit_contexts
 from rondo.motifs.mining import LEAST_COUNT, Miner, Sequences, sampled
-from rondo.motifs.model import MotifModel, PhraseUse, UnitRuns
+from rondo.motifs.model import MotifModel, PhraseUse
 from rondo.motifs.phrases import STANDING, Lexicon, Phrase, grouped
 from rondo.units.model import UnitModel
 from rondo.units.viterbi import Timeline
