@@ -30,9 +30,8 @@ from numpy.typing import NDArray
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
 from rondo.files.columns import kept_channels
-from rondo.files.extras import marked_head
+from rondo.files.extras import clocked, marked_head
 from rondo.files.reading import Reading, RecordingFormat
-from rondo.files.text.clock import spread
 from rondo.memory import refuse_large_array
 from rondo.wording import counted, noun
 
@@ -201,11 +200,8 @@ def read_gt3x(path: Path, reading: Reading) -> Recording:
             values, times, more = _from_activity(_content(archive, "activity.bin"), info)
         else:
             raise RecordingError("the archive holds no log.bin; expected what ActiLife downloads from a device")
-    channels = [CHANNELS[place] for place in kept]
-    if reading.rate is not None:
-        more += (f"the clock of the file left aside: the given rate of {reading.rate:g} Hz is the clock",)
-        return Recording(values[:, kept], reading.rate, channels, path.stem, notes=notes + more)
-    return Recording(values[:, kept], None, channels, path.stem, times, notes + more)
+    channels = [CHANNELS[index] for index in kept]
+    return clocked(values[:, kept], times, channels, path.stem, reading, notes + more, "the clock of the file")
 
 
 def _info(archive: zipfile.ZipFile) -> dict[str, str]:
@@ -339,17 +335,14 @@ def read_agd(path: Path, reading: Reading) -> Recording:
     table = np.concatenate(parts)
     if not len(table):
         raise RecordingError("its table 'data' is empty")
-    clock = names.index(_CLOCK)
     counts = [name for name in names if name != _CLOCK]
     kept, notes = kept_channels(counts, reading)
-    places = [names.index(counts[place]) for place in kept]
-    channels = [names[place] for place in places]
-    if reading.rate is not None:
-        return Recording(table[:, places], reading.rate, channels, path.stem, notes=notes)
-    table = table[np.argsort(table[:, clock], kind="stable")]
-    seconds = table[:, clock] / _TICKS_PER_SECOND - _SECONDS_BEFORE_1970
-    times, apart = spread(seconds, _CLOCK)
-    return Recording(table[:, places], None, channels, path.stem, times, notes + apart)
+    channels = [counts[index] for index in kept]
+    clock = table[:, names.index(_CLOCK)]
+    order = np.argsort(clock, kind="stable") if reading.rate is None else np.arange(len(clock))
+    values = table[order][:, [names.index(name) for name in channels]]
+    times = clock[order] / _TICKS_PER_SECOND - _SECONDS_BEFORE_1970
+    return clocked(values, times, channels, path.stem, reading, notes, _CLOCK)
 
 
 AGD = RecordingFormat(

@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 from rondo.data.recording import Recording
 from rondo.errors import InputError, RecordingError
 from rondo.files.columns import kept_channels
-from rondo.files.extras import distinct_names, marked_head, optional_library
+from rondo.files.extras import clocked, distinct_names, marked_head, optional_library
 from rondo.files.reading import Reading, RecordingFormat, listed
-from rondo.files.text.clock import is_clock_name, mentions_time_stamps, spread
+from rondo.files.text.clock import is_clock_name, mentions_time_stamps
 from rondo.memory import most_for_a_file, refuse_large_array
 from rondo.wording import counted
 
@@ -61,11 +61,7 @@ def read_mcap(path: Path, reading: Reading) -> Recording:
     if file.n_lost_bytes:
         more += (f"its last {file.n_lost_bytes} bytes are no whole record: the recorder was stopped, or it is cut",)
     channels = [names[index] for index in kept]
-    if reading.rate is not None:
-        more += (f"log times left out: the given rate of {reading.rate:g} Hz is the clock",)
-        return Recording(values[:, kept], reading.rate, channels, path.stem, notes=more + notes)
-    times, apart = spread(times, "log time")
-    return Recording(values[:, kept], None, channels, path.stem, times, more + notes + apart)
+    return clocked(values[:, kept], times, channels, path.stem, reading, more + notes, "log time")
 
 
 @dataclass
@@ -183,7 +179,9 @@ def _decoder(channel: Any, schema: Any) -> Callable[[bytes], Any]:
     try:
         decode: Callable[[bytes], Any] = library.DecoderFactory().decoder_for(encodings[0], schema)
     except Exception as error:  # parsers of schemas raise whatever broke first
-        raise RecordingError(f"the schema of topic '{channel.topic}' cannot be read ({type(error).__name__})") from error
+        raise RecordingError(
+            f"the schema of topic '{channel.topic}' cannot be read ({type(error).__name__})"
+        ) from error
     return decode
 
 
