@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
 from rondo.errors import RecordingError
 from rondo.files.column_values import Kind, has_no_name, kind_of_numbers
-from rondo.files.columns import choose_columns, without_empty
+from rondo.files.columns import Column, Columns, without_empty
+from rondo.files.columns import choose_columns as chosen_of
 from rondo.files.reading import Reading
+
+
+def choose_columns(
+    names: list[str], reading: Reading, kinds: dict[int, Kind] | None = None, wanted: Sequence[str] = ()
+) -> Columns:
+    return chosen_of([Column(name, (kinds or {}).get(i)) for i, name in enumerate(names)], reading, wanted)
 
 
 def test_what_is_no_channel_is_left_out_and_said() -> None:

@@ -12,7 +12,7 @@ import rondo
 from rondo.data.known_channels import KnownChannel
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
-from rondo.files.columns import choose_columns, no_signal_by_values, signals_of
+from rondo.files.columns import Column, choose_columns, no_signal_by_values, signals_of
 from rondo.files.read import from_frame, read_recording
 from rondo.files.reading import Reading
 from tests.formats.reading import read_one, write
@@ -110,7 +110,7 @@ def test_plain_labels_are_kept_on_request_only(tmp_path: Path, name: str) -> Non
 
 def test_wishes_that_cannot_be(tmp_path: Path) -> None:
     with pytest.raises(RecordingError, match=r"no column 'z'"):
-        choose_columns(["x", "y"], Reading(keep=["z"]))
+        choose_columns([Column("x"), Column("y")], Reading(keep=["z"]))
     with pytest.raises(RecordingError, match=r"'x' .*left out .*kept"):
         Reading(leave_out=["x"], keep=["x"])
     only = write(tmp_path, "a.csv", "time,label\n" + "".join(f"{i},{i // 10}\n" for i in range(40)))

@@ -263,17 +263,17 @@ class _Session:
             stop = float(max(times[-1] for times in clocks.values()))
             n_times = int((stop - start) * clock + 1e-6) + 1
             refuse_large_array(n_times, len(channels))
-            times: Floats = start + np.arange(n_times) / clock
+            shared: Floats = start + np.arange(n_times) / clock
         else:
             refuse_large_array(base.n_frames, len(channels))
-            times = clocks[base.id]
-        values = np.concatenate([laid_on(sensor, times, clock) for sensor in sensors], axis=1)
+            shared = clocks[base.id]
+        values = np.concatenate([laid_on(sensor, shared, clock) for sensor in sensors], axis=1)
         if base is None and (is_blank := np.isnan(values).all(axis=1)).any():  # no sensor ran: a jump in time
-            values, times = values[~is_blank], times[~is_blank]
+            values, shared = values[~is_blank], shared[~is_blank]
         notes = self._notes(sensors, clock, base)
         if len(self.sensors) == 1:  # its own names, as of the table alone
             channels = [name.removeprefix(f"{sensors[0].id}.") for name in channels]
-        return Recording(values, None if rate is None else clock, channels, id_of(self.folder), times, notes)
+        return Recording(values, None if rate is None else clock, channels, id_of(self.folder), shared, notes)
 
     def _notes(self, sensors: Sequence[Recording], clock: float, base: Recording | None) -> list[str]:
         """What became of each table, and what was noted on reading it."""

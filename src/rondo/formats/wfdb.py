@@ -138,10 +138,10 @@ _Bytes = NDArray[np.uint8]
 
 
 class _Packing(NamedTuple):
-    """So many `samples` in `bytes` bytes; `missing` stands for none; the first of a group end after `partly` bytes."""
+    """A group of `samples` in so many bytes, the first of which end after `partly` bytes; `missing` stands for none."""
 
     samples: int
-    bytes: int
+    n_group_bytes: int
     missing: int | None
     unpack: Callable[[_Bytes], Samples]
     partly: tuple[int, ...] = ()
@@ -149,16 +149,16 @@ class _Packing(NamedTuple):
     def n_bytes(self, n_samples: int) -> int:
         """That so many samples take at least, the last ones perhaps in part of what several share."""
         whole, rest = divmod(n_samples, self.samples)
-        return whole * self.bytes + (self.partly[rest - 1] if rest else 0)
+        return whole * self.n_group_bytes + (self.partly[rest - 1] if rest else 0)
 
     def n_samples(self, n_bytes: int) -> int:
-        whole, rest = divmod(n_bytes, self.bytes)
+        whole, rest = divmod(n_bytes, self.n_group_bytes)
         return whole * self.samples + sum(rest >= stop for stop in self.partly)
 
     def unpacked(self, content: bytes) -> Samples:
         """All samples in these bytes, perhaps with some of zeros at the end where the last group is not whole."""
-        padded = content + bytes(-len(content) % self.bytes)
-        return self.unpack(np.frombuffer(padded, np.uint8).reshape(-1, self.bytes))
+        padded = content + bytes(-len(content) % self.n_group_bytes)
+        return self.unpack(np.frombuffer(padded, np.uint8).reshape(-1, self.n_group_bytes))
 
 
 def _packing(format: int) -> _Packing:
