@@ -23,8 +23,6 @@ from rondo.files.column_values import (
     is_label_name,
     is_named_by_position,
     jumps,
-    note_on_codes,
-    note_on_suspect,
     runs_of,
     why_no_signal,
 )
@@ -156,10 +154,14 @@ def class_codes(column: Column, reading: Reading) -> Verdict | None:
     runs = None if column.values is None else runs_of(column.values)
     if runs is None:
         return None
-    suspected = note_on_suspect(column.name, runs)
-    if jumps(runs) and is_named_by_position(column.name):
-        return Verdict("code", note_on_codes(column.name, runs), suspected)
-    return Verdict("suspect", suspected)
+    few = f"column '{column.name}' holds a few whole numbers in long runs ({runs.in_short()}): if these are labels, "
+    suspect = f"{few}leave it out with --label-column {column.name!r}"
+    if not (jumps(runs) and is_named_by_position(column.name)):
+        return Verdict("suspect", suspect)
+    why = f"it has no name, and jumps between {runs.values.size} whole numbers ({runs.in_short()}) as labels do"
+    return Verdict(
+        "code", f"column '{column.name}' left out: {why}; give the columns names if it is a channel", suspect
+    )
 
 
 RULES: tuple[Rule, ...] = (asked_by_user, empty, filler, label_by_name, text, counter, no_signal_by_values, class_codes)

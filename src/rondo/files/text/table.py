@@ -1,7 +1,7 @@
 """A stored file of lines read in blocks, so that only the final float32 array is ever held whole.
 
-One pass counts the lines, the array is allocated, and a second pass parses blocks of bytes cut at line ends
-(`row_parser`). The frames are the same whatever the block size.
+One pass counts the lines, the array is allocated, and a second pass parses blocks of bytes cut at line ends. The frames
+are the same whatever the block size.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from rondo.files.text.order import (
     refuse_taking_turns,
     without_events,
 )
-from rondo.files.text.programs import ACTIWARE_COUNTS, ACTIWARE_SCORES, is_of_actiware
+from rondo.files.text.programs import ACTIWARE_COUNTS, ACTIWARE_SCORES
 from rondo.files.text.spelling import day_order, is_date, is_number
 from rondo.wording import counted
 
@@ -139,7 +139,7 @@ def read_layout(file: BinaryIO, layout_of: LayoutFinder, block_bytes: int) -> La
         layout = replace(layout, notes=(said, *layout.notes))
     else:
         layout = layout_of(head)
-    if is_of_actiware(head[0].text):
+    if "actiware" in head[0].text.casefold():
         layout = replace(layout, counts=ACTIWARE_COUNTS, scores=ACTIWARE_SCORES)
     if not layout.rows:
         raise RecordingError(f"it has a header ({len(layout.names)} columns) but no rows; expected one row per frame")
