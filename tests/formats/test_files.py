@@ -41,19 +41,6 @@ def test_unknown_label_columns_and_keys_are_refused(tmp_path: Path) -> None:
     assert "a key ('X') names" in said
 
 
-@pytest.mark.parametrize("suffix", [".parquet", ".npy", ".npz", ".h5"])
-def test_truncated_files(tmp_path: Path, suffix: str) -> None:
-    path = tmp_path / f"a{suffix}"
-    save_any(path)
-    whole = path.read_bytes()
-    for share in (0.1, 0.5, 0.9, 0.999):
-        path.write_bytes(whole[: int(len(whole) * share)])
-        said = refusal(lambda: read_one(path), naming=path)
-        assert "damaged" in said or "truncated" in said or "cannot be read" in said
-    path.write_bytes(b"time,x\n0,1\n")
-    refusal(lambda: read_one(path), naming=path)
-
-
 @pytest.mark.parametrize("suffix", suffixes())
 def test_missing_folder_empty_and_unreadable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str) -> None:
     path = tmp_path / f"a{suffix}"
