@@ -118,24 +118,6 @@ def test_find_recordings(tmp_path: Path) -> None:
     assert "both be recording 'b'" in said
 
 
-def test_what_is_packed_is_to_be_unpacked(tmp_path: Path) -> None:
-    path = write(tmp_path, "a.npy.gz", b"\x1f\x8b")
-    assert "packed (.gz); unpack" in refusal(lambda: read_one(path), naming=path)
-
-
-def test_what_lies_about_in_folders_is_no_recording(tmp_path: Path) -> None:
-    for name in (".hidden.csv", "._a.csv", "~$a.csv", "README.txt", "Licence.txt", "notes.md", "a.csv", "walk.txt"):
-        write(tmp_path, name, "x,y\n1,2\n")
-    assert [path.name for path in find_recordings([tmp_path])] == ["a.csv", "walk.txt"]
-    assert find_recordings([tmp_path / "README.txt"]) == [tmp_path / "README.txt"]  # named, it is meant
-
-
-def test_a_bare_name_may_be_that_of_a_data_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert "`rondo datasets list`" in refusal(lambda: find_recordings([Path("MoCap")]), naming="MoCap")
-    assert "data set" not in refusal(lambda: find_recordings([tmp_path / "x" / "mocap"]), naming=tmp_path)
-
-
 # VmHWM and not ru_maxrss: a child inherits the latter from its parent, and pytest outgrows what is measured.
 PEAK = """
 import sys

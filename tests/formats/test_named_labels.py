@@ -9,7 +9,6 @@ import polars as pl
 import pytest
 
 import rondo
-from rondo.data.known_channels import KnownChannel
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
 from rondo.files.columns import Column, choose_columns, no_signal_by_values, signals_of
@@ -117,13 +116,3 @@ def test_wishes_that_cannot_be(tmp_path: Path) -> None:
     with pytest.raises(RecordingError, match=r"no channel .*--keep-column 'label'"):
         read_recording(only)
     assert read_one(only, keep=["label"]).channels == ("label",)
-
-
-def test_a_column_that_a_model_knows_is_kept_without_a_word(tmp_path: Path) -> None:
-    recording = beside_a_wave("anomaly", NO_SIGNALS["anomaly"])
-    path = tmp_path / "a.csv"
-    pl.DataFrame(dict(zip(recording.channels, recording.values.T, strict=True))).write_csv(path)
-    assert (
-        read_recording(path, Reading(known=[KnownChannel(name) for name in ("anomaly", "wave", "lacking")])).n_channels
-        == 2
-    )
