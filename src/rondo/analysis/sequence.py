@@ -191,7 +191,6 @@ def _pair(rows: Sequence[Transition], pair: tuple[str, str]) -> list[TransitionD
     return [TransitionDifference(level, first, id, pair, float(gap[i]), float(p[i])) for id, i in column_of.items()]
 
 
-# ----------------------------------------------------------------
 # Which entries come back at regular intervals, and how long those are.
 #
 # An interval lies between the starts of two occurrences that follow each other in one recording, with no break

@@ -112,7 +112,6 @@ def in_words(channel: str, d: Floats) -> dict[str, Any] | None:
     return {"channel": channel, "words": _DIRECTIONS[kind][int(d[kind] > 0)], "d": round(float(d[kind]), 1)}
 
 
-# ----------------------------------------------------------------
 # Occurrences of an entry over each other: their mean and the band that holds 80 % of them, in each channel.
 #
 # An occurrence is read in columns. Column c is the mean of the signal between two moments,
@@ -191,7 +190,6 @@ def _quantile(ordered: Floats, n: NDArray[np.int64], share: float) -> Floats:
     return np.asarray(below + (at - low) * (above - below))
 
 
-# ----------------------------------------------------------------
 # How long the occurrences of an entry last, and when they come: counts and shares for small pictures.
 #
 # When: by the hour of the day where the clock has dates and the recordings cover at least `LEAST_HOURS` different

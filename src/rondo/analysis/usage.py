@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from rondo.result import Result
 
 
-# ---------------------------------------------------------------- statistics over recordings
-
 N_DEALS = 99_999
 """Random deals at most, where there are too many to try all."""
 MOST_COMPARED = 12
@@ -254,9 +252,6 @@ def usage_table(result: Result, group_by: str | Mapping[str, str] | None, per: s
 def entry_names(result: Result) -> dict[tuple[str, int], str]:
     """What people call entries, by level and id."""
     return {(level, entry.id): entry.name for level, entry in result.entries}
-
-
-# ---------------------------------------------------------------- groups
 
 
 def groups_of_run(result: Result, by: str | Mapping[str, str] | None = None) -> dict[str, str] | None:

@@ -117,8 +117,6 @@ class PublishedReader:
     def n_buffered(self) -> int:
         return self.novel.n_points
 
-    # ------------------------------------------------------------ one window
-
     def push(self, window: NDArray[np.float32], start_frame: int) -> Due:
         """One window (n_channels, length); gives the decisions that have become due, and what happened."""
         representation = encoded(self.units.encoder, window)
@@ -156,8 +154,6 @@ class PublishedReader:
         """Of OTHER, then of each entry: distances, as in the fit."""
         return np.concatenate([[self.entries.radii[judged.nearest]], judged.distances])
 
-    # ------------------------------------------------------------ labels
-
     def _decide(self, column: int, frame: int) -> Due:
         """The unit of the oldest open window; gives the windows that thereby have a motif too."""
         opened = self._open.popleft()
@@ -182,8 +178,6 @@ class PublishedReader:
         measures = {"radius": float(self.entries.radii[index]), "posterior_floor": float(self.entries.floors[index])}
         evidence = {"support": round(float(self.entries.counts[index])), "refined": n} | measures
         return [Event("refine", "unit", frame, None, (self._shown[self.entries.ids[index]],), evidence)]
-
-    # ------------------------------------------------------------ what is new
 
     def _gather(self, point: Floats, window: int, frame: int) -> list[Event]:
         """A rejected window, latent and embedding, goes to its micro-cluster, which may thereby be complete."""
@@ -216,8 +210,6 @@ class PublishedReader:
             self.motifs.add_unit(unit, embedding)
         return Event("promote", "unit", frame, None, (unit,), evidence)
 
-    # ------------------------------------------------------------ a recording, read with what was learned
-
     def timelines(self, windows: Windows) -> tuple[Timeline, MotifTimeline]:
         """Unit and motif of every window of one signal, by the vocabularies as they are now; nothing changes."""
         spans = tuple(windows.grid.window_spans)
@@ -230,8 +222,6 @@ class PublishedReader:
         r = [own.r[state - 1] if state else own.r.min() for own, state in zip(judged, states, strict=True)]
         read = [motif for start, stop in spans for motif in self.motifs.read(ids[start:stop])]
         return Timeline(ids, np.array(r), spans), motif_timeline(read, spans)
-
-    # ------------------------------------------------------------ keeping
 
     def state(self) -> tuple[dict[str, NDArray[np.generic]], dict[str, Any]]:
         """Everything that changed since it began, exactly."""
@@ -314,7 +304,6 @@ def _expired(cluster: MicroCluster, frame: int) -> Event:
     return Event("expire", "unit", frame, None, (cluster.id,), evidence)
 
 
-# ----------------------------------------------------------------
 # MotifFormer while the stream goes on: motifs of each length refine, gather what is rejected, merge and grow.
 #
 # When a window has its unit, the subsequences of every length that end with it are described by MotifFormer and
@@ -454,8 +443,6 @@ class FormerReader:
         changes, self._changes = self._changes, []
         return changes
 
-    # ------------------------------------------------------------ window by window
-
     def push(self, unit: int) -> list[Motif]:
         """One more window; gives the motifs that have become final, of the windows that have waited longest."""
         return self._push(unit, self._run, self._open, learns=True)
@@ -519,8 +506,6 @@ class FormerReader:
     def _phrase(self, item: UnitCodes) -> Phrase:
         units = {code: unit for unit, code in self._codes.items()}
         return tuple(units[code] for i, code in enumerate(item) if i == 0 or item[i - 1] != code)
-
-    # ------------------------------------------------------------ keeping
 
     def state(self) -> tuple[dict[str, NDArray[np.generic]], dict[str, Any]]:
         """Everything that changed since it began, exactly."""

@@ -122,9 +122,6 @@ def fit_deep_dpm(
     return _kept(space, partition, config, n_epochs)
 
 
-# ---------------------------------------------------------------- the space of the fit
-
-
 @dataclass(frozen=True)
 class _Space:
     """Points y of latents x = origin + scale y, in blocks of dimensions that vary together, and their prior."""
@@ -153,9 +150,6 @@ def _space_of(rows: NDArray[np.float64], covariance: str, window_weight: float, 
     scatter = _SCATTER * torch.eye(d, dtype=points.dtype, device=device).expand(n_blocks, d, d)
     prior = NormalInverseWishart(points.new_zeros(n_blocks, d), scatter, _KAPPA, d + 2)
     return _Space(points, origin, scale, prior, window_weight)
-
-
-# ---------------------------------------------------------------- the nets
 
 
 class _Nets(nn.Module):
@@ -249,9 +243,6 @@ def _smoothed(probabilities: torch.Tensor) -> torch.Tensor:
     return (probabilities + _SMOOTHING) / (1 + _SMOOTHING * probabilities.shape[1])
 
 
-# ---------------------------------------------------------------- the partition and its Gaussians
-
-
 def _started(points: torch.Tensor, responsibilities: torch.Tensor) -> Partition:
     """From responsibilities (n, K); no share in any half, so that all are found."""
     moments, shares = moments_of(points, responsibilities), responsibilities.new_zeros(points.shape[0], 2)
@@ -313,9 +304,6 @@ def _half_distances(space: _Space, partition: Partition) -> torch.Tensor:
     return (space.points.flatten(1)[:, None] - own).square().sum(2).float()
 
 
-# ---------------------------------------------------------------- the result
-
-
 def _kept(space: _Space, partition: Partition, config: MixtureConfig, n_epochs: int) -> FittedMixture:
     """Back to x, without the components lighter than `min_weight`; the heaviest always stays.
 
@@ -340,7 +328,6 @@ def _kept(space: _Space, partition: Partition, config: MixtureConfig, n_epochs: 
     )
 
 
-# ----------------------------------------------------------------
 # Autoencoder in front of the mixture: embeddings -> a few latent dimensions that a mixture can be fitted in.
 #
 # The paper's table gives the latent dimension and the number of epochs ("DeepDPM", AE) and no more; the rest is a

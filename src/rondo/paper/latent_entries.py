@@ -77,8 +77,6 @@ class LatentEntries:
     def __len__(self) -> int:
         return len(self.ids)
 
-    # ------------------------------------------------------------ beginning
-
     @classmethod
     def of_members(
         cls, ids: list[int], centres: Floats, supports: Floats, radii: Floats, floors: Floats, members: list[Floats]
@@ -119,8 +117,6 @@ class LatentEntries:
         entries.offsets = mixture.log_constants - entries._constants  # a DP mixture weighs by more than plain shares
         return entries
 
-    # ------------------------------------------------------------ judging
-
     def judge(self, point: Floats) -> Judgement:
         """Distance, posterior and acceptance of one point (n_dims,)."""
         distances = np.sqrt(np.square(point - self.prototypes).sum(axis=1))
@@ -136,8 +132,6 @@ class LatentEntries:
         joint = self.offsets + self._constants - 0.5 * np.square(scaled).sum(axis=2)
         shares = np.exp(joint - joint.max(axis=1, keepdims=True))
         return np.asarray(shares / shares.sum(axis=1, keepdims=True))
-
-    # ------------------------------------------------------------ following the stream
 
     def accept(self, index: int, point: Floats) -> None:
         """Prototype and distribution after one more point that the entry has accepted."""
@@ -183,8 +177,6 @@ class LatentEntries:
         else:  # its fitted members are not kept: the radius grows to hold what came
             gaps = np.sqrt(np.square(points - self.prototypes[index]).sum(axis=1))
             self.radii[index] = max(self.radii[index], float(np.quantile(gaps, AcceptanceConfig().radius_quantile)))
-
-    # ------------------------------------------------------------ arithmetic
 
     def _append(
         self,
@@ -232,8 +224,6 @@ class LatentEntries:
     def _n_kept(self, index: int) -> int:
         return int(np.isfinite(self.members.squares[index]).sum())
 
-    # ------------------------------------------------------------ keeping
-
     def state(self) -> tuple[dict[str, NDArray[np.generic]], dict[str, Any]]:
         """Everything, exactly."""
         members, plain = self.members.state()
@@ -258,7 +248,6 @@ class LatentEntries:
         return entries
 
 
-# ----------------------------------------------------------------
 # Micro-clusters of rejected points in a latent space: a prototype each, and a support that decays.
 #
 # A rejected point is absorbed by the micro-cluster with the nearest prototype within the radius, or opens one (paper,

@@ -29,7 +29,6 @@ from rondo.paper.settings import MantisConfig
 from rondo.paper.training import load_weights, weights_of
 from rondo.wording import Progress, silent
 
-# ----------------------------------------------------------------
 # The network of MantisV2, cut after the layer that is asked for; parameters are named as in the published file.
 #
 # V. Feofanov et al., "MantisV2", arXiv 2602.17868; own code after the package mantis-tsfm 1.1.0 (Apache-2.0), whose
@@ -81,9 +80,6 @@ class MantisNet(nn.Module):
     def forward(self, series: Tensor) -> Tensor:
         tokens = self.transf_unit(self.tokgen_unit(series))  # (n_series, num_patches + 1, hidden_dim)
         return torch.cat([tokens[:, -1], tokens[:, :-1].mean(dim=1)], dim=1)
-
-
-# ---------------------------------------------------------------- patches
 
 
 class TokenGenerator(nn.Module):
@@ -177,9 +173,6 @@ class OneScale(nn.Module):
 def _standardised(series: Tensor) -> Tensor:
     spread = series.std(dim=1, keepdim=True) + _LEAST_SPREAD
     return (series - series.mean(dim=1, keepdim=True)) / spread
-
-
-# ---------------------------------------------------------------- attention
 
 
 class Transformer(nn.Module):
@@ -383,9 +376,6 @@ def resized(series: Tensor, n_frames: int) -> Tensor:
     before = middles.long()
     after, share = (before + 1).clamp(max=last), (middles - before).to(series)
     return torch.lerp(series[:, before.to(series.device)], series[:, after.to(series.device)], share)
-
-
-# ---------------------------------------------------------------- the published files
 
 
 def _weights_folder(setting: str) -> Path:

@@ -136,7 +136,6 @@ class MotifFormerNet(nn.Module):
         return out[:n_items], out[n_items:]
 
 
-# ----------------------------------------------------------------
 # Training MotifFormer on the unit timeline (paper: MotifFormer Implementation).
 #
 #     L = l_rec L_rec + l_view L_view + l_cross L_cross + l_pseudo L_pseudo + l_var L_var
@@ -329,9 +328,6 @@ def _descriptors(network: MotifFormerNet, items: Ints) -> Floats:
     return np.concatenate(parts)
 
 
-# ---------------------------------------------------------------- the network learns
-
-
 def _descend(
     network: MotifFormerNet,
     optimiser: torch.optim.Optimizer,
@@ -403,9 +399,6 @@ def _cross(
     )
     partners = network(partner_codes)[0][partner_of]
     return contrast(first[paired], partners, kinds, weights[paired], temperature)
-
-
-# ---------------------------------------------------------------- the descriptors are clustered
 
 
 def pseudo_labels(

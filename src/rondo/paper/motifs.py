@@ -32,7 +32,6 @@ from rondo.units.mixture import FittedMixture, acceptance_of, fit_components, fi
 from rondo.units.viterbi import Timeline, centre_distances, joined
 from rondo.wording import Progress, silent
 
-# ----------------------------------------------------------------
 # Discovery from long to short: the motifs of each length, in what longer motifs have left unclaimed.
 #
 # Length by length the candidates are clustered, each with weight 1 - rho (below), and the strongest of those accepted
@@ -205,7 +204,6 @@ def _strongest(distances: NDArray[np.float64], share: float) -> NDArray[np.int64
     return np.argsort(distances, kind="stable")[:n_claims]
 
 
-# ----------------------------------------------------------------
 # One identity across lengths: which components of different lengths are one motif.
 #
 # The paper clusters each length on its own and then sums over "the lengths that support motif m", without saying when
@@ -299,7 +297,6 @@ def _offsets(sizes: Sequence[int]) -> NDArray[np.int64]:
     return np.cumsum([0, *sizes], dtype=np.int64)[:-1]
 
 
-# ----------------------------------------------------------------
 # Fusion: one motif per window from the matches of all lengths (paper, app. MotifFormer).
 #
 #     s(t, m) = b(|L(t, m)|) / |L(t, m)| * sum over L in L(t, m) of exp(-r(t, m, L)),   b(n) = 1 + 0.1 min(n - 1, 5)

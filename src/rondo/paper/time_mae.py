@@ -38,7 +38,6 @@ from rondo.paper.training import (
 )
 from rondo.wording import Progress, silent
 
-# ----------------------------------------------------------------
 # The networks of Time-MAE: transformer blocks over patches, and what predicts hidden patches from visible ones.
 #
 # Tensors are (n_windows, n_tokens, n_dims). `noise` is the generator that dropout draws from while training; None
@@ -145,9 +144,6 @@ class Attention(nn.Module):
             mixed = dropped(weights, self.dropout, noise) @ value  # (n_windows, HEADS, n_tokens, dim / HEADS)
         taken: Tensor = self.output(mixed.transpose(1, 2).flatten(2))  # (n_windows, n_tokens, dim)
         return taken
-
-
-# ---------------------------------------------------------------- randomness
 
 
 def dropped(x: Tensor, share: float, noise: torch.Generator | None) -> Tensor:
@@ -302,9 +298,6 @@ class FittedTimeMAE:
         return {**weights_of(self.net), **scaling, _LOG: log}
 
 
-# ---------------------------------------------------------------- what training sees
-
-
 @dataclass(frozen=True, eq=False)
 class ChannelScaling:
     """Mean and standard deviation of each channel, (n_channels,); the deviation of a constant channel is 1."""
@@ -367,9 +360,6 @@ def _in_patches(windows: Tensor, patch_frames: int) -> Tensor:
 
 def _n_patches(length: int, config: TimeMAEConfig) -> int:
     return -(-length // config.patch_frames)
-
-
-# ---------------------------------------------------------------- losses
 
 
 def losses_of(

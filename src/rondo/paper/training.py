@@ -48,7 +48,6 @@ def batches(n_items: int, batch_size: int, n_epochs: int, generator: torch.Gener
                 yield batch
 
 
-# ----------------------------------------------------------------
 # What every network here needs: weights drawn from a given generator, kept as arrays, and read back.
 
 Net = TypeVar("Net", bound=nn.Module)
@@ -88,7 +87,6 @@ def load_weights(net: nn.Module, tensors: Mapping[str, NDArray[np.generic]], who
     net.load_state_dict({name: torch.tensor(np.asarray(tensors[name], np.float32)) for name in own})
 
 
-# ----------------------------------------------------------------
 # Many small steps, on a GPU too: there a step is recorded once for each shape of its inputs and then replayed.
 #
 # A step of a small network is a hundred kernels of a few microseconds each, and launching them one by one takes ten
@@ -175,7 +173,6 @@ class _Recording:
         return self.terms.clone()
 
 
-# ----------------------------------------------------------------
 # What a trained encoder may learn from: the windows within the first share of the stream.
 
 

@@ -33,7 +33,6 @@ from rondo.paper.settings import TS2VecConfig
 from rondo.paper.training import batches, load_weights, minimise, training_windows, weights_of
 from rondo.wording import Progress, silent
 
-# ----------------------------------------------------------------
 # The network of TS2Vec: residual blocks of dilated convolutions over time, one output for every frame.
 #
 # Tensors are time-major, (n_frames, n_windows, n_dims). A tap of a dilated convolution then is one product of two
@@ -182,9 +181,6 @@ def _weight_gradient(x: Tensor, grad_y: Tensor, shift: int) -> Tensor:
 def _through_gelu(grad: Tensor, x: Tensor) -> Tensor:
     """The gradient before gelu(x), written over the one after it."""
     return cast(Tensor, torch.ops.aten.gelu_backward.grad_input(grad, x, grad_input=grad))
-
-
-# ---------------------------------------------------------------- encoding
 
 
 def _convolved_each(x: Tensor, layer: Taps, dilation: int = 0) -> Tensor:
@@ -364,9 +360,6 @@ class FittedTS2Vec:
     def tensors(self) -> Tensors:
         """Everything learned, as arrays, for the model folder."""
         return {**weights_of(self.net), _LOG: np.array(self.training_log, dtype=np.float64)}
-
-
-# ---------------------------------------------------------------- what training sees
 
 
 @dataclass(frozen=True, eq=False)

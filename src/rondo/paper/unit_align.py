@@ -40,7 +40,6 @@ from rondo.units.mixture import fit_components
 from rondo.units.model import checked_representations, standardisation
 from rondo.wording import Progress, silent
 
-# ----------------------------------------------------------------
 # The adaptor of UnitAlign: a residual bottleneck that bends the encoder's space to the recording at hand.
 #
 #     h = LayerNorm(y + alpha W2 Dropout(GELU(W1 y)))        z = normalize(Wh h)
@@ -78,7 +77,6 @@ class Adaptor(nn.Module):
         return kept.to(self.down.weight) / (1 - _DROPOUT)
 
 
-# ----------------------------------------------------------------
 # The losses of UnitAlign: keep the encoder's geometry, pull windows of one component together.
 #
 # Pure functions of one batch of B windows. Each is finite, with a finite gradient, for any batch: one without two
@@ -122,7 +120,6 @@ def _cosines(x: torch.Tensor) -> torch.Tensor:
     return units @ units.T
 
 
-# ----------------------------------------------------------------
 # Two losses that keep a space from collapsing (VICReg, Bardes et al. 2022), of a batch h of B items in D dimensions.
 #
 # Each is finite, with a finite gradient, for any batch: the spread of a single item is 0.
@@ -282,9 +279,6 @@ def fit_unit_align(
     return UnitAlignment(centre, spread, settled(training.adaptor), autoencoder, tuple(log))
 
 
-# ---------------------------------------------------------------- the adaptor learns
-
-
 @dataclass(frozen=True, eq=False)
 class _Training:
     """What the steps share: the windows, and the adaptor with everything that changes it."""
@@ -373,9 +367,6 @@ def balanced_batches(
         shuffled = torch.randperm(labels.size, generator=generator)
         by_group = shuffled[torch.argsort(groups[shuffled], stable=True)]
         yield by_group[taken]
-
-
-# ---------------------------------------------------------------- the windows are clustered
 
 
 def _clustered(

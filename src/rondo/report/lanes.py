@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from rondo.annotations.annotation import Annotation
     from rondo.result import Result
 
-# ---------------------------------------------------------------- names and looks
 
 Pattern = Literal["plain", "stripes", "dots", "bars"]
 OTHER_COLOUR = "#e6e6e6"
@@ -111,9 +110,6 @@ def entry_look(level: str, entry_id: int, name: str | None = "") -> dict[str, st
     {'name': 'u0 walk', 'colour': '#0072b2', 'pattern': 'plain'}
     """
     return {"name": entry_name(level, entry_id, name), **look_of(level, entry_id)._asdict()}
-
-
-# ---------------------------------------------------------------- lanes
 
 
 def lanes_of(recording_id: str, segments: pl.DataFrame, truth: pl.DataFrame | None) -> list[dict[str, Any]]:
@@ -200,9 +196,6 @@ def _cut_short(units: str) -> str:
     return units if len(units) <= _LONGEST_SEQUENCE else f"{units[:_LONGEST_SEQUENCE].rsplit(' ', 1)[0]} …"
 
 
-# ---------------------------------------------------------------- annotations: drawn, never learned from
-
-
 def annotation_lanes(result: Result, truth: TruthFile) -> dict[str, dict[str, Any]]:
     """The lane of each annotated recording; a class looks the same in all, and frames without a class are left out."""
     from rondo.annotations.tracks import NO_CLASS
@@ -247,7 +240,6 @@ def read_truth(result: Result, truth: TruthFile) -> dict[str, Annotation]:
     )
 
 
-# ----------------------------------------------------------------
 # True and annotated classes get the look of the found entry that is probably the same.
 #
 # Each class is paired with the found entry with which it shares time, one to one, so that the shared time of all pairs

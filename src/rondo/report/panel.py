@@ -162,9 +162,6 @@ def _distributions(spans: Spans, drawn: Sequence[RecordingSummary]) -> dict[str,
     return {"durations": duration_bins(np.concatenate(lengths), in_seconds=in_seconds), "when": when(spans, drawn)}
 
 
-# ---------------------------------------------------------------- what the signals show of an entry
-
-
 @dataclass
 class Material:
     """What is read of one entry: its rows (channels), its occurrences, and those over each other."""

@@ -39,7 +39,6 @@ def asset(name: str) -> str:
     return (files("rondo.report") / "assets" / name).read_text(encoding="utf-8")
 
 
-# ----------------------------------------------------------------
 # What a page may do: a Content-Security-Policy that lets the scripts of Rondo run, and no others.
 #
 # A name in a file that breaks out of its place in the page still cannot run: the browser executes only scripts whose

@@ -38,9 +38,6 @@ if TYPE_CHECKING:
     from rondo.run.summary import EntrySummary, RecordingSummary, RunSummary
 
 
-# ---------------------------------------------------------------- the finding in one sentence: the heading of the page
-
-
 def finding(run: RunSummary) -> str:
     """How much recurs, in how much data: '5 units and 3 motifs recur in 2 min of 6 channels; 12 % OTHER'.
 
@@ -95,7 +92,6 @@ def _share_other(recordings: Sequence[RecordingSummary]) -> float:
     return sum(recording.share_other * recording.n_frames for recording in recordings) / max(1, n_frames)
 
 
-# ----------------------------------------------------------------
 # What a page needs to know to be edited: which run it shows, and what people have changed in it so far.
 
 

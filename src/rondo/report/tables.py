@@ -246,7 +246,6 @@ def _row(event: Event, rate: float | None) -> dict[str, str]:
     }
 
 
-# ----------------------------------------------------------------
 # The table of the page that compares groups of recordings: the share of every entry in every group.
 
 _STANDS_OUT = 0.05
