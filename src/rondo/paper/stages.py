@@ -16,7 +16,6 @@ from rondo.paper.settings import (
 )
 from rondo.registry import DeclaredEncoder, Mixture, MotifStage, Preset, Rule, UnitStage, lazily
 
-
 # Seconds and megabytes, measured on one core; a trained frame is one frame of one window in one step or epoch.
 _TS2VEC_S_PER_TRAINED_FRAME = 5e-5
 _TS2VEC_S_PER_READ_FRAME = 1.8e-5  # measured on one core
