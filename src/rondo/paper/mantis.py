@@ -26,7 +26,7 @@ from rondo.data.windows import Windows
 from rondo.encoders.base import Curves, Representations
 from rondo.errors import ModelError, SettingError
 from rondo.paper.settings import MantisConfig
-from rondo.paper.training import load_weights, weights_of
+from rondo.paper.training import load_weights, stored, weights_of
 from rondo.wording import Progress, silent
 
 # The network of MantisV2, cut after the layer that is asked for; parameters are named as in the published file.
@@ -297,17 +297,14 @@ class Mantis:
     def restore(self, tensors: Tensors) -> FittedMantis:
         """The fitted encoder that wrote these tensors; the folder with the published weights is not needed."""
         try:
-            sizes = Architecture.model_validate_json(tensors[_SIZES].tobytes())
-            checksum = tensors[_CHECKSUM].tobytes().hex()
-        except KeyError as error:
-            raise ModelError(f"the encoder's tensor {error} is missing; fit and save the model again") from None
+            sizes = Architecture.model_validate_json(stored(tensors, _SIZES).tobytes())
         except ValidationError as error:
             raise ModelError(
                 f"the encoder's tensor '{_SIZES}' is damaged ({_first(error)}); fit the model again"
             ) from None
         net = self._net(sizes)
-        load_weights(net, tensors, "encoder")
-        return FittedMantis(self, sizes, net.to(self.device), checksum)
+        load_weights(net, tensors)
+        return FittedMantis(self, sizes, net.to(self.device), stored(tensors, _CHECKSUM).tobytes().hex())
 
     def _net(self, sizes: Architecture) -> MantisNet:
         n_frames, n_patches = self.config.input_frames, sizes.num_patches
@@ -354,7 +351,6 @@ class FittedMantis:
         return total / np.float32(n_channels)
 
     def tensors(self) -> Tensors:
-        """The weights and what else the network needs, as arrays, for the model folder."""
         sizes = np.frombuffer(self.sizes.model_dump_json().encode(), np.uint8).copy()
         checksum = np.frombuffer(bytes.fromhex(self.weights_sha256), np.uint8).copy()
         return {**weights_of(self.net), _SIZES: sizes, _CHECKSUM: checksum}
