@@ -9,7 +9,7 @@ What happens to rows, each time with an event:
 - gap, filled: channels that are silent for longer while others go on are predicted from these
   (`rondo.data.relations`), where the plan has relations;
 - gap, bridged: missing values and rows up to `max_gap` frames are interpolated in time once they end
-  (`rondo.data.gaps`); between two values of a slow sensor, up to twice its usual spacing. Rows are held back until then;
+  (`rondo.data.gaps`); between two values of a slow sensor, up to twice its usual spacing. Rows wait until then;
 - gap, gridded: rows that do not fit the rate are interpolated onto it (`rondo.data.grid`);
 - refused (RecordingError): another number of channels, timestamps that come and go.
 """
