@@ -51,7 +51,7 @@ class UnitRuns(NamedTuple):
     @property
     def first(self) -> Flags:
         """True where a span begins."""
-        return np.diff(self.spans, prepend=-1) != 0
+        return np.asarray(np.diff(self.spans, prepend=-1) != 0)
 
 
 @dataclass(frozen=True, eq=False)
