@@ -27,14 +27,7 @@ from rondo.files.text.cells import order_in_head, parser_of
 from rondo.files.text.clock import Times, in_seconds, over_midnight, rounded_to, spread
 from rondo.files.text.layout import SEPARATORS, Layout, cells_of
 from rondo.files.text.lines import HEAD_LINES, HeadLine, Lines, count, decoded, opened_text
-from rondo.files.text.order import (
-    after_going_back,
-    left_out_as_number,
-    numbers_parts,
-    oldest_first,
-    refuse_taking_turns,
-    without_events,
-)
+from rondo.files.text.order import after_going_back, oldest_first, refuse_taking_turns, without_events
 from rondo.files.text.programs import ACTIWARE_COUNTS, ACTIWARE_SCORES
 from rondo.files.text.spelling import day_order, is_date, is_number
 from rondo.wording import counted
@@ -83,8 +76,11 @@ def read_open_text(
         counter = next((place for place, column in enumerate(described) if column.kind == "counter"), None)
         if counter is not None:
             counted_rows = _read(file, layout, Columns(("",), (counter,)), block_bytes)[0][:, 0]
-            if numbers_parts(values[:, 0], counted_rows):
-                empty += (left_out_as_number(channels[0], layout.names[counter]),)
+            changes = np.flatnonzero(np.diff(values[:, 0]))
+            if changes.size and np.array_equal(changes, np.flatnonzero(np.diff(counted_rows) < 0)):
+                why = f"it changes where the counter '{layout.names[counter]}' starts again, as the number of a"
+                back = f"recording does; --split-by {channels[0]!r} makes each one a recording"
+                empty += (f"column '{channels[0]}' left out: {why} {back}",)
                 values, channels = np.ascontiguousarray(values[:, 1:]), channels[1:]
     rate = reading.rate
     if rate is None and times is None and layout.rate is not None:
