@@ -99,8 +99,6 @@ class RowReader:
         self._n_head = 0
         self.position, self.line = lines.position, lines.number  # after the last row given
 
-    # ------------------------------------------------------------ the head
-
     def read_head(self, *, at_end: bool = False, n_lines: int = HEAD_LINES) -> bool:
         """Find out how the lines are written; False where too few have come, or none ever will."""
         if self._parser is not None:
@@ -153,8 +151,6 @@ class RowReader:
     def n_head(self) -> int:
         """Lines that told how the text is written; 0 before they have come."""
         return self._n_head
-
-    # ------------------------------------------------------------ rows
 
     def read(self, at_most: int, *, at_end: bool = False) -> Rows | None:
         """The next rows; None where none are there, however many lines were skipped meanwhile."""
@@ -215,8 +211,6 @@ class RowReader:
             cells, further = np.split(cells, [n_channels], axis=1)
             cells, beside = np.ascontiguousarray(cells), beside_columns(self._request, names, further)
         return Rows(cells, self._clock.take(n_rows), self.position, skipped, n_unreadable, beside)
-
-    # ------------------------------------------------------------ the end, and a new beginning
 
     def end(self) -> None:
         """Nothing will follow: what has come of the last line is all of it."""
