@@ -35,12 +35,9 @@ def read_live(content: bytes, channels: tuple[str, ...], at_most: int = 1000, bl
     reader = RowReader(Lines(io.BytesIO(content).read, block_bytes=block_bytes), Request(channels), "it")
     chunks: list[Rows] = []
     for at_end in (False, True):
-        if at_end:
-            reader.end()
         while (rows := reader.read(at_most, at_end=at_end)) is not None:
             chunks.append(rows)
-    last = reader.rest()
-    return taken(chunks if last is None else [*chunks, last])
+    return taken(chunks)
 
 
 def assert_read_as_stored(path: Path, stored: Recording, block_bytes: int = 1 << 18) -> None:

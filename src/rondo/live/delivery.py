@@ -125,41 +125,30 @@ class _Device:
     """The files of one device, and the names that people gave its units and motifs."""
 
     def __init__(self, device: str, folder: Path, stored: Mapping[str, Any]) -> None:
-        self.device, self._edits = device, Edits()
-        self._names: dict[tuple[str, str], str] = {}  # of a unit and a motif, as they stand in a message
+        self.device, self.edits = device, Edits()
+        self.names: dict[tuple[str, str], str] = {}  # of a unit and a motif, as they stand in a message
         self.files = [_Followed(folder / name, type, stored.get(name, {})) for name, type in _FILES]
         self._start = json.dumps(device)
 
-    def use_names(self, edits: Edits) -> None:
-        if edits is not self._edits:
-            self._edits = edits
-            self._names.clear()
-
     def messages(self, file: _Followed, lines: list[bytes], first: int) -> Iterator[SinkMessage]:
         """Lines of a file as messages, numbered as in the file; the header of labels.csv is none."""
-        if file.type == "label":
-            skip = 1 if first == 0 else 0
-            for n, line in enumerate(lines[skip:], start=first + skip - 1):
-                yield SinkMessage(self.device, "label", self._label(line.decode().rstrip("\n").split(","), n))
-            return
         for n, line in enumerate(lines, start=first):
-            about = {"type": file.type, "device": self.device, "n": n} | _object(line, file.path, n)
-            yield SinkMessage(self.device, file.type, json.dumps(about))
+            if file.type == "event":
+                about = {"type": file.type, "device": self.device, "n": n} | _object(line, file.path, n)
+                yield SinkMessage(self.device, file.type, json.dumps(about))
+            elif n:
+                yield SinkMessage(self.device, "label", self._label(line.decode().rstrip("\n").split(","), n - 1))
 
     def _label(self, cells: list[str], n: int) -> str:
         """Numbers are written in labels.csv as JSON writes them, except those that JSON cannot write."""
-        pairs = (f'"{name}": {_number(cell)}' for name, cell in zip(COLUMNS, cells, strict=True))
+        numbers = ("null" if cell in ("", "nan", "inf", "-inf") else cell for cell in cells)
+        pairs = ", ".join(f'"{name}": {number}' for name, number in zip(COLUMNS, numbers, strict=True))
         ids = cells[_UNIT], cells[_MOTIF]
-        if ids not in self._names:
-            self._names[ids] = self._named(*ids)
-        return f'{{"type": "label", "device": {self._start}, "n": {n}, {", ".join(pairs)}{self._names[ids]}}}'
-
-    def _named(self, unit: str, motif: str) -> str:
-        found = {
-            "unit_name": self._edits.name("unit", int(unit)),
-            "motif_name": self._edits.name("motif", int(motif)),
-        }
-        return "".join(f', "{key}": {json.dumps(name)}' for key, name in found.items() if name)
+        if ids not in self.names:
+            unit, motif = self.edits.name("unit", int(ids[0])), self.edits.name("motif", int(ids[1]))
+            named = {"unit_name": unit, "motif_name": motif}
+            self.names[ids] = "".join(f', "{key}": {json.dumps(name)}' for key, name in named.items() if name)
+        return f'{{"type": "label", "device": {self._start}, "n": {n}, {pairs}{self.names[ids]}}}'
 
 
 def _object(line: bytes, path: Path, n: int) -> dict[str, Any]:
@@ -170,10 +159,6 @@ def _object(line: bytes, path: Path, n: int) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise OutputError(f"{path}: expected one JSON object a line, found another in line {n + 1}; put the file back")
     return found
-
-
-def _number(cell: str) -> str:
-    return "null" if cell in ("", "nan", "inf", "-inf") else cell
 
 
 class Delivery:
@@ -193,7 +178,9 @@ class Delivery:
         """Files of a device have grown; or it is new, and nothing has been written to its files since they were cut."""
         if device not in self._devices:
             self._devices[device] = _Device(device, folder, self._stored.pop(device, {}))
-        self._devices[device].use_names(edits)
+        known = self._devices[device]
+        if edits is not known.edits:
+            known.edits, known.names = edits, {}
         self._look_at(device)
 
     def _look_at(self, device: str) -> None:

@@ -265,7 +265,7 @@ class Session:
     def stop(self) -> None:
         """Someone asked to stop: everything is brought up to date, and the same command goes on from here."""
         self.save()
-        self._run.write(self._outputs, self.edits, self._progress())
+        self._run.write(self.edits, self._progress())
 
     def _save(self, lengths: Mapping[str, int], places: list[Any], *, finished: bool) -> None:
         tensors, plain = self._stream.state()
@@ -290,7 +290,7 @@ class Session:
         written = self._written(None, report.decisions, list(report.events))
         self.finished = True
         self._outputs.sync()
-        self._run.write(self._outputs, self.edits, self._progress())
+        self._run.write(self.edits, self._progress())
         self.save()
         return written
 
