@@ -178,6 +178,8 @@ class Delivery:
         """Files of a device have grown; or it is new, and nothing has been written to its files since they were cut."""
         if device not in self._devices:
             self._devices[device] = _Device(device, folder, self._stored.pop(device, {}))
+            if any(file.cut is not None for file in self._devices[device].files):
+                self.store(time.monotonic())  # before lines follow: another kill must not forget where it was cut
         known = self._devices[device]
         if edits is not known.edits:
             known.edits, known.names = edits, {}
