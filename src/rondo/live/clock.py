@@ -1,19 +1,13 @@
 """RowClock: times of rows that come in chunks, the same however they are cut; RateCheck: is the rate the model's?
 
-A stored file is judged as a whole (`clock_column`), a live one by its head (`Lines.head`) and the rows so far:
-
-- the unit (seconds, ticks, days) is found once, from the name, the size or the steps of the readings in the head;
-- times of day rise through midnight;
-- a clock is coarse if a reading repeats in the head. Rows that share a reading u are then held until the next reading
-  comes; row j of n gets the time u + j min(d, s) with s = (next - u) / n, as in `clock_column.spread`. There d is the
-  median of all s, here it is the s of the first reading seen from its beginning. If no reading repeats in the head,
-  later repeats keep their times;
-- rows without a clock column are counted where the opening of the file gives a start and a rate.
+A stored file is judged as a whole, a live one by its head (`Lines.head`) and the rows so far. The unit is found once,
+from the name, the size or the steps of the readings in the head. A clock is coarse if a reading repeats in the head:
+rows that share a reading u are held until the next one comes; row j of n gets u + j min(d, s) with s = (next - u) / n,
+as in `clock_column.spread`. There d is the median of all s, here the s of the first reading seen from its beginning.
 
 Rows with times are laid on the grid of the model, so any rate could be read; but windows of half as many rows hold
 other values than those that the units were learned from. So `RateCheck` compares rates as `rondo label` does, in blocks
-of `BLOCK_ROWS` rows. A stream that starts at another rate is refused; one that changes its rate is cut there, with an
-event and a note. Where steps vary, rates may differ by 3 standard errors more. Gaps and lost rows are left out.
+of `BLOCK_ROWS` rows: a stream that starts at another rate is refused, one that changes its rate is cut there.
 """
 
 from __future__ import annotations

@@ -1,15 +1,12 @@
 """Delivery: a sink follows the files of the run, each line at least once, however often either side goes down.
 
 labels.csv and events.jsonl are the truth. A delivery has a place in each of them, per device: the bytes and lines that
-the sink has confirmed. It reads whole lines after that place, hands them over as JSON, and moves on when they are
-confirmed. So a sink that is down costs no memory and loses nothing: it lags, and catches up. The places are stored now
-and then (OUT/sinks/).
+the sink has confirmed, stored now and then (OUT/sinks/). So a sink that is down costs no memory and loses nothing.
 
 After kill -9 a run restarts from its last checkpoint, which truncates the files, perhaps to before the place. Sources
 that can be read again give the same bytes again, so nothing is sent until the file has grown past the place. A pipe
-cannot be read again, and other lines follow: each place has a checksum of all bytes before it, and where that differs,
-everything after the cut is sent. What was confirmed after the places were last stored is sent twice: `n`, the number of
-the line in its file, identifies it.
+gives other lines: each place has a checksum of all bytes before it, and where that differs, everything after the cut is
+sent. What is sent twice has the same `n`, the number of the line in its file.
 """
 
 from __future__ import annotations

@@ -1,13 +1,9 @@
 """DeviceRows: the messages of one device -> rows, as a `Source` that a session reads.
 
-Rules:
-
-- messages before the bookmark are passed over: every message counts once, however often it is delivered;
-- text goes through the reader of all text (`rows`). The first 64 rows decide how it is written; no row is returned
-  before they are there. They are kept in the bookmark, for no broker delivers them again, with the text that gave no
-  row yet;
-- an unreadable message is skipped, with an event; so is one that was sent twice, if messages are numbered
-  (`?sequence=FIELD`). Rows with times that repeat or go back are dropped later, with an event (`data/preparation`);
+- every message counts once, however often it is delivered: those before the bookmark are passed over;
+- text goes through the reader of all text (`rows`). The first 64 rows decide how it is written. They are kept in the
+  bookmark, for no broker delivers them again, with the text that gave no row yet;
+- an unreadable message is skipped, with an event; so is one that was sent twice, if messages are numbered;
 - a boundary, with an event: messages were lost (the feed reports it, or a number is missing), or rows without times
   come after a silence longer than `?gap=`. Rows with times show their gaps themselves.
 """

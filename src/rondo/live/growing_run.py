@@ -1,10 +1,5 @@
-"""What a stream writes as it goes on: decisions and events, and the run folder around them.
-
-labels.csv        one line per decision, in the order they were taken: only ever appended to (`rondo.run.decisions`)
-rows.csv          which frame every row has become (`rondo.run.rows`)
-events.jsonl      the journal
-
-Everything else in the folder follows from these and is brought up to date as they grow.
+"""What a stream writes as it goes on: labels.csv, rows.csv and events.jsonl, which only grow, and the run folder around
+them, which follows from these and is brought up to date as they grow.
 """
 
 from __future__ import annotations

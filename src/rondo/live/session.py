@@ -3,9 +3,6 @@
 The files that grow are brought to the disk before the checkpoint that counts their bytes. A session that is opened
 again truncates them to that count, returns to the bookmark of the source and computes the rest again. Nothing depends
 on how rows are cut into chunks, nor on the wall clock, so the same bytes are written again.
-
-Everything else in the folder follows from these files (`run/stream_folder.py`): the summary and the segments are
-updated now and then, all of it when the stream stops or ends.
 """
 
 from __future__ import annotations

@@ -1,15 +1,10 @@
 """Sinks: standard output, a webhook, an MQTT topic and a Kafka topic; each takes batches and confirms them.
 
-A webhook gets one JSON object a line (application/x-ndjson), at most 500 in a POST:
-
-- 2xx: the batch has arrived;
-- no connection, no answer in ten seconds, 408, 425, 429 or 5xx: the same batch again, after pauses up to a minute;
-- 401, 403, 404, 405, 407 or a redirection, which are about the address or the token: again too, after a minute;
-- any other 4xx is about the content: the batch is refused for good and counted, and the next one follows.
-
-A message to an MQTT topic has arrived when the broker acknowledges it (QoS 1, PUBACK); paho-mqtt publishes again after
-a reconnection what was not acknowledged. A message to a Kafka topic has arrived when its delivery report says so; one
-that fails is produced again, unless it is too large for the topic.
+A webhook gets JSON lines, at most 500 in a POST. 2xx: the batch has arrived. No connection, no answer in ten seconds,
+408, 425, 429 or 5xx: the same batch again, after pauses up to a minute. 401, 403, 404, 405, 407 or a redirection, which
+are about the address or the token: again too, after a minute. Any other 4xx is about the content: the batch is refused
+for good and counted. A message to MQTT has arrived when the broker acknowledges it (QoS 1), one to Kafka when its
+delivery report says so; one that fails is produced again, unless it is too large for the topic.
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
 """StandardInput: rows that another program pipes in, as text with a header or as JSON lines.
 
-A pipe cannot be read twice, so there are two rules for a run that is started again:
-
-- without `follow` the same bytes must be piped in again from the beginning: those already labelled are passed over,
-  and refused if they are not the same (sha256);
-- with `follow` the pipe is live: it goes on with new rows, after a header of its own. Rows that were sent between the
-  last checkpoint and the new start are lost. So every new start is a boundary, with or without a clock: no window, unit
-  or motif reaches across it, and the journal says where.
+A pipe cannot be read twice. Started again without `follow`, the same bytes must be piped in from the beginning: those
+already labelled are passed over, and refused if they differ (sha256). With `follow` the pipe is live: it goes on with
+new rows, after a header of its own; rows sent meanwhile are lost, so every new start is a boundary.
 """
 
 from __future__ import annotations
