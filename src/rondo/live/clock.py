@@ -202,7 +202,7 @@ def clock_of(
 def _is_time_of_day(layout: Layout, columns: Columns) -> bool:
     if columns.clock is None or columns.day is not None:
         return False
-    return layout.kinds().get(columns.clock) == "time of day"
+    return layout.columns()[columns.clock].kind == "time of day"
 
 
 BLOCK_ROWS = 256

@@ -257,9 +257,8 @@ def _columns_for(layout: Layout, request: Request) -> Columns:
     model has channels.
     """
     channels = request.channels
-    kinds = layout.kinds()
     wanted = (*channels, *(name for name in request.beside if name in layout.names))
-    columns = choose_columns(layout.names, Reading(), kinds=kinds, wanted=wanted, rises=layout.rises(kinds))
+    columns = choose_columns(layout.columns(), Reading(), wanted)
     place = dict(zip(columns.channels, columns.positions, strict=True))
     if columns.clock is None:
         refuse_another_rate(layout.rate, request.rate)
