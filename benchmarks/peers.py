@@ -80,7 +80,6 @@ class Given:
     values: Matrix
     window: int
     step: int
-    n_states: int
     n_segments: int
 
 
@@ -125,14 +124,7 @@ def stumpy_fluss(given: Given) -> ArrayLike:
     while len(cuts) < given.n_segments - 1 and curve.min() < 1.0:
         cuts.append(int(curve.argmin()))
         curve[max(0, cuts[-1] - 5 * given.window) : cuts[-1] + 5 * given.window] = 1.0  # its own exclusion factor
-    return numbered(cuts, given)
-
-
-def ruptures_frames(given: Given) -> ArrayLike:
-    import ruptures
-
-    found = ruptures.KernelCPD(kernel="rbf", min_size=given.window).fit(given.values).predict(pen=10)
-    return numbered(found[:-1], given)
+    return np.searchsorted(np.sort(cuts), np.arange(len(given.values)), side="right")
 
 
 def ruptures_windows(given: Given) -> ArrayLike:
@@ -143,15 +135,13 @@ def ruptures_windows(given: Given) -> ArrayLike:
     return grid_of(given).project(segment_of_window, "centre")
 
 
-def tsseg(detector: str, settings: Callable[[Given], dict[str, int]]) -> Callable[[Given], ArrayLike]:
-    def label(given: Given) -> ArrayLike:
-        return getattr(import_module("tsseg.algorithms"), detector)(**settings(given)).fit_predict(given.values)
-
-    return label
+def tsseg_hdp_hsmm(given: Given) -> ArrayLike:
+    return import_module("tsseg.algorithms").HdpHsmmDetector().fit_predict(given.values)
 
 
-def windows_of(given: Given) -> dict[str, int]:
-    return {"window_size": given.window, "step": given.step}
+def tsseg_e2usd(given: Given) -> ArrayLike:
+    detector = import_module("tsseg.algorithms").E2USDDetector(window_size=given.window, step=given.step)
+    return detector.fit_predict(given.values)
 
 
 def kmeans_windows(given: Given) -> ArrayLike:
@@ -174,14 +164,9 @@ TOOLS = {
     "hmm": Tool("hmmlearn: HMM of windows", hmm_windows, "hmmlearn"),
     "clap": Tool("claspy: CLaP", claspy_clap, "claspy", quadratic=True),
     "fluss": Tool("stumpy: FLUSS + recipe", stumpy_fluss, "stumpy", "number of segments", True, quadratic=True),
-    "ruptures": Tool("ruptures: KernelCPD of frames + recipe", ruptures_frames, "ruptures", "", True),
     "ruptures-windows": Tool("ruptures: KernelCPD of windows + recipe", ruptures_windows, "ruptures", "", True),
-    "hdp-hsmm": Tool("tsseg: HDP-HSMM", tsseg("HdpHsmmDetector", lambda given: {}), "tsseg"),
-    "gaussian-hmm": Tool(
-        "tsseg: Gaussian HMM", tsseg("GaussianHMMDetector", lambda given: {"random_state": 0}), "tsseg"
-    ),
-    "time2state": Tool("tsseg: Time2State", tsseg("Time2StateDetector", windows_of), "tsseg"),
-    "e2usd": Tool("tsseg: E2USD", tsseg("E2USDDetector", windows_of), "tsseg"),
+    "hdp-hsmm": Tool("tsseg: HDP-HSMM", tsseg_hdp_hsmm, "tsseg"),
+    "e2usd": Tool("tsseg: E2USD", tsseg_e2usd, "tsseg"),
 }
 
 
@@ -205,11 +190,6 @@ def statistics_of(values: Matrix, spans: Sequence[tuple[int, int]]) -> Matrix:
 def standardised(rows: Matrix) -> Matrix:
     spread = rows.std(axis=0)
     return (rows - rows.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-
-
-def numbered(cuts: Sequence[int], given: Given) -> NDArray[np.int64]:
-    """The number of its segment for each frame, from the frames at which a new one begins."""
-    return np.searchsorted(np.sort(cuts), np.arange(len(given.values)), side="right")
 
 
 def states_of(segments: ArrayLike, given: Given) -> NDArray[np.int32]:
@@ -283,8 +263,8 @@ def read_given(data_set: str, recording_id: str, data: Path) -> tuple[Given, Lab
     if prepared.n_frames != recording.n_frames:
         raise SystemExit(f"{recording_id} is not on a regular grid: its frames are not those that are scored")
     window, step = int(of_set.window), int(of_set.step)
-    told = len(np.unique(truth)), len(runs_of(truth).starts)
-    return Given(recording, prepared.values.astype(np.float64), window, step, *told), truth
+    values = prepared.values.astype(np.float64)
+    return Given(recording, values, window, step, len(runs_of(truth).starts)), truth
 
 
 def warming(n_channels: int) -> Given:
@@ -293,7 +273,7 @@ def warming(n_channels: int) -> Given:
     phases = np.where(frames < N_WARMING // 2, frames / 20, frames / 50)[:, None] + np.linspace(0, 1, n_channels)
     noise = np.random.default_rng(0).normal(0, 0.1, (N_WARMING, n_channels))
     values = np.where(frames < N_WARMING // 2, 1, 3)[:, None] * np.sin(2 * np.pi * phases) + noise
-    return Given(Recording(values, id="warming"), values, 50, 25, 2, 2)
+    return Given(Recording(values, id="warming"), values, 50, 25, 2)
 
 
 # ---------------------------------------------------------------- all runs
@@ -348,16 +328,7 @@ def estimated(times: Mapping[Size, float], size: Size) -> float:
 def _run(name: str, data_set: str, recordings: Sequence[str], given: argparse.Namespace) -> str:
     """Start the process; why it did not finish, or nothing."""
     print(f"{data_set}: {name} …", file=sys.stderr, flush=True)
-    command = [
-        sys.executable,
-        __file__,
-        "packages",
-        str(given.data),
-        "--limit",
-        str(given.limit),
-        "--keep",
-        str(given.keep),
-    ]
+    command = [sys.executable, __file__, "packages", given.data, "--limit", str(given.limit), "--keep", given.keep]
     done = subprocess.run([*command, "--measure", name, data_set, *recordings], capture_output=True, text=True)
     if done.returncode == 0:
         return ""

@@ -1,7 +1,7 @@
 """Time and memory of long recordings and of many files, and how near the estimate of `rondo suggest` is.
 
     OMP_NUM_THREADS=1 python benchmarks/scale.py fit [--preset default paper] [--device cpu] [--frames 90000]
-        [--times 1 2 4] [--set evidence.surrogates=0 …] [--profile] [--page docs/results/motifs.md]
+        [--times 1 2 4] [--set evidence.surrogates=0 …] [--page docs/results/motifs.md]
     python benchmarks/scale.py files SCRATCH --files 10 100 1000 [--page docs/results/streams.md]
     OMP_NUM_THREADS=1 python benchmarks/scale.py cost [--page docs/results/evidence.md]
 
@@ -19,10 +19,8 @@ stretch of its person and goes round, with its own level and size of every chann
 from __future__ import annotations
 
 import argparse
-import cProfile
 import multiprocessing
 import os
-import pstats
 import shutil
 import subprocess
 import sys
@@ -91,8 +89,8 @@ class StageClock:
             self._stage, self._since = stage, now
 
 
-def fit_row(preset: str, device: str, n_frames: int, settings: dict[str, Any], profile: bool) -> tuple[list[str], str]:
-    """The row of one size, and the functions in which predict spends most time where those are wanted."""
+def fit_row(preset: str, device: str, n_frames: int, settings: dict[str, Any]) -> list[str]:
+    """The row of one size."""
     warnings.simplefilter("ignore")
     short = Rondo(200, 100, preset=preset, settings=SHORT[preset] | settings, device=device)
     short.fit(planted(6_000)).predict(planted(6_000))
@@ -108,29 +106,16 @@ def fit_row(preset: str, device: str, n_frames: int, settings: dict[str, Any], p
         import torch
 
         memory += f", {torch.cuda.max_memory_allocated() / 2**20:.0f} MB on the GPU"
-    row = [f"{preset}, {device}", f"{n_frames:,}", *(f"{value:.2f}" for value in seconds), memory]
-    return row, hot_spots(model, recording) if profile else ""
-
-
-def hot_spots(model: Rondo, recording: Recording, n_shown: int = 15) -> str:
-    """The functions in which predict itself spends most time: seconds, calls, place."""
-    profile = cProfile.Profile()
-    profile.runcall(model.predict, recording)
-    rows = sorted(pstats.Stats(profile).stats.items(), key=lambda row: -row[1][2])[:n_shown]  # type: ignore[attr-defined]
-    return "\n".join(f"{own[2]:7.3f} s {own[1]:>8} x  {file}:{line} {name}" for (file, line, name), own in rows)
+    return [f"{preset}, {device}", f"{n_frames:,}", *(f"{value:.2f}" for value in seconds), memory]
 
 
 def fit(options: argparse.Namespace) -> None:
     settings = dict(parse_override(text) for text in options.set)
-    table, notes = Table("preset", "frames", *STAGES, "fit", "predict", "peak memory"), list[str]()
+    table = Table("preset", "frames", *STAGES, "fit", "predict", "peak memory")
     for preset in options.preset:
         for times in options.times:
-            asked = (preset, options.device, times * options.frames, settings, options.profile)
             with multiprocessing.get_context("spawn").Pool(1) as pool:
-                row, note = pool.apply(fit_row, asked)
-            table.add(*row)
-            notes.append(note)
-    print(*filter(None, notes), sep="\n")
+                table.add(*pool.apply(fit_row, (preset, options.device, times * options.frames, settings)))
     write_section(options, "whole-fit-on-a-gpu" if options.device == "cuda" else "whole-fit", table)
 
 
@@ -249,7 +234,6 @@ def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--frames", type=int, help="90,000 in a fit, 360,000 in a file")
     parser.add_argument("--times", nargs="+", type=int, default=[1, 2, 4])
     parser.add_argument("--set", nargs="+", default=[], metavar="NAME=VALUE", help="fit: settings of both presets")
-    parser.add_argument("--profile", action="store_true")
     parser.add_argument("--files", type=int, nargs="+", default=[10, 100, 1000])
     parser.add_argument("--channels", type=int, default=9)
     parser.add_argument("--engine", default="local")
