@@ -39,9 +39,6 @@ _SECTION = re.compile(r"^<!-- written by (\S+): (\S+) -->\n(.*?)^<!-- end -->$",
 Json = Mapping[str, Any]
 
 
-# ---------------------------------------------------------------- sections
-
-
 class Table:
     """A Markdown table, printed line by line as it is measured.
 
@@ -125,8 +122,6 @@ def replace_section(page: Path, program: str, section: str, body: str) -> None:
     new = f"{begin}\n\n{body}\n\n<!-- end -->"
     page.write_text(text[: found[0].start()] + new + text[found[0].end() :], encoding="utf-8")
 
-
-# ---------------------------------------------------------------- quality: guard.json and peers.json
 
 LONGER = {  # labels against the longer annotation, `y`
     "MoCap": "MoCap, exercises",
@@ -272,8 +267,6 @@ def triple(scores: Json) -> str:
     return "/".join(f"{scores[score]:.1f}" for score in SCORES)
 
 
-# ---------------------------------------------------------------- rows of `rondo bench` in another order
-
 SETS = {"mocap": "MoCap", "actrectut": "ActRecTut", "openpack": "OpenPack", "usc_had": "USC-HAD"}
 SAME_METHODS = {  # of static.csv, and the packages that have the method too
     "rondo": "Rondo",
@@ -356,8 +349,6 @@ def experiment_text(name: str) -> str:
     printed = markdown(summarise(read_rows(RESULTS / f"{name}.csv"), read_experiment(name), read_data_sets(None)))
     return printed.partition("\n\n")[2].strip()
 
-
-# ---------------------------------------------------------------- the command
 
 PROGRAM = "benchmarks/pages.py"
 SECTIONS: dict[str, Callable[[], str]] = {

@@ -99,9 +99,6 @@ class Tool:
     quadratic: bool = False
 
 
-# ---------------------------------------------------------------- tools
-
-
 def rondo(given: Given) -> Labelling:
     return Rondo(window=given.window, step=given.step, seed=0).fit(given.recording).predict(given.recording)
 
@@ -170,9 +167,6 @@ TOOLS = {
 }
 
 
-# ---------------------------------------------------------------- recipes
-
-
 def grid_of(given: Given) -> WindowGrid:
     return WindowGrid(given.window, given.step, len(given.values), ((0, len(given.values)),))
 
@@ -212,9 +206,6 @@ def best_kmeans(rows: Matrix) -> NDArray[np.int32]:
     if not usable:
         return np.zeros(len(rows), dtype=np.int32)
     return np.asarray(max(usable, key=lambda labels: silhouette_score(rows, labels)), dtype=np.int32)
-
-
-# ---------------------------------------------------------------- one run, in a process of its own
 
 
 def measure(name: str, data_set: str, recording_ids: Sequence[str], given: argparse.Namespace) -> None:
@@ -274,9 +265,6 @@ def warming(n_channels: int) -> Given:
     noise = np.random.default_rng(0).normal(0, 0.1, (N_WARMING, n_channels))
     values = np.where(frames < N_WARMING // 2, 1, 3)[:, None] * np.sin(2 * np.pi * phases) + noise
     return Given(Recording(values, id="warming"), values, 50, 25, 2)
-
-
-# ---------------------------------------------------------------- all runs
 
 
 Size = tuple[int, int]  # frames, channels
@@ -398,8 +386,6 @@ def packages(options: argparse.Namespace) -> None:
         table = table_of(options, [name for name in options.tools if TOOLS[name].package not in missing])
     return write_section(options, "packages", versions, table)
 
-
-# ---------------------------------------------------------------- baselines at both levels
 
 PEERS = STORED.with_name("peers.json")
 BASELINES = [

@@ -64,9 +64,6 @@ def planted(n_frames: int, n_channels: int = 9) -> Recording:
     return plant(StreamPlan(n_channels=n_channels), n_frames=n_frames, seed=0).recording
 
 
-# ---------------------------------------------------------------- one long recording
-
-
 class StageClock:
     """Seconds of each stage: CPU, on a GPU wall. A progress callback; "units: rounds" belongs to the stage "units"."""
 
@@ -117,9 +114,6 @@ def fit(options: argparse.Namespace) -> None:
             with multiprocessing.get_context("spawn").Pool(1) as pool:
                 table.add(*pool.apply(fit_row, (preset, options.device, times * options.frames, settings)))
     write_section(options, "whole-fit-on-a-gpu" if options.device == "cuda" else "whole-fit", table)
-
-
-# ---------------------------------------------------------------- many files
 
 
 def write_recordings(folder: Path, numbers: range, n_frames: int, blocks: Sequence[np.ndarray]) -> None:
@@ -195,9 +189,6 @@ def files(options: argparse.Namespace) -> None:
         if not options.keep:
             shutil.rmtree(options.scratch, ignore_errors=True)
     write_section(options, "many-small-files" if options.frames < SMALL_FRAMES else "many-files", table)
-
-
-# ---------------------------------------------------------------- the estimate
 
 
 def cost_row(number: int) -> tuple[float, float]:

@@ -79,9 +79,6 @@ def stream(options: argparse.Namespace) -> None:
     write_section(options, "one-stream", table)
 
 
-# ---------------------------------------------------------------- engines
-
-
 def nothing(task: int) -> int:
     """The work: what is left is the cost of the engine."""
     return task

@@ -44,9 +44,6 @@ Options = argparse.Namespace
 Send = Callable[[str, bytes], None]
 
 
-# ---------------------------------------------------------------- messages and brokers
-
-
 def messages(n_devices: int, n_seconds: int, payload: str) -> Iterator[tuple[int, str, bytes]]:
     """Second, device and payload, second after second."""
     kinds = [plant(PLAN, n_frames=N_FIRST, seed=1 + kind).recording for kind in range(N_KINDS)]
@@ -86,9 +83,6 @@ def broker(source: str, address: str) -> Iterator[tuple[str, Send]]:
     client.loop_start()
     yield f"{address}/{topic}/#", lambda name, text: client.publish(f"{topic}/{name}", text, qos=1)
     client.loop_stop()
-
-
-# ---------------------------------------------------------------- one run
 
 
 class Run(NamedTuple):

@@ -24,9 +24,6 @@ def windows(values: NDArray[np.floating], spans: Sequence[Span], width: int) -> 
     ]
 
 
-# ---------------------------------------------------------------- the lasso
-
-
 def equal_entries(n_channels: int, width: int) -> list[list[tuple[int, int]]]:
     """The places of Θ that hold one number: all pairs of frames of one lag, for one pair of channels, and mirrored."""
     classes = []
@@ -81,9 +78,6 @@ def released_lasso(covariance: Floats, sparsity: float, n_channels: int, width: 
     return np.asarray(x)
 
 
-# ---------------------------------------------------------------- the path
-
-
 def cost_of(path: Sequence[int], costs: Floats, penalty: float) -> float:
     return math.fsum(costs[t, k] for t, k in enumerate(path)) + penalty * sum(
         a != b for a, b in itertools.pairwise(path)
@@ -108,9 +102,6 @@ def path_backwards(costs: Floats, penalty: float) -> list[int]:
         totals = [future[t][k] + costs[t, k] + penalty * (bool(path) and path[-1] != k) for k in range(n_states)]
         path.append(totals.index(min(totals)))
     return path
-
-
-# ---------------------------------------------------------------- the whole
 
 
 def alternate(

@@ -36,9 +36,6 @@ def _log_sigmoid(x: float) -> float:
     return -math.log1p(math.exp(-x)) if x > 0 else x - math.log1p(math.exp(x))
 
 
-# ---------------------------------------------------------------- network
-
-
 def embeddings(weights: Weights, windows: Tensor) -> Tensor:
     """Embeddings (n_windows, output_dim) of windows (n_windows, n_channels, n_frames)."""
     z = windows
@@ -62,9 +59,6 @@ def _causal(weights: Weights, name: str, z: Tensor, dilation: int) -> Tensor:
     return functional.leaky_relu(padded[:, :, :-padding])
 
 
-# ---------------------------------------------------------------- training
-
-
 def train(
     weights: Weights, values: Tensor, draws: Sequence[Sequence[int]], length: int, group_size: int, rate: float
 ) -> tuple[dict[str, Tensor], list[float]]:
@@ -86,9 +80,6 @@ def train(
         optimiser.step()
         losses.append(float(loss.detach()))
     return {name: weight.detach() for name, weight in now.items()}, losses
-
-
-# ---------------------------------------------------------------- vote
 
 
 def votes(states: Sequence[int], starts: Sequence[int], length: int, n_frames: int) -> NDArray[np.int64]:

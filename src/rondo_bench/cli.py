@@ -211,9 +211,6 @@ def show(experiment: Annotated[str, typer.Argument(metavar="NAME", help="An expe
     print(text_of(experiment), end="")
 
 
-# ---------------------------------------------------------------- what is said meanwhile
-
-
 def _listed(given: str | None) -> tuple[str, ...]:
     return tuple(part.strip() for part in (given or "").split(",") if part.strip())
 
@@ -276,9 +273,6 @@ def _teller() -> Callable[[Told], None]:
         print(f"[{told.n_done}/{told.n_total}] {what}: {how}{left}", file=sys.stderr, flush=True)
 
     return tell
-
-
-# ---------------------------------------------------------------- data sets
 
 
 datasets = typer.Typer(help="Public data sets that Rondo knows by name.")

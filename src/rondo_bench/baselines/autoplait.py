@@ -152,9 +152,6 @@ def standardised(signal: Signal) -> Floats:
     return values
 
 
-# ---------------------------------------------------------------- one regime becomes two
-
-
 _FEWEST_ROUNDS, _MOST_ROUNDS = 3, 10  # released code
 
 
@@ -220,9 +217,6 @@ def split(
     return first, second
 
 
-# ---------------------------------------------------------------- cut points
-
-
 def cut_points(joined: Joined, first: Fitted, second: Fitted) -> Pieces:
     """The best path through the states of both models, in each stretch again (CutPointSearch).
 
@@ -270,9 +264,6 @@ def all_pruned(prunings: Sequence[Pruning], joined: Joined) -> list[Pieces]:
             found = search_pairs(joined.values, joined.stretches, Singles.of(segments), pairs, with_sums=False)
             answers = dict(zip(asked, found.bits.tolist(), strict=True))
     return [left[i] for i in range(len(prunings))]
-
-
-# ---------------------------------------------------------------- seeds
 
 
 def best_seeds(
@@ -342,9 +333,6 @@ def _within(spans: Sequence[Span], stop: int, first: int, length: int) -> Span:
     low, high = next((start, end) for start, end in spans if start < stop <= end)
     first = max(first, low)
     return first, min(first + length, high)
-
-
-# ---------------------------------------------------------------- pieces that are too cheap to be segments
 
 
 class Piece(NamedTuple):
@@ -446,9 +434,6 @@ def pruning(pieces: Sequence[Piece], costs: PieceCosts, total: float, noise_shar
 def _least_certain(pieces: Sequence[Piece], costs: PieceCosts, side: int) -> Span:
     piece = min((piece for piece in pieces if piece.side == side), key=lambda piece: _loss(piece, costs))
     return piece.start, piece.stop
-
-
-# ---------------------------------------------------------------- seeds: all pairs of one-state regimes at once
 
 
 _CERTAIN = math.log1p(FLOOR)  # a single state is certain, but logarithms of probabilities have the floor added

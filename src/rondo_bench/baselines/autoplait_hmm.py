@@ -116,9 +116,6 @@ def _traced(before: NDArray[np.uint8], last: int) -> NDArray[np.uint8]:
     return np.frombuffer(path, dtype=np.uint8)
 
 
-# ---------------------------------------------------------------- models
-
-
 FLOOR = 1e-6  # released code: ZERO
 _KMEANS_ITERATIONS = 100  # released code
 _BAUM_WELCH_ITERATIONS = 10  # released code
@@ -161,9 +158,6 @@ def logs(probabilities: Floats) -> Floats:
     """Logarithms that stay finite at zero."""
     out: Floats = np.log(probabilities + FLOOR)
     return out
-
-
-# ---------------------------------------------------------------- expectations
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,9 +274,6 @@ def _fill_backward(state: Floats, transition: Floats, density: Floats, beta: Flo
         state /= state.sum(axis=1, keepdims=True)
 
 
-# ---------------------------------------------------------------- fitting
-
-
 def fit(sequences: Sequence[Floats], k: int, rng: np.random.Generator) -> Hmm:
     """k-means, then Baum-Welch until the log-likelihood changes by a nat or less.
 
@@ -342,9 +333,6 @@ def k_means(values: Floats, mean: Floats, rng: np.random.Generator) -> NDArray[n
         mean[taken] = sums[taken] / counts[taken, None]
         mean[~taken] = rng.random((k, values.shape[1]))[~taken] if not taken.all() else 0
     return nearest
-
-
-# ---------------------------------------------------------------- bits
 
 
 _TRAINING_SEGMENTS = 3  # released code: the first ones, however many there are

@@ -95,9 +95,6 @@ class JoiningBaseline(Baseline, Protocol):
         """A label for each frame of each signal, with one set of states."""
 
 
-# ---------------------------------------------------------------- by name
-
-
 def baseline_names() -> tuple[str, ...]:
     """The methods that installed packages add, in alphabetical order."""
     return tuple(name for name in method_names() if name not in ("rondo", "clock"))
@@ -147,9 +144,6 @@ def in_order_of_appearance(labels: ArrayLike) -> Labels:
     names = np.full(ids.size, OTHER, dtype=np.int32)
     names[known] = firsts[known].argsort().argsort()
     return names[codes]
-
-
-# ---------------------------------------------------------------- as a method of `rondo discover`
 
 
 @dataclass(frozen=True)
@@ -305,9 +299,6 @@ def _discovery(recording: Recording, signal: Signal, labels: Labels, baseline: B
 
 def _named(progress: Progress, recording: Recording) -> Progress:
     return lambda what, done, total: progress(f"{recording.id}: {what}", done, total)
-
-
-# ---------------------------------------------------------------- how long it will take
 
 
 def estimated_seconds(baseline: Baseline, n_frames: int, n_channels: int) -> float | None:

@@ -130,9 +130,6 @@ def block_means(series: Series, factor: int) -> Series:
     return np.asarray(np.add.reduceat(series, starts) / sizes[:, None])
 
 
-# ---------------------------------------------------------------- which segments are confused
-
-
 def states_of_segments(
     series: Series, changes: list[int], length: int, config: CLaPConfig, progress: Progress = silent
 ) -> Ids:
@@ -198,9 +195,6 @@ def out_of_fold(windows: RocketWindows, segments: Ids, config: CLaPConfig, progr
     return guesses
 
 
-# ---------------------------------------------------------------- merging
-
-
 def merged(confusion: Ids) -> Ids:
     """A state for each segment: those most confused are merged, while the classification gain does not fall.
 
@@ -256,9 +250,6 @@ def classification_gain(counts: NDArray[np.float64]) -> float:
     return float(f1.mean() - 1 / len(counts))
 
 
-# ---------------------------------------------------------------- input
-
-
 def _varying(signal: Signal, seen: Ids) -> Series:
     """The frames that windows may use, closed up, without the channels that never change in them.
 
@@ -282,9 +273,6 @@ def _refuse_short(signal: Signal, n_seen: int, config: CLaPConfig) -> None:
             f"recording '{signal.id}': clap needs at least {needed} frames, one of its shortest windows"
             f"{' after downsampling' if config.downsample > 1 else ''}, but there are {n_seen}"
         )
-
-
-# ---------------------------------------------------------------- ROCKET
 
 
 TAPS = (7, 9, 11)

@@ -168,9 +168,6 @@ def _poisson(n_frames: int, rate: float) -> Tensor:
     return torch.log_softmax(at * np.log(rate) - torch.lgamma(at + 1), dim=0)
 
 
-# ---------------------------------------------------------------- training and reading
-
-
 def trained(
     pieces: Sequence[NDArray[np.float32]], config: CompileConfig, seed: int, progress: Progress = silent
 ) -> CompileNet:
@@ -214,9 +211,6 @@ def padded(pieces: Sequence[NDArray[np.float32]]) -> tuple[Tensor, Tensor]:
     lengths = torch.tensor([len(piece) for piece in pieces])
     sequences = [torch.from_numpy(np.ascontiguousarray(piece)) for piece in pieces]
     return nn.utils.rnn.pad_sequence(sequences, batch_first=True), lengths
-
-
-# ---------------------------------------------------------------- the LSTM
 
 
 _ROWS = 128  # that step together, about: fewer leave the time to the calls, more leave the cache

@@ -139,9 +139,6 @@ def estimated_seconds(n_frames: int, n_channels: int, config: E2USDConfig) -> fl
     return 5e-11 * products * (trained_on + embedded) + 3e-3 * config.n_steps + mixture_s
 
 
-# ---------------------------------------------------------------- online
-
-
 Ask = Callable[[NDArray[np.float64]], int]
 """The state of one embedding (n_dims,): one clustering call."""
 

@@ -249,9 +249,6 @@ def lasting_ids(groups: Ids, weights: Floats, current: Ids, homes: Ids, n_given:
     return np.array([ids[group] for group in range(len(ids))], dtype=np.int64)
 
 
-# ---------------------------------------------------------------- a recording as a stream of points
-
-
 _PERCENTILE = 95
 _FEWEST_INITIAL = 2  # windows: one has no nearest other
 

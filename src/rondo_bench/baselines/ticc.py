@@ -230,9 +230,6 @@ def estimated_seconds(n_frames: int, n_channels: int, config: TICCConfig) -> flo
     return mixture + config.n_iterations * (lasso + costs + moments_and_path)
 
 
-# ---------------------------------------------------------------- first labels
-
-
 _VARIANCE_FLOOR = 1e-6  # this and the next two: scikit-learn's defaults
 _LEAST_GAIN = 1e-3
 _MOST_ROUNDS = 100

@@ -179,9 +179,6 @@ def _relative(differences: Stack, to: Stack) -> NDArray[np.float64]:
     return np.asarray(next(norms) / np.maximum(next(norms), np.finfo(np.float64).tiny))
 
 
-# ---------------------------------------------------------------- the cheapest path
-
-
 _FEWEST_WINDOWS = 1000  # with fewer, one step after another is as quick
 _MOST_STATES = 24  # with more, the arithmetic outweighs what fewer steps save
 

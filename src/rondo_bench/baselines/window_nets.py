@@ -179,9 +179,6 @@ def _input_gradient(ctx: Any, grad: Tensor, weight: Tensor) -> Tensor | None:
     return grad_x
 
 
-# ---------------------------------------------------------------- E2USD
-
-
 _SMOOTHED = 5  # samples of the moving average
 _VIEWS_AT_ONCE = 64
 

@@ -111,9 +111,6 @@ def _offsets(mixture: Any, n_dims: int) -> NDArray[np.float64]:
     return np.asarray(weights + volumes - 0.5 * n_dims * np.log(freedom) + 0.5 * expected)
 
 
-# ---------------------------------------------------------------- windows
-
-
 class StateWindows(StageSettings):
     """Which windows are embedded, and which are trained on."""
 

@@ -223,9 +223,6 @@ def _reason(error: BaseException) -> str:
     return " ".join(str(reason).split()) or type(error).__name__
 
 
-# ---------------------------------------------------------------- where each can be had
-
-
 @dataclass(frozen=True)
 class Offer:
     """How one data set can be had; `files` maps a name under `base` to its checksum ("" where none is published)."""
@@ -268,9 +265,6 @@ def _files_of_record(address: str, match: str) -> list[Remote]:
         names = ", ".join(str(file.get("key")) for file in files)
         raise SettingError(f"{address}: no file there is called like '{match}', only {names}; get them by hand")
     return found
-
-
-# ---------------------------------------------------------------- unpacking
 
 
 NOTE = "downloaded.json"

@@ -38,9 +38,6 @@ from rondo.data.recording import Recording
 from rondo.errors import AnnotationError, RecordingError
 from rondo_bench.data_sets.tables import Reader, first_found, read_numbers
 
-# ---------------------------------------------------------------- MoCap
-
-
 MOCAP_CHANNELS = ("lhumerus", "rhumerus", "lfemur", "rfemur")
 MOCAP_SEGMENTS = {  # recording: (first row after the segment, class) of each
     "amc_86_01": ((588, 0), (1200, 1), (2006, 0), (2530, 2), (3282, 0), (4048, 3), (4579, 2)),
@@ -80,9 +77,6 @@ def mocap_annotation(path: Path) -> Annotation:
     segments = MOCAP_SEGMENTS[path.stem]
     lengths = [stop - start for start, stop in pairwise((0, *(stop for stop, _ in segments)))]
     return Annotation(np.repeat([number for _, number in segments], lengths), id=path.stem)
-
-
-# ---------------------------------------------------------------- MoCap6
 
 
 MOCAP6_IDS = ("13_29", "13_30", "13_31", "14_06", "14_14", "14_20")  # subject and trial, in the order of the file

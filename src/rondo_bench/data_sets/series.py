@@ -133,9 +133,6 @@ _READER = Reader(find_clap_suite, read_clap_suite, clap_suite_annotation, clap_s
 READERS = dict.fromkeys(("tssb", "utsa", "skab"), _READER)
 
 
-# ---------------------------------------------------------------- stored labels
-
-
 TOLERANCE = 0.1  # percent; scores are stored with three decimals, of 1
 _FOLDER = Path("experiments") / "state_detection"
 _COLUMNS = ("dataset", "found_cps", "found_labels", "covering_score", "ami_score")

@@ -86,9 +86,6 @@ def _read_by_numpy(path: Path, n_columns: int, columns: Sequence[int]) -> Number
     return np.asarray(table[:, list(columns)])
 
 
-# ---------------------------------------------------------------- with a header
-
-
 def read_header(path: Path, what: str, separator: str = ",", skip: int = 0) -> list[str]:
     """The names in the first line (after `skip` lines); `what` names the data set in errors."""
     try:
@@ -150,9 +147,6 @@ def whole_number(text: str, path: Path, column: str) -> int:
     raise RecordingError(f"{path}: column '{column}' holds '{text[:40]}', expected a whole number; get the file again")
 
 
-# ---------------------------------------------------------------- MATLAB
-
-
 def read_mat(path: Path, name: str, what: str) -> NDArray[np.float64]:
     """The numbers of one variable; `what` names the data set in errors."""
     import scipy.io
@@ -181,9 +175,6 @@ def _opened(path: Path, name: str, what: str, read: Any) -> dict[str, Any]:
     if name not in found:
         raise RecordingError(f"{path}: no variable '{name}' in it, as {what} has it; give the file as published")
     return found
-
-
-# ---------------------------------------------------------------- annotations
 
 
 def painted(

@@ -88,9 +88,6 @@ from rondo_bench.data_sets.tables import (
     timed_recording,
 )
 
-# ---------------------------------------------------------------- PAMAP2
-
-
 PAMAP2_RATE = 100.0
 PAMAP2_IDS = tuple(f"subject{number}" for number in range(101, 109))  # the paper leaves out 109, who did little
 _PAMAP2, _PAMAP2_COLUMNS = "PAMAP2", 54
@@ -123,9 +120,6 @@ def pamap2_annotation(path: Path) -> Annotation:
     """The activity of each row of that subject, for evaluation."""
     classes = read_numbers(path, _PAMAP2_COLUMNS, [1], _PAMAP2)[:, 0]
     return numbered(classes, PAMAP2_CLASSES, path.stem, path, _PAMAP2, "activity")
-
-
-# ---------------------------------------------------------------- OPPORTUNITY
 
 
 OPPORTUNITY_RATE = 30.0  # of the documentation; the times in the files are more exact (the paper prints 30.3)
@@ -190,9 +184,6 @@ def opportunity_annotation(path: Path) -> Annotation:
     return numbered(classes, LOCOMOTION, path.stem, path, _OPPORTUNITY, "locomotion")
 
 
-# ---------------------------------------------------------------- USC-HAD
-
-
 USC_HAD_RATE = 100.0
 USC_HAD_CHANNELS = ("acc_x", "acc_y", "acc_z", "gyro_x", "gyro_y", "gyro_z")
 USC_HAD_CLASSES = (
@@ -248,9 +239,6 @@ def _trials(path: Path) -> list[tuple[int, Path]]:
     return [(activity, file) for _, activity, file in trials]
 
 
-# ---------------------------------------------------------------- HuGaDB
-
-
 HUGADB_RATE = 60.0
 HUGADB_CLASSES = {
     1: "walking", 2: "running", 3: "going up", 4: "going down", 5: "sitting", 6: "sitting down", 7: "standing up",
@@ -292,9 +280,6 @@ def hugadb_annotation(path: Path) -> Annotation:
     """The activity of each row."""
     activities = read_columns(path, ["act"], _HUGADB, "\t", _N_COMMENTS)[:, 0]
     return numbered(activities, HUGADB_CLASSES, hugadb_id(path), path, _HUGADB)
-
-
-# ---------------------------------------------------------------- ActRecTut
 
 
 ACTRECTUT_RATE = 32.0

@@ -76,9 +76,6 @@ from rondo_bench.data_sets.tables import (
     whole_number,
 )
 
-# ---------------------------------------------------------------- LARa
-
-
 LARA_RATE = 100.0
 LARA_SUBJECTS = range(7, 15)
 LARA_CHANNELS = tuple(
@@ -115,9 +112,6 @@ def lara_annotation(path: Path) -> Annotation:
     """The activity of each row."""
     labels = path.with_name(f"{path.stem}_labels.csv")
     return numbered(read_columns(labels, ["Class"], _LARA)[:, 0], LARA_CLASSES, path.stem, labels, _LARA)
-
-
-# ---------------------------------------------------------------- OpenPack
 
 
 OPENPACK_RATE = 30.0
@@ -186,9 +180,6 @@ def openpack_annotation(path: Path) -> Annotation:
 
 def _times(path: Path) -> NDArray[np.float64]:
     return read_columns(path, ["unixtime"], _OPENPACK)[:, 0]
-
-
-# ---------------------------------------------------------------- Drive&Act
 
 
 DRIVE_ACT_RATE = 30.0

@@ -150,9 +150,6 @@ def _letters(values: Sequence[Any]) -> str:
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:8]
 
 
-# ---------------------------------------------------------------- recordings
-
-
 PLANTED = ("planted", "planted_motifs")
 PLANTED_PLAN = StreamPlan(n_units=10, n_motifs=7, novelty=(Novelty(at=0.4), Novelty(at=0.6)))
 PLANTED_SEEDS = range(20, 28)
@@ -202,9 +199,6 @@ def with_channels(recording: Recording, of_set: SetSpec) -> Recording:
         return recording
     values = np.take(recording.values, [recording.channels.index(name) for name in chosen], axis=1)
     return Recording(values, recording.rate, chosen, recording.id, recording.timestamps_s, recording.notes)
-
-
-# ---------------------------------------------------------------- axes that all recordings share
 
 
 def shared_preprocessor(

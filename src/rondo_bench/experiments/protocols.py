@@ -59,8 +59,6 @@ from rondo_bench.metrics.published import INITIAL_PERCENT, change_point_f1, cove
 
 Extras = dict[str, dict[str, float | None]]  # scores that `evaluate` does not have, by recording
 
-# ---------------------------------------------------------------- static
-
 
 def labels_of(task: Task, recordings: Sequence[Recording]) -> list[Labels]:
     """The labels that the method gives these recordings; a method that joins them is to be given all of them."""
@@ -116,9 +114,6 @@ def _of_level(task: Task, labelling: Labelling) -> Labels:
     return labelling.units if level_of(task.method, task.of_set) == "unit" else labelling.motifs
 
 
-# ---------------------------------------------------------------- continual
-
-
 class Followed(NamedTuple):
     """Labels as they were issued, and what happened to the vocabularies meanwhile."""
 
@@ -153,9 +148,6 @@ def follow(model: Rondo, recording: Recording, level: Level) -> Followed:
         last = stop, own
     labels[last[0] :] = last[1]
     return Followed(labels, tuple(event for report in reports for event in report.events))
-
-
-# ---------------------------------------------------------------- transfer
 
 
 def learned(task: Task, sources: Sequence[Recording]) -> Callable[[Recording], Labels]:
@@ -206,9 +198,6 @@ def laid_together(signals: Sequence[Signal]) -> Signal:
     return replace(signals[0], values=values, spans=tuple(spans), n_rows=int(offsets[-1]), frame_of_row=None)
 
 
-# ---------------------------------------------------------------- qualitative
-
-
 def inspected(task: Task, data: DataSet) -> tuple[dict[str, Labels], Extras, dict[str, dict[str, Any]]]:
     """Labels; of Rondo, persistence and purity too, and its units for the figure."""
     if not task.method.preset:
@@ -254,9 +243,6 @@ def persistence(ids: NDArray[np.integer], spans: tuple[Span, ...]) -> float:
     """
     kept = np.concatenate([ids[start + 1 : stop] == ids[start : stop - 1] for start, stop in spans if stop > start])
     return float(kept.mean()) if kept.size else 1.0
-
-
-# ---------------------------------------------------------------- states
 
 
 def detected(task: Task, data: DataSet) -> tuple[dict[str, Labels], Extras]:

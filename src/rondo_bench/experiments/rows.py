@@ -163,9 +163,6 @@ def _unwritable(path: Path, error: OSError) -> OutputError:
     )
 
 
-# ---------------------------------------------------------------- csv
-
-
 def to_csv(rows: Sequence[Row]) -> str:
     """One line per row for a spreadsheet: everything but configurations, versions and details."""
     columns = {

@@ -155,9 +155,6 @@ def rows_of(task: Task, done: Done[Outcomes]) -> list[Row]:
     return rows
 
 
-# ---------------------------------------------------------------- in a worker
-
-
 _MOST_NOTES = 10
 FOLDER = "folder"  # under which a row keeps where recordings of one's own lay
 STAGES = ("old_20", "h_40", "h_60", "h_80", "h_100", "old_100", "forgetting")

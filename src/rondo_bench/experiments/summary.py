@@ -93,9 +93,6 @@ def columns_of(experiment: Experiment, *, all_scores: bool = False) -> tuple[Col
             return (*paper, *RECURRENCE, _CLUSTERS)
 
 
-# ---------------------------------------------------------------- is one method better than another?
-
-
 FEWEST = 6
 _DIGITS = 9  # of a score: means of equal numbers, over more seeds or fewer, differ by less
 Scores = Mapping[str, Mapping[str, Mapping[str, float]]]  # score -> method -> recording -> value
@@ -156,9 +153,6 @@ def holm(ps: Sequence[float | None]) -> list[float | None]:
         least = max(least, min(1.0, p * (len(known) - rank)))
         adjusted[i] = least
     return adjusted
-
-
-# ---------------------------------------------------------------- rows
 
 
 _RONDO = "rondo-ts"  # among the versions of a row
@@ -263,9 +257,6 @@ def _refuse_without_rows(names: Sequence[str], rows: Sequence[Row]) -> None:
         raise SettingError(f"there are no rows of {', '.join(names)}; there are {listed}")
 
 
-# ---------------------------------------------------------------- which rows count
-
-
 @dataclass(frozen=True)
 class _Part:
     """The rows of one data set that count."""
@@ -347,9 +338,6 @@ def _whole_seeds(rows: Iterable[Row]) -> tuple[dict[int, dict[Unit, Row]], list[
     every = set().union(*runs.values()) if runs else set()
     whole = {seed: own for seed, own in runs.items() if set(own) == every}
     return (whole, sorted(set(runs) - set(whole))) if whole else (runs, [])
-
-
-# ---------------------------------------------------------------- what they say
 
 
 def title_of(data_set: str, sets: Mapping[str, SetSpec]) -> str:

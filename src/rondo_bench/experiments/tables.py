@@ -35,9 +35,6 @@ _ABOUT_JOINT = (
 )
 
 
-# ---------------------------------------------------------------- Markdown
-
-
 def markdown(summary: Summary) -> str:
     """For people and documentation."""
     parts = [f"## {summary.experiment.title}\n", _about(summary)]
@@ -122,9 +119,6 @@ def _test(one: Comparison) -> str:
     return f"{one.difference:+.1f} ({one.n_better} of {one.n_recordings}), p {p}"
 
 
-# ---------------------------------------------------------------- LaTeX
-
-
 def latex(summary: Summary) -> str:
     """A `table*` with booktabs, as in the paper, below it what was left out; then one of the comparisons."""
     columns = summary.columns
@@ -192,9 +186,6 @@ def _escaped(text: str) -> str:
     return "".join(_ESCAPES.get(letter, letter) for letter in text)
 
 
-# ---------------------------------------------------------------- CSV
-
-
 def to_csv(summary: Summary) -> str:
     """Every score there is, one line per data set and method, with published values and p after Holm."""
     lines = [line for section in summary.sections for line in section.lines]
@@ -222,9 +213,6 @@ def to_csv(summary: Summary) -> str:
 def notes_of(summary: Summary) -> list[str]:
     """What was left out and why, each with the name of its set: Markdown and LaTeX have it, in CSV there is no room."""
     return [f"{section.title}: {note}" for section in summary.sections for note in section.notes]
-
-
-# ---------------------------------------------------------------- cells
 
 
 _IN_MARKDOWN = {1: ("**", "**"), 2: ("<ins>", "</ins>")}

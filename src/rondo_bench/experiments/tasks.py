@@ -207,9 +207,6 @@ def refuse_unknown(given: Sequence[str], known: Sequence[str], what: str) -> Non
             raise SettingError(f"unknown {what}: '{name}'; {hint}")
 
 
-# ---------------------------------------------------------------- how long they will take
-
-
 # Seconds of Rondo on one core: once, and for each window (benchmarks/scale.py, docs/results/motifs.md).
 _SECONDS_OF_RONDO = {"default": (0.2, 2e-4), "paper": (10.0, 0.04)}
 _PER_WINDOW = 2e-3  # seconds of a baseline that does not say: DenStream, DBSTREAM

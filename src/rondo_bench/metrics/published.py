@@ -118,9 +118,6 @@ def _mean_percent(shares: Sequence[float | None]) -> float | None:
     return 100 * float(np.mean(known)) if known else None
 
 
-# ---------------------------------------------------------------- segments alone
-
-
 def covering(overlap: Overlap) -> float:
     """The best IoU that each true segment finds among the predicted ones, averaged over frames.
 

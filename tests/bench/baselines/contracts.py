@@ -121,9 +121,6 @@ def gaps_are_other_and_never_seen(baseline: Baseline) -> None:
     npt.assert_array_equal(labels_of(baseline, changed), labels)
 
 
-# ---------------------------------------------------------------- recordings as bad as they come
-
-
 def labels_or_refusal(baseline: Baseline, values: NDArray[np.float32]) -> Labels | None:
     """A label for each frame, or one line that names the recording: nothing else may come of any recording."""
     try:
@@ -174,9 +171,6 @@ def gaps_of(values: NDArray[np.float32]) -> NDArray[np.bool_]:
     runs = runs_of(np.isnan(values[:, 0]).astype(np.int32))
     long = (runs.ids == 1) & (runs.lengths > GAP_FRAMES)
     return np.repeat(long, runs.lengths)
-
-
-# ---------------------------------------------------------------- reading another recording
 
 
 def signal_of(baseline: Baseline, values: NDArray[np.float32]) -> Signal:

@@ -66,8 +66,6 @@ def changing(n_frames: int, n_channels: int = 2, seed: int = 0) -> Floats:
     return np.asarray((values - values.mean(axis=0)) / values.std(axis=0))
 
 
-# ---------------------------------------------------------------- models
-
 # Chunks begin at 17 frames, and may leave frames over; more than 12 states take the plain loop.
 
 
@@ -127,9 +125,6 @@ def test_means_go_as_in_the_loops_even_where_no_frame_is_near(n_frames: int, see
     assert nearest.tolist() == naive.k_means(values, far, np.random.default_rng(seed))
 
 
-# ---------------------------------------------------------------- costs
-
-
 @pytest.mark.parametrize("k", [1, 3])
 def test_costs_are_those_of_the_formulas(k: int) -> None:
     values, segments = noise(60, 3), [(0, 20), (21, 22), (30, 60)]
@@ -138,9 +133,6 @@ def test_costs_are_those_of_the_formulas(k: int) -> None:
     assert regime_cost(side, values, segments, 32) == pytest.approx(naive.regime_cost(side, values, segments, 32))
     regimes = [Regime(side.model, 0.1, ((0, 5), (9, 12)), cost) for cost in (100.0, 50.0, 25.0)]
     assert total_cost(regimes, 32) == pytest.approx(naive.total_cost([100, 50, 25], 6, 32))
-
-
-# ---------------------------------------------------------------- cut points
 
 
 @pytest.mark.slow
@@ -172,9 +164,6 @@ def test_all_pairs_at_once_find_what_each_finds_alone(lengths: tuple[int, ...], 
         npt.assert_allclose(found.costs(i)(3, 17), told, rtol=1e-9)
 
 
-# ---------------------------------------------------------------- noise
-
-
 @given(st.lists(st.integers(0, 1), min_size=1, max_size=40), st.integers(0, 40), st.floats(-5, 30), st.integers(0, 99))
 def test_noise_goes_as_in_the_loops(sides: list[int], cut: int, threshold: float, seed: int) -> None:
     n_frames = len(sides)
@@ -202,9 +191,6 @@ def test_pruning_is_that_of_the_loops(total: float) -> None:
     sets = naive.pruned(values, joined.stretches, sides, total, 0.03)
     pieces = pruned(joined, sides[0], sides[1], total, CHEAP)
     assert [list(spans_of(pieces, side)) for side in (0, 1)] == list(sets)
-
-
-# ---------------------------------------------------------------- the method
 
 
 @pytest.mark.parametrize(

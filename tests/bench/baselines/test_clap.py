@@ -30,9 +30,6 @@ def right(labels: NDArray[np.int32], truth: NDArray[np.int64]) -> float:
 TRUTH = np.repeat(KINDS, LENGTHS)
 
 
-# ---------------------------------------------------------------- the whole
-
-
 @pytest.mark.parametrize("n_channels", [1, 2])
 def test_what_recurs_is_found_again(n_channels: int) -> None:
     assert right(predicted(signal_of(gait(n_channels, 0))), TRUTH) > 0.97
@@ -59,9 +56,6 @@ def test_downsampling_gives_a_state_to_each_frame_still() -> None:
     values = np.repeat(gait(2, 0), 3, axis=0)[:-1]  # the last block is short
     labels = predicted(signal_of(values), QUICK.model_copy(update={"downsample": 3}))
     assert right(labels, np.repeat(TRUTH, 3)[:-1]) > 0.97
-
-
-# ---------------------------------------------------------------- merging
 
 
 @pytest.mark.slow

@@ -12,8 +12,6 @@ from rondo_bench.baselines.clasp import change_points, neighbours, p_value, pred
 from tests import naive_clap as naive
 from tests.bench.baselines.gait import CLASPY, gait
 
-# ---------------------------------------------------------------- window
-
 
 @given(st.integers(12, 90), st.integers(0, 99), st.sampled_from([0.05, 0.3, 2.0]))
 @settings(max_examples=10)
@@ -28,9 +26,6 @@ def test_a_window_is_as_unlike_the_whole_as_by_loops(n_frames: int, seed: int, r
 def test_window_is_the_shortest_that_is_alike(n_frames: int, period: float) -> None:
     channel = np.sin(2 * np.pi * np.arange(n_frames) / period)
     assert clasp.suss(channel) == naive.suss(channel)
-
-
-# ---------------------------------------------------------------- neighbours
 
 
 @pytest.mark.parametrize("block", [1, 1 << 19])
@@ -54,9 +49,6 @@ def test_a_channel_that_stands_still_has_no_say() -> None:
     npt.assert_array_equal(np.sort(found[20:43]), np.sort(alone[20:43]))
 
 
-# ---------------------------------------------------------------- splits
-
-
 @given(st.integers(2, 6), st.integers(0, 40), st.integers(0, 999))
 @settings(max_examples=20)
 def test_profile_is_that_of_the_labels(width: int, more: int, seed: int) -> None:
@@ -78,9 +70,6 @@ def test_p_value_is_that_of_the_rank_sums(labels: list[bool], data: st.DataObjec
     split = data.draw(st.integers(1, len(labels) - 1))
     ones = np.array(labels)
     assert p_value(ones, split) == pytest.approx(ranksums(ones[:split], ones[split:]).pvalue, rel=1e-9, abs=1e-300)
-
-
-# ---------------------------------------------------------------- change points
 
 
 @pytest.mark.parametrize(("n_channels", "seed"), CLASPY)

@@ -31,9 +31,6 @@ def pieces(lengths: tuple[int, ...] = (60, 37, 2), n_channels: int = 3) -> list[
     return [planted(length, n_channels, seed=i) for i, length in enumerate(lengths)]
 
 
-# ---------------------------------------------------------------- network
-
-
 @pytest.fixture
 def net() -> CompileNet:
     """In double precision, with weights large enough that boundaries are not all alike."""
@@ -89,9 +86,6 @@ def test_hard_segments_are_those_of_the_textbook(net: CompileNet, sign: int) -> 
     assert went_back == (sign == -1)  # else one of the two was not tested
 
 
-# ---------------------------------------------------------------- training
-
-
 @pytest.mark.slow
 def test_how_many_go_through_at_once_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     """To the loss: weights that it does not feel are moved by rounding, as Adam makes long steps of any gradient."""
@@ -103,9 +97,6 @@ def test_how_many_go_through_at_once_does_not_matter(monkeypatch: pytest.MonkeyP
     with torch.no_grad():
         one, other = (float(net.loss(*padded(sequences), noise)) for net in (together, apart))
     npt.assert_allclose(one, other, rtol=1e-4)
-
-
-# ---------------------------------------------------------------- sequences
 
 
 @given(st.lists(st.tuples(st.integers(1, 50), st.integers(1, 9)), min_size=1, max_size=5), st.integers(2, 20))
@@ -121,9 +112,6 @@ def test_sequences_hold_every_frame_of_stretches_longer_than_one(stretches: list
     covered = [t for start, stop in found for t in range(start, stop)]
     assert covered == [t for start, stop in spans if stop - start > 1 for t in range(start, stop)]
     assert all(2 <= len(sequence) <= length + 1 for sequence in sequences)
-
-
-# ---------------------------------------------------------------- labels
 
 
 def test_recordings_together_share_their_states() -> None:

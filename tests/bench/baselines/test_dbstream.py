@@ -22,9 +22,6 @@ def faded_shared(clusters: DBStreamClusters) -> NDArray[np.float64]:
     return np.asarray(clusters.shared[: clusters.n_rows, : clusters.n_rows] / clusters.unit)
 
 
-# ---------------------------------------------------------------- the slow twin
-
-
 @given(STREAMS, RADII, HALF_LIVES, N_INITIAL, st.sampled_from([(3.0, 0.1), (1.0, 0.3), (2.5, 0.0)]))
 def test_labels_micro_clusters_and_shared_densities_are_those_of_the_definitions(
     points: NDArray[np.float64], radius: float, half_life: int, n_initial: int, rules: tuple[float, float]
@@ -41,8 +38,6 @@ def test_labels_micro_clusters_and_shared_densities_are_those_of_the_definitions
     pairs = [[naive.shared(one, other) for other in micros] for one in micros]
     npt.assert_allclose(faded_shared(clusters), pairs, rtol=1e-9)
 
-
-# ---------------------------------------------------------------- river
 
 # What river 0.26.1 (PyPI) gave for `drifting()`: DBSTREAM(clustering_threshold=1, fading_factor=1/20,
 # cleanup_interval=20, intersection_factor=0.1, minimum_weight=3); centre and weight of each micro-cluster, and shared

@@ -24,9 +24,6 @@ def state(clusters: DenStreamClusters) -> list[NDArray[np.generic]]:
     return [clusters.centres[:n], clusters.radii[:n], clusters.potential[:n], clusters.clusters[:n]]
 
 
-# ---------------------------------------------------------------- the slow twin
-
-
 @given(STREAMS, RADII, HALF_LIVES, N_INITIAL, st.sampled_from([(4.0, 0.5), (10.0, 0.2), (2.0, 0.75), (1.0, 1.0)]))
 def test_labels_and_micro_clusters_are_those_of_the_definitions(
     points: NDArray[np.float64], radius: float, half_life: int, n_initial: int, weights: tuple[float, float]
@@ -47,9 +44,6 @@ def test_labels_and_micro_clusters_are_those_of_the_definitions(
     npt.assert_array_equal(ids, [micro.cluster for micro in naive.micros])
 
 
-# ---------------------------------------------------------------- weights, radii, time
-
-
 @pytest.mark.parametrize("n_dims", [1, 32, 128])
 def test_the_radius_is_the_root_of_the_total_variance_wherever_the_centre_lies(n_dims: int) -> None:
     points = np.random.default_rng(0).normal(size=(200, n_dims)) + 1e4
@@ -58,9 +52,6 @@ def test_the_radius_is_the_root_of_the_total_variance_wherever_the_centre_lies(n
         clusters.learn_one(point)
     assert clusters.n_rows == 1
     npt.assert_allclose(clusters.radii[0], np.sqrt(points.var(axis=0).sum()), rtol=1e-6)
-
-
-# ---------------------------------------------------------------- clusters
 
 
 @given(STREAMS, st.integers(1, 12), N_INITIAL)

@@ -28,9 +28,6 @@ def method(**updates: object) -> E2USD:
     return E2USD(TINY.model_copy(update=updates))
 
 
-# ---------------------------------------------------------------- loss
-
-
 @given(st.integers(2, 5), st.integers(2, 4), st.integers(1, 3), st.sampled_from([0.1, 1.0, 30.0]), st.integers(0, 99))
 @settings(max_examples=20)
 def test_loss_is_that_of_the_loops_forth_and_back(
@@ -46,9 +43,6 @@ def test_loss_is_that_of_the_loops_forth_and_back(
     npt.assert_allclose(ours.grad, plain.grad, rtol=1e-10, atol=1e-7)  # torch's softplus is linear from 20 on
 
 
-# ---------------------------------------------------------------- network
-
-
 @pytest.mark.parametrize(("length", "n_channels"), [(4, 1), (63, 3), (64, 1), (65, 3), (256, 3)])
 def test_network_is_the_published_one(length: int, n_channels: int) -> None:
     net = TwoViewNet(n_channels, TINY, generator()).double()
@@ -58,9 +52,6 @@ def test_network_is_the_published_one(length: int, n_channels: int) -> None:
     plain = naive.embeddings(net.state_dict(), windows, TINY.n_bins)
     for ours, theirs in zip(net(net.pooled(stream, starts, length)), plain, strict=True):
         npt.assert_allclose(ours.detach(), theirs, atol=1e-12)
-
-
-# ---------------------------------------------------------------- training
 
 
 def test_training_is_the_published_one_step_by_step() -> None:
@@ -80,9 +71,6 @@ def test_training_is_the_published_one_step_by_step() -> None:
     plain = naive.embeddings(weights, torch.stack([stream[s : s + 20].T for s in starts]), config.n_bins)[0]
     ours = trained_two_views(windows.values, Groups(np.array(fits), 20), config, seed=3)
     npt.assert_allclose(ours.embed(windows), plain, atol=2e-4)
-
-
-# ---------------------------------------------------------------- online
 
 
 @given(st.integers(0, 1000), st.integers(0, 40), st.integers(1, 3), st.sampled_from([0.3, 1.0, 3.0]))
@@ -113,9 +101,6 @@ def test_online_is_fit_then_predict() -> None:
     npt.assert_array_equal(fitted.predict(signal), labels)
     assert (fitted.learned.predict(signal) != labels).any()  # asking about every window gives other labels
     npt.assert_array_equal(labels == -1, np.r_[np.zeros(150), np.ones(20), np.zeros(230)] == 1)
-
-
-# ---------------------------------------------------------------- the whole
 
 
 def test_states_that_differ_are_found() -> None:

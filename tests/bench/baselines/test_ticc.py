@@ -42,9 +42,6 @@ def covariances(n_matrices: int, size: int, n_rows: int, seed: int = 0) -> Float
     return np.stack([mean_and_covariance(of_one)[1] for of_one in rows])
 
 
-# ---------------------------------------------------------------- windows
-
-
 @pytest.mark.parametrize("width", [1, 2, 4])
 def test_windows_are_those_of_the_loops_and_cross_no_gap(width: int) -> None:
     values, spans = planted(20, 3), ((0, 7), (9, 12), (14, 20))
@@ -60,9 +57,6 @@ def test_a_window_labels_its_middle_frame_and_ends_take_the_nearest_window() -> 
     labels = on_frames(np.array([5, 6, 7, 8]), signal, row_spans, 3)
     assert labels.tolist() == [OTHER, 5, 5, 6, 7, 8, 8, *[OTHER] * 5]
     assert labels.dtype == np.int32
-
-
-# ---------------------------------------------------------------- the lasso
 
 
 @pytest.mark.parametrize("n_channels", [1, 2, 3])
@@ -110,9 +104,6 @@ def test_a_state_that_never_had_a_window_is_infinitely_far_and_determinants_may_
     npt.assert_allclose(costs[:, 1], -400 * np.log(9.0))
 
 
-# ---------------------------------------------------------------- the start
-
-
 @pytest.mark.parametrize(("n_frames", "n_channels", "n_states"), [(300, 3, 4), (400, 1, 2), (150, 6, 5), (40, 2, 1)])
 def test_first_labels_are_the_components_that_scikit_learn_finds(n_frames: int, n_channels: int, n_states: int) -> None:
     rows = planted(n_frames, n_channels).astype(np.float64)
@@ -120,9 +111,6 @@ def test_first_labels_are_the_components_that_scikit_learn_finds(n_frames: int, 
     expected = GaussianMixture(n_states, random_state=theirs).fit(rows).predict(rows)
     npt.assert_array_equal(first_labels(rows, n_states, ours), expected)
     assert ours.randint(1 << 30) == theirs.randint(1 << 30)  # as many draws
-
-
-# ---------------------------------------------------------------- the path
 
 
 @given(st.integers(1, 6), st.integers(1, 3), st.integers(1, 6), st.sampled_from([0.0, 0.5, 2.0]), st.integers(0, 999))
@@ -148,9 +136,6 @@ def test_path_of_any_size_is_that_of_one_step_after_another(n_windows: int, n_st
     npt.assert_array_equal(path, smooth(costs, 4.0))
     npt.assert_array_equal(path, naive.path_backwards(costs[:1000], 4.0) if n_windows <= 1000 else path)
     assert len(set(path.tolist())) > 1 or n_states == 1
-
-
-# ---------------------------------------------------------------- the whole
 
 
 @pytest.mark.parametrize(
@@ -198,8 +183,6 @@ def test_no_label_is_painted_unless_as_released_which_leaves_the_generator_alone
     read = TICC(TICCConfig(as_released=True, **settings_)).fit(signal_of(values), rng).predict(signal_of(values))
     assert 0 < int((read != released).sum()) <= 20 * (6 - len(set(read.tolist())))
 
-
-# ---------------------------------------------------------------- the published row
 
 CALIBRATION = json.loads((Path(__file__).parents[2] / "calibration" / "mocap_labels.json").read_text(encoding="utf-8"))
 

@@ -20,17 +20,11 @@ def generator(seed: int = 0) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
 
 
-# ---------------------------------------------------------------- loss
-
-
 @given(st.integers(2, 5), st.integers(2, 4), st.integers(1, 3), st.sampled_from([0.1, 1.0, 30.0]), st.integers(0, 99))
 @settings(max_examples=25)
 def test_loss_is_that_of_the_loops(n_groups: int, group_size: int, n_dims: int, size: float, seed: int) -> None:
     embeddings = torch.randn(n_groups, group_size, n_dims, generator=generator(seed), dtype=torch.float64) * size
     npt.assert_allclose(float(lse_loss(embeddings)), naive.lse_loss_by_loops(embeddings.tolist()), rtol=1e-12)
-
-
-# ---------------------------------------------------------------- network
 
 
 # Dilations reach 8, and a tap 16; 5 = hidden_dim: no projection in the first block.
@@ -48,9 +42,6 @@ def test_network_is_the_published_one_forth_and_back(length: int, n_channels: in
     for name, weight in net.named_parameters():
         assert weight.grad is not None
         npt.assert_allclose(weight.grad, weights[name].grad, atol=1e-11, err_msg=name)
-
-
-# ---------------------------------------------------------------- training
 
 
 def test_training_is_the_published_one_step_by_step() -> None:

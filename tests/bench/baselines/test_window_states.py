@@ -29,9 +29,6 @@ def weights_of(fitted: FittedE2USD) -> NDArray[np.float32]:
     return weights
 
 
-# ---------------------------------------------------------------- vote
-
-
 @given(
     st.integers(1, 12).flatmap(lambda length: st.tuples(st.just(length), st.integers(1, length))),
     st.integers(0, 40),
@@ -53,9 +50,6 @@ def test_vote_is_that_of_the_matrix(lengths: tuple[int, int], n_frames: int, hol
     npt.assert_array_equal(track[~covered], grid.project(states, "start")[~covered])
 
 
-# ---------------------------------------------------------------- scale
-
-
 def test_all_channels_share_one_mean_and_one_deviation() -> None:
     values = planted(100) * np.float32([1, 10, 100])
     values[40:60] = 1e6  # outside the spans: must not count
@@ -70,9 +64,6 @@ def test_all_channels_share_one_mean_and_one_deviation() -> None:
     npt.assert_allclose(ratio, ratio[0], rtol=1e-5)
     moved = replace(signal, values=values * 8 + 64)
     npt.assert_allclose(Scale.of(moved).apply(moved)[usable], scaled[usable], atol=1e-5)
-
-
-# ---------------------------------------------------------------- training
 
 
 def test_groups_lie_in_one_span_and_in_the_share_that_is_learned_from() -> None:
@@ -110,9 +101,6 @@ def test_network_and_mixture_learn_from_the_share_alone() -> None:
     npt.assert_allclose(weights_of(one), weights_of(other), rtol=1e-4)
     offsets = (np.sort(fitted.learned.components.offsets) for fitted in (one, other))
     npt.assert_allclose(next(offsets), next(offsets), rtol=1e-3)
-
-
-# ---------------------------------------------------------------- reading another
 
 
 def test_a_recording_that_does_not_fit_is_refused() -> None:

@@ -165,9 +165,6 @@ def test_only_the_web_is_fetched_from(tmp_path: Path) -> None:
             read_small(address)
 
 
-# ---------------------------------------------------------------- archives
-
-
 def offer(server: FileServer, *names: str, keep: tuple[str, ...] = ("*",)) -> Offer:
     return Offer("set", "page", "free", server.address, dict.fromkeys(names, ""), keep)
 

@@ -243,9 +243,6 @@ def test_a_copy_is_found_and_read(tmp_path: Path, name: str) -> None:
     )
 
 
-# ---------------------------------------------------------------- what the table does not show
-
-
 def only(name: str, tmp_path: Path, change: Callable[[Path], None] = lambda folder: None) -> DataSet:
     SETS[name][0](tmp_path)
     change(tmp_path)
@@ -313,9 +310,6 @@ def test_times_that_stand_still_are_left_out_with_a_note(tmp_path: Path) -> None
     recording = only("drive_act", tmp_path, replaced(path, f"\n89,{1527595367 + 89 / 30}", "\n89,1527595367.0"))
     assert (recording.recordings[0].rate, recording.recordings[0].timestamps_s) == (30, None)
     assert "do not always increase" in recording.recordings[0].notes[0]
-
-
-# ---------------------------------------------------------------- what is wrong is said
 
 
 def replaced(path: Path | str, old: str, new: str) -> Callable[[Path], None]:
@@ -406,9 +400,6 @@ def test_recordings_without_an_annotation(tmp_path: Path) -> None:
     ):
         with pytest.raises((AnnotationError, RecordingError)):
             call()
-
-
-# ---------------------------------------------------------------- real files
 
 
 @pytest.mark.data

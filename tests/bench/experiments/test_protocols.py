@@ -43,9 +43,6 @@ def all_of(walks: Path) -> DataSet:
     return read_some(str(walks), None, recording_ids(str(walks), None), WALKS)
 
 
-# ---------------------------------------------------------------- inputs
-
-
 def test_shared_axes_are_those_of_the_whole_set(walks: Path, tmp_path: Path) -> None:
     task = task_of(walks, tmp_path, "static", "kmeans", ON_ONE_AXIS)
     data = all_of(walks)
@@ -71,9 +68,6 @@ def test_a_recording_without_classes_is_refused(tmp_path: Path) -> None:
     np.savez(tmp_path / "bare.npz", X=waves(100))
     with pytest.raises(AnnotationError, match=r"'bare' .*no annotation"):
         read_some(str(tmp_path), None, ("bare",), WALKS)
-
-
-# ---------------------------------------------------------------- continual
 
 
 def test_the_first_fifth_is_fitted_and_the_rest_is_followed() -> None:
@@ -105,9 +99,6 @@ def test_continual_scores_are_those_of_the_metrics(
     assert own.scores["forgetting"] == expected["recall"]["forgetting"] != 0
     assert own.scores["frame_h_80"] == expected["frame_accuracy"]["h_80"]
     assert own.scores["promoted"] == 0
-
-
-# ---------------------------------------------------------------- transfer
 
 
 @pytest.mark.parametrize("method", [pytest.param("rondo", marks=pytest.mark.slow), "rondo-fit"])
@@ -196,9 +187,6 @@ def test_no_span_crosses_a_seam() -> None:
     assert together.spans == ((0, 50), (120, 300), (300, 500))
     npt.assert_array_equal(together.values[300:], signals[1].values)
     assert together.n_rows == together.n_frames == 500
-
-
-# ---------------------------------------------------------------- qualitative
 
 
 def test_purity_is_the_mof_of_a_level(walks: Path, tmp_path: Path) -> None:

@@ -139,9 +139,6 @@ def test_nothing_to_show() -> None:
         summary([row("one", "kmeans", 1.0)], data_sets=("mocap", "lara"))
 
 
-# ---------------------------------------------------------------- formats
-
-
 def full() -> Summary:
     rows = two_recordings("ticc", {0: (40.0, 60.0)}) + two_recordings("kmeans", {0: (40.0, 70.0), 1: (40.0, 70.5)})
     rows += [
@@ -197,9 +194,6 @@ def test_csv_has_every_score() -> None:
     assert (own["f1_25"], own["ari_std"], own["clock_ami"], own["paper_mof"]) == ("55.1250", "0.1768", "27.5625", "")
     (ticc,) = (line for line in lines if line["method"] == "ticc")
     assert (ticc["paper_mof"], ticc["paper_seg_ratio"], ticc["ari_std"]) == ("86.6100", "2.1900", "")
-
-
-# ---------------------------------------------------------------- tests between methods
 
 
 def test_six_recordings_all_better() -> None:
