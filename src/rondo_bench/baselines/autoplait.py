@@ -351,11 +351,7 @@ PieceCosts = Callable[[int, int], tuple[float, float]]
 
 
 def pieces_of(sides: NDArray[np.generic], stretches: Sequence[Span]) -> list[Piece]:
-    """Runs of frames of one side, which end where a stretch does.
-
-    >>> [tuple(piece) for piece in pieces_of(np.array([0, 0, 1, 1, 1]), [(0, 3), (3, 5)])]
-    [(0, 2, 0, 0), (2, 3, 1, 0), (3, 5, 1, 1)]
-    """
+    """Runs of frames of one side, which end where a stretch does."""
     starts = {start for start, _ in stretches} | set((np.flatnonzero(np.diff(sides)) + 1).tolist())
     edges = [*sorted(starts), len(sides)]
     stretch_of = np.searchsorted([start for start, _ in stretches], edges[:-1], side="right") - 1

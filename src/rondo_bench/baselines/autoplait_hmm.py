@@ -355,11 +355,7 @@ class Regime(Fitted):
 
 
 def log_star(x: int) -> float:
-    """Bits for a whole number of unknown size, as in the released code.
-
-    >>> log_star(4)
-    5.0
-    """
+    """Bits for a whole number of unknown size, as in the released code."""
     return 2 * math.log2(x) + 1
 
 

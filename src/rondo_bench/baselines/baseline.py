@@ -83,11 +83,7 @@ class ReadingBaseline(Baseline, Protocol):
 
 @runtime_checkable
 class JoiningBaseline(Baseline, Protocol):
-    """A baseline that learns the same states for several recordings.
-
-    >>> isinstance(build_baseline("compile"), JoiningBaseline), isinstance(build_baseline("kmeans"), JoiningBaseline)
-    (True, False)
-    """
+    """A baseline that learns the same states for several recordings."""
 
     def fit_predict_many(
         self, signals: Sequence[Signal], rng: np.random.Generator, progress: Progress = silent
@@ -101,11 +97,7 @@ def baseline_names() -> tuple[str, ...]:
 
 
 def build_baseline(name: str, overrides: Mapping[str, Any] | None = None) -> Baseline:
-    """The baseline of this name, with some settings by their dotted names and the defaults of the method for the rest.
-
-    >>> build_baseline("kmeans", {"windows.length": 256}).config.windows.length
-    256
-    """
+    """The baseline of this name; `overrides` are settings by their dotted names."""
     known = baseline_names()
     if name not in known:
         hint = did_you_mean(name, known, f"expected one of {', '.join(known)}")
@@ -121,14 +113,7 @@ def build_baseline(name: str, overrides: Mapping[str, Any] | None = None) -> Bas
 def label_recording(
     recording: Recording, baseline: Baseline, rng: np.random.Generator, progress: Progress = silent
 ) -> Labels:
-    """Prepare one recording as the settings of a method say, and label its rows 0, 1, … in order of appearance.
-
-    >>> from rondo.synthetic import plant
-    >>> baseline = build_baseline("kmeans", {"n_states": 3})
-    >>> labels = label_recording(plant(n_frames=2_000, seed=0).recording, baseline, np.random.default_rng(0))
-    >>> labels.shape, np.unique(labels).tolist()
-    ((2000,), [0, 1, 2])
-    """
+    """Prepare one recording as the settings of a method say, and label its rows 0, 1, … in order of appearance."""
     signal = Preprocessor.fit([recording], baseline.config.preprocess).apply(recording)
     return in_order_of_appearance(signal.to_rows(baseline.fit_predict(signal, rng, progress)))
 
@@ -253,12 +238,6 @@ def discover(
     Each recording has a vocabulary of its own, unless the method joins recordings. They share the axes of a PCA
     (`preprocess.pca_components`) and statistics over the data set, where the settings ask for those. Every recording
     draws from a generator with the same seed, so that its labels do not depend on the others.
-
-    >>> from rondo.synthetic import plant
-    >>> method = build_baseline("kmeans", {"windows.length": 60, "n_states": 4})
-    >>> (found,) = discover([plant(n_frames=1_200).recording], method)
-    >>> found.labelling.units.shape
-    (1200,)
     """
     if isinstance(baseline, JoiningBaseline):
         preprocessor = Preprocessor.fit(recordings, baseline.config.preprocess)
@@ -342,9 +321,5 @@ def warnings_before(recordings: Sequence[Recording], name: str, baseline: Baseli
 
 
 def rounded(count: int) -> int:
-    """Two digits are all that an estimate has.
-
-    >>> rounded(123_456), rounded(87), rounded(0)
-    (120000, 87, 0)
-    """
+    """Two digits are all that an estimate has."""
     return int(float(f"{count:.1e}"))

@@ -120,11 +120,7 @@ def warn_long(recording_id: str, n_frames: int, n_channels: int, config: CLaPCon
 
 
 def block_means(series: Series, factor: int) -> Series:
-    """The mean of each `factor` frames; the last block may be shorter.
-
-    >>> block_means(np.array([[1.0], [3.0], [5.0]]), 2).tolist()
-    [[2.0], [5.0]]
-    """
+    """The mean of each `factor` frames; the last block may be shorter."""
     starts = np.arange(0, len(series), factor)
     sizes = np.diff(starts, append=len(series))
     return np.asarray(np.add.reduceat(series, starts) / sizes[:, None])

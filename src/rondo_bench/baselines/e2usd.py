@@ -144,13 +144,7 @@ Ask = Callable[[NDArray[np.float64]], int]
 
 
 def read_online(embeddings: NDArray[np.float64], ask: Ask, config: E2USDConfig) -> tuple[Labels, int]:
-    """A state for each window (n_windows, n_dims), read in order, and how many the mixture was asked about.
-
-    >>> level = np.array([[2.0], [2.0], [2.0], [-2.0], [-2.0]])
-    >>> states, n_asked = read_online(level, lambda z: int(z[0] < 0), E2USDConfig())
-    >>> states.tolist(), n_asked
-    ([0, 0, 0, 1, 1], 2)
-    """
+    """A state for each window (n_windows, n_dims), read in order, and how many the mixture was asked about."""
     states, n_asked, threshold = np.empty(len(embeddings), dtype=np.int32), 0, config.threshold
     last: NDArray[np.float64] | None = None  # the embedding of the window where the state last changed
     state = -1

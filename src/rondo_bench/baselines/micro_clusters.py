@@ -192,11 +192,6 @@ def groups_of(links: Mask, strong: Mask, border: Mask) -> Ids:
     """A group 0, 1, … for each row, OTHER for none: strong rows that are linked, directly or through strong rows.
 
     A border row joins the group of the first strong row that it is linked to.
-
-    >>> links = np.eye(5, k=1, dtype=bool) | np.eye(5, k=-1, dtype=bool)
-    >>> strong, border = np.array([1, 1, 0, 1, 0], dtype=bool), np.array([0, 0, 0, 0, 1], dtype=bool)
-    >>> groups_of(links, strong, border).tolist()
-    [0, 0, -1, 1, 1]
     """
     groups = np.full(strong.size, OTHER, dtype=np.int64)
     seeds = np.flatnonzero(strong)
@@ -225,10 +220,6 @@ def lasting_ids(groups: Ids, weights: Floats, current: Ids, homes: Ids, n_given:
     The group with the greatest weight in rows of a current cluster takes over its id. A group that is still without
     one takes, likewise, the id that its rows had first, if nobody bears it: a cluster that was swallowed, or was weak
     for a while, comes back under its own name. The others get ids that were never given.
-
-    >>> groups, weights = np.array([0, 0, 1, 1, 2]), np.array([1.0, 3.0, 2.0, 2.0, 9.0])
-    >>> lasting_ids(groups, weights, np.array([5, 4, 4, 4, -1]), np.array([5, 4, 4, 4, -1]), n_given=6).tolist()
-    [5, 4, 6]
     """
     ids: dict[int, int] = {}
     for former in (current, homes):
@@ -312,11 +303,7 @@ def points_of(windows: Windows, n_initial: int) -> Floats:
 
 
 def nearest_distance(points: Floats) -> float:
-    """The 95th percentile of the distance from a point to the nearest other one; one row at a time, for memory.
-
-    >>> nearest_distance(np.array([[0.0], [1.0], [1.5], [1.5]])) < 1
-    True
-    """
+    """The 95th percentile of the distance from a point to the nearest other one; one row at a time, for memory."""
     nearest = np.empty(len(points))
     for i, point in enumerate(points):
         away = points - point

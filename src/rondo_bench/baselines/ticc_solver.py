@@ -187,11 +187,7 @@ _Totals = NDArray[np.float64]
 
 
 def cheapest_path(costs: NDArray[np.float64], penalty: float) -> Path:
-    """Column of each row of `costs` (n_windows, n_states) on the cheapest path when each change costs `penalty`.
-
-    >>> cheapest_path(np.array([[0.0, 9.0], [1.0, 0.9], [0.0, 9.0]]), penalty=1.0).tolist()
-    [0, 0, 0]
-    """
+    """Column of each row of `costs` (n_windows, n_states) on the cheapest path when each change costs `penalty`."""
     if len(costs) < _FEWEST_WINDOWS or not 1 < costs.shape[1] <= _MOST_STATES:
         return smooth(costs, penalty)
     return cheapest_path_in_blocks(costs, penalty, round(len(costs) ** 0.5))

@@ -153,11 +153,7 @@ def estimated_seconds(n_frames: int, n_channels: int, config: WindowClusterSetti
 
 
 def nearest(points: Representations, others: NDArray[np.generic]) -> NDArray[np.int64]:
-    """The number of the other point that is nearest to each; of equal ones the first.
-
-    >>> nearest(np.float32([[0.1], [2.4], [9]]), np.float32([[0], [2], [3]])).tolist()
-    [0, 1, 2]
-    """
+    """The number of the other point that is nearest to each; of equal ones the first."""
     if not len(points):
         return np.zeros(0, dtype=np.int64)
     from sklearn.metrics import pairwise_distances_argmin  # slow to import

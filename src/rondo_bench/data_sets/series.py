@@ -57,11 +57,7 @@ def find_clap_suite(folder: Path) -> list[Path]:
 
 
 def clap_suite_id(path: Path) -> str:
-    """The name of the series.
-
-    >>> clap_suite_id(Path("UTSA/Cane.txt")), clap_suite_id(Path("SKAB/data.npz/SKAB_other_1"))
-    ('Cane', 'SKAB_other_1')
-    """
+    """`Cane` for UTSA/Cane.txt, `SKAB_other_1` for SKAB/data.npz/SKAB_other_1."""
     return path.name.removesuffix(".txt")
 
 

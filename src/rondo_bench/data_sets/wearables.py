@@ -201,11 +201,7 @@ def find_usc_had(folder: Path) -> list[Path]:
 
 
 def usc_had_id(path: Path) -> str:
-    """`subject01` for the folder Subject1.
-
-    >>> usc_had_id(Path("USC-HAD/Subject1"))
-    'subject01'
-    """
+    """`subject01` for the folder Subject1."""
     return f"subject{int(path.name.removeprefix('Subject')):02d}"
 
 
@@ -260,11 +256,7 @@ def find_hugadb(folder: Path) -> list[Path]:
 
 
 def hugadb_id(path: Path) -> str:
-    """The name without the version.
-
-    >>> hugadb_id(Path("HuGaDB_v2_various_01_00.txt"))
-    'various_01_00'
-    """
+    """`various_01_00` for HuGaDB_v2_various_01_00.txt."""
     match = _HUGADB_NAME.fullmatch(path.name)
     return match[2] if match else path.stem
 

@@ -137,11 +137,7 @@ def find_openpack(folder: Path) -> list[Path]:
 
 
 def openpack_id(path: Path) -> str:
-    """Subject and session.
-
-    >>> openpack_id(Path("v1.0.0/U0209/atr/atr01/S0500.csv"))
-    'U0209-S0500'
-    """
+    """`U0209-S0500` for v1.0.0/U0209/atr/atr01/S0500.csv."""
     return path.stem if _IN_ONE_FILE.fullmatch(path.stem) else f"{path.parents[2].name}-{path.stem}"
 
 
@@ -205,11 +201,7 @@ def find_drive_act(folder: Path) -> list[Path]:
 
 
 def drive_act_id(path: Path) -> str:
-    """Driver and run.
-
-    >>> drive_act_id(Path("openpose_3d/vp1/run2_2018-05-29-14-33-44.ids_1.openpose.3d.csv"))
-    'vp1_run2_2018-05-29-14-33-44'
-    """
+    """`vp1_run2_2018-05-29-14-33-44` for vp1/run2_2018-05-29-14-33-44.ids_1.openpose.3d.csv."""
     return f"{path.parent.name}_{path.name.removesuffix(_SUFFIX).split('.ids_')[0]}"
 
 

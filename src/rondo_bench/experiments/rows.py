@@ -198,12 +198,7 @@ _COUNTS = ("n_frames", "n_channels", "n_segments", "n_true_segments")
 
 
 def from_csv(text: str) -> list[Row]:
-    """The rows that `to_csv` made a line of each, to as many digits as it keeps; columns that are missing are empty.
-
-    >>> row = Row(Key("static", "mocap", "a", "", "ticc", 0, "ab"), "ok", scores={"ari": 50.0}, peak_mb=9.0)
-    >>> from_csv(to_csv([row])) == [row]
-    True
-    """
+    """The rows that `to_csv` made a line of each, to as many digits as it keeps; columns that are missing are empty."""
     return [_from_cells(cells) for cells in csv.DictReader(io.StringIO(text))]
 
 
@@ -220,19 +215,11 @@ def _from_cells(cells: Mapping[str, str]) -> Row:
 
 
 def as_runs(track: ArrayLike) -> dict[str, list[int]]:
-    """Where each run of a track ends, and its id.
-
-    >>> as_runs([4, 4, 7])
-    {'stops': [2, 3], 'ids': [4, 7]}
-    """
+    """Where each run of a track ends, and its id."""
     runs = runs_of(track)
     return {"stops": runs.stops.tolist(), "ids": runs.ids.tolist()}
 
 
 def from_stored(runs: Mapping[str, Sequence[int]]) -> NDArray[np.int64]:
-    """The track that has these runs.
-
-    >>> from_stored({"stops": [2, 3], "ids": [4, 7]}).tolist()
-    [4, 4, 7]
-    """
+    """The track that has these runs."""
     return np.repeat(np.asarray(runs["ids"], np.int64), np.diff(runs["stops"], prepend=0))

@@ -133,11 +133,7 @@ class SetSpec(_Spec):
         return tuple(name for name in channels if any(fnmatchcase(name, pattern) for pattern in wanted))
 
     def subject_of(self, recording: str) -> str:
-        """The participant of a recording, by its id.
-
-        >>> SetSpec(subject="(S[0-9]+)").subject_of("L01_S07_R12")
-        'S07'
-        """
+        """The participant of a recording: S07 of L01_S07_R12 by the pattern (S[0-9]+)."""
         return _part(self.subject, recording) or recording
 
     def group_of(self, recording: str) -> str:

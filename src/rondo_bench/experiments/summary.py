@@ -48,11 +48,7 @@ class Column:
     digits: int = 2
 
     def badness(self, value: float) -> float:
-        """Less is better, of values as they are shown; |log| of a ratio, as in the paper.
-
-        >>> SEG_RATIO.badness(0.5) == SEG_RATIO.badness(2.0), SEG_RATIO.badness(0.0)
-        (True, inf)
-        """
+        """Less is better, of values as they are shown; |log| of a ratio, as in the paper."""
         shown = round(value, self.digits)
         if self.better == "near 1":
             return abs(math.log(shown)) if shown > 0 else math.inf
@@ -141,11 +137,7 @@ def signed_rank_p(differences: Sequence[float] | np.ndarray[tuple[int, ...], np.
 
 
 def holm(ps: Sequence[float | None]) -> list[float | None]:
-    """Holm's adjusted p: the i-th smallest of m times (m - i + 1), never less than the one before.
-
-    >>> holm([0.01, None, 0.04, 0.03])
-    [0.03, None, 0.06, 0.06]
-    """
+    """Holm's adjusted p: the i-th smallest of m times (m - i + 1), never less than the one before."""
     known = sorted((p, i) for i, p in enumerate(ps) if p is not None)
     adjusted: list[float | None] = [None] * len(ps)
     least = 0.0

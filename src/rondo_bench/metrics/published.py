@@ -29,11 +29,7 @@ ClassPerformance = Callable[[Overlap, Index], NDArray[np.float64]]
 
 @dataclass(frozen=True)
 class StageScores:
-    """Scores of one recording from its start to one stage, as shares from 0 to 1.
-
-    >>> StageScores(100, old=0.5, new=1.0).h
-    0.6666666666666666
-    """
+    """Scores of one recording from its start to one stage, as shares from 0 to 1."""
 
     percent: int  # of the frames
     old: float  # performance on the classes of the first 20 % of the recording
@@ -49,12 +45,7 @@ class StageScores:
 
 @dataclass(frozen=True)
 class ContinualScores:
-    """The scores of every recording at every stage, with segment recall and frame accuracy as the performance.
-
-    >>> scores = evaluate_continual({"day1": ([0, 0, 0, 0, 1, 1, 1, 1, 0, 0], [5, 5, 5, 5, 5, 6, 6, 6, 6, 6])})
-    >>> [(stage.percent, stage.old, stage.new) for stage in scores.recall["day1"]][-2:]
-    [(80, 1.0, 1.0), (100, 0.5, 1.0)]
-    """
+    """The scores of every recording at every stage, with segment recall and frame accuracy as the performance."""
 
     recall: Mapping[str, tuple[StageScores, ...]]
     frame_accuracy: Mapping[str, tuple[StageScores, ...]]
@@ -71,11 +62,6 @@ def evaluate_continual(pairs: Mapping[str, tuple[ArrayLike, ArrayLike]]) -> Cont
     """Score classes and labels of streams, by recording id: H at 40, 60, 80, 100 % of each recording, and forgetting.
 
     Forgetting is A_old(20 %) - A_old(100 %). The labels must be those that the stream issued, without later changes.
-
-    >>> truth = [0, 0, 0, 0, 1, 1, 1, 1, 0, 0]
-    >>> scores = evaluate_continual({"day1": (truth, [5, 5, 5, 5, 5, 6, 6, 6, 6, 6])}).as_dict()
-    >>> round(scores["recall"]["h_100"], 1), scores["recall"]["forgetting"]
-    (66.7, 50.0)
     """
     if not pairs:
         raise AnnotationError("there is nothing to evaluate: expected at least one recording with truth and labels")
@@ -123,9 +109,6 @@ def covering(overlap: Overlap) -> float:
 
     C = 1/T sum_A |A| max_B |A ∩ B| / |A ∪ B| over true segments A and predicted segments B (Arbelaez et al. 2011;
     van den Burg & Williams 2020).
-
-    >>> covering(Overlap.of([0, 0, 0, 0, 1, 1], [5, 5, 6, 6, 6, 6]))
-    0.5
     """
     truth, labels = overlap.truth, overlap.labels
     pieces = pieces_of(truth, labels)  # two segments meet in one piece at most, as both are contiguous
@@ -140,9 +123,6 @@ def change_point_f1(overlap: Overlap, margin: float = 0.01) -> float:
 
     True and predicted change points are matched one to one. The first frame is no change point, and where neither
     track changes the score is 1.
-
-    >>> change_point_f1(Overlap.of([0] * 50 + [1] * 50, [0] * 51 + [1] * 39 + [2] * 10))
-    0.6666666666666666
     """
     true, predicted = (runs.starts[1:].tolist() for runs in (overlap.truth, overlap.labels))  # the first is no change
     if not true and not predicted:

@@ -22,7 +22,7 @@ from rondo.synthetic.streams import plant
 from rondo_bench.baselines.baseline import build_baseline, discover, in_order_of_appearance
 from rondo_bench.data_sets.read import DataSet
 from rondo_bench.experiments.inputs import projected, read_some, recording_ids
-from rondo_bench.experiments.protocols import Followed, follow, labels_of, laid_together, learned
+from rondo_bench.experiments.protocols import Track, follow, labels_of, laid_together, learned
 from rondo_bench.experiments.run import rows_of, work
 from rondo_bench.experiments.spec import SetSpec, read_data_sets, read_experiment
 from rondo_bench.experiments.tasks import Choice, Task, plan
@@ -92,8 +92,9 @@ def test_continual_scores_are_those_of_the_metrics(
 ) -> None:
     truth = all_of(walks).annotations["ann_1"].classes
     labels = np.where(np.arange(truth.size) < 500, truth, 7).astype(np.int32)
-    monkeypatch.setattr("rondo_bench.experiments.run.followed", lambda task, recording: Followed(labels, ()))
-    (own,) = work(task_of(walks, tmp_path, "continual", "denstream")).rows
+    tracks = {"ann_1": Track(labels, {"promoted": 0.0})}
+    monkeypatch.setattr("rondo_bench.experiments.run.tracks_of", lambda task, data: tracks)
+    (own,) = work(task_of(walks, tmp_path, "continual", "denstream"))
     expected = evaluate_continual({"ann_1": (truth, labels)}).as_dict()
     assert own.scores["h_100"] == expected["recall"]["h_100"]
     assert own.scores["forgetting"] == expected["recall"]["forgetting"] != 0
@@ -167,10 +168,8 @@ def test_a_target_that_cannot_be_read_is_a_failed_row_of_its_own(walks: Path, tm
         tasks = [task_of(folder, tmp_path, "transfer", method, index=index) for index in (0, 2)]
         of_ann, of_cid = tasks
         assert (of_ann.source, of_cid.source) == ("ann", "cid")
-        outcomes = work(of_ann)
-        assert [own.recording for own in outcomes.rows] == ["bob_1"]
-        assert set(outcomes.failures) == {"cid_1", "dan_1"}
-        rows = {row.key.recording: row for row in rows_of(of_ann, Done(0, outcomes, None, 1.0, 1.0, 1.0))}
+        done = Done(0, work(of_ann), None, 1.0, 1.0, 1.0)
+        rows = {row.key.recording: row for row in rows_of(of_ann, done)}
         assert {id: row.status for id, row in rows.items()} == {"bob_1": "ok", "cid_1": "failed", "dan_1": "failed"}
         assert "cid_1.npz" in rows["cid_1"].error and rows["bob_1"].seconds > 0
     with pytest.raises(RecordingError, match=r"cid_1.npz"):
@@ -190,7 +189,7 @@ def test_no_span_crosses_a_seam() -> None:
 
 
 def test_purity_is_the_mof_of_a_level(walks: Path, tmp_path: Path) -> None:
-    (own,) = work(task_of(walks, tmp_path, "qualitative", "rondo")).rows
+    (own,) = work(task_of(walks, tmp_path, "qualitative", "rondo"))
     recording, truth = all_of(walks).recordings[0], all_of(walks).annotations["ann_1"].classes
     model = Rondo(settings={"evidence.surrogates": 0}, device="cpu").fit(recording)
     labelling = label_one(model, recording)
@@ -212,7 +211,7 @@ def test_a_joined_method_gives_the_rows_that_are_asked_for(
         given.append(len(recordings))
         return [np.zeros(recording.n_frames, np.int32) for recording in recordings]
 
-    monkeypatch.setattr("rondo_bench.experiments.run.labels_of", counted)
-    rows = work(task.only(task.keys[1:2])).rows
-    assert [own.recording for own in rows] == ["ann_2"]
+    monkeypatch.setattr("rondo_bench.experiments.protocols.labels_of", counted)
+    rows = work(task.only(task.keys[1:2]))
+    assert [own.key.recording for own in rows] == ["ann_2"]
     assert given == [3]
