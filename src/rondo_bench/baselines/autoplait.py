@@ -1,27 +1,20 @@
 """AutoPlait: regimes, each a hidden Markov model, are split while that shortens the description of a recording.
 
 Y. Matsubara, Y. Sakurai, C. Faloutsos, "AutoPlait: Automatic Mining of Co-evolving Time Sequences", SIGMOD 2014.
-Own code after the paper and the released C code (18 June 2014, as in github.com/Lab-ANT/Time2State at fccb11c),
-whose constants stand in the settings below and at the top of the files.
+Own code after the paper and the released C code (18 June 2014, as in github.com/Lab-ANT/Time2State at fccb11c), whose
+constants stand below. With the same draws it gives the segments of that code on MoCap, but for one cut point of nine
+recordings, which is one frame off. What differs, and why:
 
-Given the same random draws, it gives the segments of that code: on eight of the nine MoCap recordings to the frame, on
-the ninth with one cut point one frame off. What differs from that code, and why:
-
-- Draws come from one generator. The released code has a fixed seed, and its result is one of many: on MoCap it scores a
-  frame accuracy of 90.27 with that seed and 91.32 with the next, ours 92.48 +- 0.69 over seeds 0 to 4.
+- Draws come from one generator; the released code has a fixed seed, one of many results.
 - The model with the best number of states is kept, where the released code fits it again with other draws.
 - A segment of one frame between two of the other regime belongs to one regime, not to both.
-- Nothing crosses a gap: spans are the first segments, and seeds end where spans do.
+- Nothing crosses a gap: spans are the first segments, and seeds end where spans do. Frames outside spans are OTHER.
 - Where states never become dearer, 16 are taken; the released code then reads a variable that was never set.
-- Frames outside `spans` are OTHER; all others have a regime.
-
-It cannot read another recording: regimes are found in the one whose description they shorten.
 
 One regime becomes two: seeds, then models and cut points in turn until neither makes the two cheaper. Frames of the
 regime that is split stand one after the other (`Joined`), so that all searches run on one array. A piece may go to the
 other regime, and then joins its neighbours there, where that costs less than a share of all that the recording costs.
-How large a share is found by doubling it, while the two pieces that are least certain of their regime become better
-seeds for a search.
+The share is doubled while the two pieces that are least certain of their regime become better seeds for a search.
 
 Seeds are chosen among pairs of regimes of one state each, all pairs side by side. The best score P_i of a path that
 ends in regime i is then known from their difference d = P_1 - P_0:

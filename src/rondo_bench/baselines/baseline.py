@@ -1,19 +1,9 @@
 """What every baseline is, and how one becomes a method of `rondo discover`.
 
 A baseline has settings, and one function from the signal of one recording to one label per frame. It sees one recording
-at a time, as in the paper: labels are states of that recording, 0, 1, … in order of appearance, and mean nothing beside
-those of another, unless the method joins recordings. What a method needs (a window, a number of states) is a setting of
-it, with its source. No baseline can import annotations or metrics.
-
-The file of a baseline ends with its declaration, which an entry point of the group `rondo.methods` names:
-
-    METHOD = BaselineMethod("ticc", TICC, "what it does, in one line")
-
->>> from rondo.synthetic import plant
->>> settings = {"windows.length": 60, "windows.step": 30, "n_steps": 1, "depth": 2}
->>> baseline = build_baseline("time2state", settings)
->>> label_recording(plant(n_frames=600).recording, baseline, np.random.default_rng(0)).shape
-(600,)
+at a time, as in the paper, unless it joins recordings: labels are states of that recording, 0, 1, … in order of
+appearance. No baseline can import annotations or metrics. Its file ends with its declaration, which an entry point of
+the group `rondo.methods` names: METHOD = BaselineMethod("ticc", TICC, "what it does, in one line")
 """
 
 from __future__ import annotations

@@ -8,29 +8,20 @@ which is 1 for the first segment. From its states h_s(t)
     next mask  m_{s+1}(t) = m_s(t) Σ_{u ≤ t} b_s(u)
     share      p_s(t) = m_s(t) (1 − Σ_{u ≤ t} b_s(u)), how much frame t belongs to segment s
     picture    x̂_s = decoder(z_s), one vector for all frames of the segment
+    loss       Σ_s Σ_t p_s(t) ‖x_t − x̂_s‖² + β Σ_s KL(z_s ‖ N(0, I)) + β S KL(softmax of the first logits ‖ Poisson(λ))
 
-and the loss, a mean over sequences, is
-
-    Σ_s Σ_t p_s(t) ‖x_t − x̂_s‖²  +  β Σ_s KL(z_s ‖ N(0, I))  +  β S KL(softmax of the first logits ‖ Poisson(λ))
-
-Sequences may differ in length: frames after the last one take no boundary. All shares are 0 from the last frame on, so
-that neither it, which the released code leaves out of the loss, nor what follows it counts.
-
-The LSTM multiplies its state by the mask after every step, and runs over blocks of time side by side.
-With x the drive (what the input adds to the gates), m the mask, R the recurrent weights and (h, c) = 0 at the start,
+The loss is a mean over sequences, which may differ in length: frames after the last one take no boundary, and all
+shares are 0 from the last frame on. With x the drive (what the input adds to the gates), m the mask, R the recurrent
+weights and (h, c) = 0 at the start, a step of the LSTM is
 
     i, f, o, g = σ(a_1), σ(a_2), σ(a_3), tanh(a_4)    where a = x_t + h_{t-1} Rᵀ
     c = f c_{t-1} + i g,   h = o tanh(c),   c_t = m_t c,   h_t = m_t h
 
-A step is a small product of matrices, so that thousands of them in a row cost mostly the calls. The time axis is
-therefore cut into blocks, and all blocks take their steps together. A block must begin in the state in which the one
-before it ends. That state is first guessed, by a run over the last frames of each block from zero, which an LSTM that
-forgets brings close. Then the blocks run, and run again from the ends they reached, until the state at every seam is
-the one the next block began with, to `_AGREED` (states lie within ±1, so that is rounding). After as many runs as there
-are blocks it is so whatever the weights: the result is that of one run from end to end. The way back is the same in
-reverse, on gradients.
-
-Tensors are in rows: (block_length, n_blocks · n_sequences, …), see `Blocks`.
+Thousands of small products in a row cost mostly the calls, so the time axis is cut into blocks, which take their steps
+together as rows (block_length, n_blocks · n_sequences, …). The state in which a block begins is first guessed, by a run
+over the last frames of the block before it from zero. Then the blocks run, and run again from the ends they reached,
+until the state at every seam is the one the next block began with, to `_AGREED`. After as many runs as there are blocks
+it is so whatever the weights. The way back is the same in reverse, on gradients.
 """
 
 from __future__ import annotations

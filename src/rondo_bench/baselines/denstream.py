@@ -17,9 +17,7 @@ paper leaves open, and our choice:
 - Points at the start that have too few neighbours to found a micro-cluster arrive in order, at the same instant.
 - λ and ε follow the start of the stream (see `micro_clusters`). The paper has λ = 0.25 per 1,000 points.
 
-river 0.26.1 differs, by defects that its issue tracker knows: its radius is far too small in many dimensions, its
-clusters reach one link only, new micro-clusters overwrite living ones after a deletion, old weights do not fade when a
-point is added, and T_p has the natural logarithm. It has no noise label, and its cluster ids change from call to call.
+river 0.26.1 differs, by defects that its issue tracker knows (radius, links, deletion, fading, T_p); it has no noise.
 """
 
 from __future__ import annotations

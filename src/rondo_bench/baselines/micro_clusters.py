@@ -7,14 +7,11 @@ another answer than before, and a label is the id of the point's cluster at that
 Weights fade by 2^(−t / half_life). All fade alike, so the tables hold weights as of the last whole half-life, a point
 that comes `age` later counts 2^(age / half_life), and at each half-life everything is halved, which is exact.
 
-The representation is that of the training-free encoder. The first `fit_share` of the windows are known
-together: the encoder is fitted to them alone, they give the radius of micro-clusters and the half-life, and they begin
-the clustering. The others arrive one by one, and a label is final when it is given. Neither paper says how to choose a
-radius without looking at the answer; ours is `radius_factor` times the 95th percentile of the distances from a point to
-the nearest other one, at the start.
-
-The scaling of channels is that of all baselines, over the whole recording. It cancels out here but for the floor under
-the correlations of the encoder, because the encoder scales what it sees by the start of the recording.
+The first `fit_share` of the windows are known together: the training-free encoder is fitted to them alone, they give
+the radius and the half-life, and they begin the clustering. Neither paper says how to choose a radius without looking
+at the answer; ours is `radius_factor` times the 95th percentile of the distances from a point to the nearest other one,
+at the start. The scaling of channels over the whole recording cancels out, because the encoder scales what it sees by
+the start, but for the floor under its correlations.
 """
 
 from __future__ import annotations

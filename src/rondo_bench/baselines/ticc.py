@@ -11,25 +11,18 @@ Data", KDD 2017. Own code after that paper and the released code (github.com/dav
 What differs from the released code, and why:
 
 - Its labels are those of the last round *after* empty states got their windows, so that a state which nothing supports
-  is still painted over 20 frames somewhere at random. Here labels are the cheapest path and nothing else, which is also
-  what the states give when they read a recording again. `as_released` paints them all the same.
+  is painted over 20 frames somewhere at random. Here labels are the cheapest path and nothing else.
 - It sets the global seed 102, draws a permutation which it does not need, and starts from an unseeded mixture, which so
-  follows that seed. Here the seed comes from the generator. `as_released` repeats the draws of the released code and
-  leaves the generator alone. With both, MoCap gives the RONDO paper's row to the last digit (MoF 86.61, Recall 84.52,
-  F1@50 79.39, Edit 83.18, SegRatio 2.19). Without the paint it is 86.48, 84.52, 81.51, 84.37, 1.81. That the row has no
-  spread is due to the fixed seed; seeds 0 to 4 here give 86.9 ± 1.5, 85.5 ± 2.3, 80.0 ± 3.3, 82.4 ± 3.0, 1.79 ± 0.10.
+  follows that seed. Here the seed comes from the generator. `as_released` paints and draws as the released code does,
+  and then MoCap gives the RONDO paper's row to the last digit; that the row has no spread is due to the fixed seed.
 - A window's label goes to its middle frame, and the first and last frames of a span take that of the nearest window;
   there it goes to the first frame, the last frames get none, and windows at the end are filled with zeros. With the
   paper's window of one frame there is no difference.
 - Spans are labelled apart: no window crosses a gap and a change there costs nothing.
-- log det comes from `slogdet`: the product of 54 variances need not be a number that a float can hold.
-- A state of a single window has covariance 0 instead of none.
+- log det comes from `slogdet`; a state of a single window has covariance 0 instead of none.
 
-It starts from a Gaussian mixture with full covariances, whose components are the first labels.
-
-The mixture is scikit-learn's, by its definition and with its defaults: k-means, then expectation and maximisation until
-the mean log-likelihood gains less than a tolerance. scikit-learn's own takes four fifths of the time of a whole run of
-TICC on a recording of MoCap; with the costs of `ticc_solver` the same steps take a third of that.
+First labels are components of scikit-learn's Gaussian mixture with full covariances, by its definition and defaults but
+with the costs of `ticc_solver`, which take a third of the time.
 """
 
 from __future__ import annotations

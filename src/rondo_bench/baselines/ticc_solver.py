@@ -12,18 +12,10 @@ which is split into Θ (anything positive definite) and Z (Toeplitz and sparse),
     U = U + Θ - Z
 
 All states are solved at once, in stacks of matrices. The released code takes ρ = 1 and starts from zeros, which takes
-about 400 steps for a state of MoCap; from where `toeplitz_lasso` starts, with its ρ for each state and steps that go
-beyond their end, 25 steps get nearer to the same minimum.
-
-The cheapest path through few states and many windows is found in blocks of windows side by side.
-The problem is that of `rondo.units.viterbi`, whose recursion takes one step after another:
-
-    total[t, k] = cost[t, k] + min(total[t-1, k], min_j total[t-1, j] + penalty)
-
-TICC solves it a hundred times for every frame of a recording. Here a recording is cut into about √n_windows blocks. A
-first pass runs through all blocks at once and finds what each costs from every state before it to every state at its
-end; a short chain over the blocks then gives the totals before each; a second pass, again through all at once, gives
-the totals within. That is n_states times the arithmetic in √n_windows steps instead of n_windows.
+about 400 steps; `toeplitz_lasso` gets nearer to the same minimum in 25. The cheapest path is that of
+`rondo.units.viterbi`, total[t, k] = cost[t, k] + min(total[t-1, k], min_j total[t-1, j] + penalty), in about √n_windows
+blocks of windows: a pass through all blocks at once finds what each costs from every state before it to every state at
+its end, a short chain gives the totals before each block, and a second pass the totals within.
 """
 
 from __future__ import annotations

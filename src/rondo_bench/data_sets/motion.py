@@ -1,20 +1,14 @@
 """Motion capture: MoCap and MoCap6.
 
-CMU motion capture, subject 86, in four channels: the files that Time2State and AutoPlait are compared on.
+MoCap, CMU motion capture, subject 86: `data/MoCap/4d/amc_86_01.4d` of github.com/Lab-ANT/Time2State (MIT licence; the
+captures of mocap.cs.cmu.edu are free for all uses) has four numbers in a row between blanks, an angle of the left and
+right upper arm and thigh. Nine recordings are annotated, 65,611 rows in all, the paper's count. No rate is given there
+(the captures were made at 120 Hz, the paper prints none). The labels are a table in Time2State's scripts
+(`evaluate.py`): the row at which each segment ends, and its class, local to a recording and without a name.
 
-`data/MoCap/4d/amc_86_01.4d` of github.com/Lab-ANT/Time2State (MIT licence; the captures of mocap.cs.cmu.edu are free
-for all uses) has four numbers in a row between blanks: an angle of the left and right upper arm and thigh. Nine
-recordings are annotated, 65,611 rows in all, the paper's count. No rate is given there (the captures were made at 120
-Hz, the paper prints none).
-
-The labels are no file but a table in Time2State's scripts (`evaluate.py` beside the data): the row at which each
-segment ends, and its class. Class numbers are local to a recording and have no names; there are up to 9 in one, which
-is the paper's number of classes.
-
-MoCap6: six motion captures of two people doing exercises, twelve joint angles at 10 Hz (Fox et al., AOAS 2014).
-
-`bnpy/datasets/mocap6/dataset.npz` of github.com/bnpy/bnpy, a copy of github.com/michaelchughes/mocap6dataset. Give
---data the clone, or a folder that holds the clone or a folder `mocap6` with that file. Its arrays:
+MoCap6, six captures of two people doing exercises, twelve joint angles at 10 Hz (Fox et al., AOAS 2014):
+`bnpy/datasets/mocap6/dataset.npz` of github.com/bnpy/bnpy. Give --data the clone, or a folder that holds the clone or a
+folder `mocap6` with that file. Its arrays:
 
     X                  (2058, 12), all captures one after the other
     doc_range          (7,) the row at which each capture begins, and the end

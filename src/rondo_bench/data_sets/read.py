@@ -66,17 +66,20 @@ class Copy(NamedTuple):
         return recording, annotation
 
 
-def read_data_set(name: str, folder: Path | None = None, only: Sequence[str] = ()) -> DataSet:
+def read_data_set(name: str, folder: Path | None = None, only: Sequence[str] = (), limit: int | None = None) -> DataSet:
     """A public data set from a local copy (`folder` as in `data_directory`), or the recordings of a folder of your own.
 
-    `only` names recordings, in the order in which they are wanted.
+    `only` names recordings, in the order in which they are wanted; `limit` takes the first so many.
     """
+    if limit is not None and limit < 1:
+        raise SettingError(f"a limit of {limit} recordings leaves none; expected 1 or more")
     copy = find_copy(name, folder)
     by_id = dict(zip(copy.ids, copy.paths, strict=True))
     missing = next((id for id in only if id not in by_id), None)
     if missing is not None:
         raise SettingError(f"{copy.name} has no recording '{missing}'; it has {', '.join(list(by_id)[:12])}")
-    pairs = [copy.read(path) for path in ([by_id[id] for id in only] or copy.paths)]
+    paths = [by_id[id] for id in only] or copy.paths
+    pairs = [copy.read(path) for path in paths[:limit]]
     annotations = {recording.id: annotation for recording, annotation in pairs if annotation is not None}
     return DataSet(copy.name, tuple(recording for recording, _ in pairs), annotations)
 

@@ -1,67 +1,49 @@
-"""Sets of sensors that people wear: PAMAP2, OPPORTUNITY, USC-HAD, HuGaDB, ActRecTut.
+"""Sets of sensors that people wear, as they are published: PAMAP2, OPPORTUNITY, USC-HAD, HuGaDB, ActRecTut.
 
-PAMAP2 Physical Activity Monitoring (Reiss and Stricker, ISWC 2012), the Protocol files as they are published.
-
-A row of `Protocol/subject101.dat` has 54 numbers, a hundred rows a second; NaN where a wireless sensor was silent:
+PAMAP2 (Reiss and Stricker, ISWC 2012): a row of `Protocol/subject101.dat` has 54 numbers, a hundred rows a second; NaN
+where a wireless sensor was silent:
 
     1 time in seconds   2 activity   3 heart rate (about 9 a second)   4-20 hand   21-37 chest   38-54 ankle
 
-and each IMU its temperature, acceleration up to 16 g, acceleration up to 6 g, turning rate, magnetic field (three axes
-each) and an orientation that is not valid in this collection. Without time, activity and orientations that leaves the
-40 channels of the paper, of which its experiments take nine (the acceleration up to 16 g). Activity 0 is what lies
-between activities: a class like the others, so that every row counts (2,864,056 in subjects 101 to 108, as the paper
-has it).
+and each IMU its temperature, acceleration up to 16 g and up to 6 g, turning rate, magnetic field (three axes each) and
+an orientation that is not valid. Without time, activity and orientations that leaves the 40 channels of the paper, of
+which its experiments take nine (the acceleration up to 16 g). Activity 0, between activities, is a class like the
+others, so that every row counts (2,864,056 in subjects 101 to 108, as the paper has it).
 
-OPPORTUNITY (Chavarriaga et al., Pattern Recognition Letters 2013), the UCI files as they are published.
-
-A row of `dataset/S1-ADL1.dat` has 250 numbers, NaN where a sensor was silent. Their order, as `column_names.txt` beside
-the files has it:
+OPPORTUNITY (Chavarriaga et al., Pattern Recognition Letters 2013), the UCI files: a row of `dataset/S1-ADL1.dat` has
+250 numbers, NaN where a sensor was silent. Their order, as in `column_names.txt` beside the files:
 
     1 milliseconds   2-37 twelve accelerometers on the body   38-102 five IMUs (back, upper and lower arms)
     103-134 an IMU on each shoe   135-194 twelve objects   195-207 reed switches   208-231 eight accelerometers in the
     room   232-243 four location tags   244-250 seven tracks of labels
 
-Without time and labels that leaves the 242 channels of the paper, which projects them on 54 axes. Its classes are those
-of the track Locomotion: standing, walking, sitting, lying, and 0 for none of them, 5 in all. Every subject has five ADL
-runs and a Drill: 24 recordings, 869,387 rows.
+Without time and labels that leaves the 242 channels of the paper. Its 5 classes are those of the track Locomotion.
+Every subject has five ADL runs and a Drill: 24 recordings, 869,387 rows.
 
-USC-HAD (Zhang and Sawchuk, UbiComp 2012): twelve daily activities of fourteen subjects, one IMU at the hip.
+USC-HAD (Zhang and Sawchuk, UbiComp 2012; sipi.usc.edu/had/USC-HAD.zip, for research use): one IMU at the hip of
+fourteen subjects. `Subject1/a3t2.mat` is activity 3, trial 2; its variable `sensor_readings` (n, 6) holds acceleration
+in g and turning rate in degrees per second, 100 rows a second. The five trials of twelve activities are put one after
+the other, trial 1 of activities 1 to 12, then trial 2 and so on, as Time2State does it. 2,811,490 rows in all (counted;
+the set is not in the paper). The activity is in the name of the file: one of the 840 misspells its variable.
 
-sipi.usc.edu/had/USC-HAD.zip, for research use, with citation of the paper. A folder `Subject1` to `Subject14` has a
-file for each trial, `a3t2.mat` being activity 3, trial 2: its variable `sensor_readings` (n, 6) holds acceleration x
-y z in g and turning rate x y z in degrees per second, 100 rows a second. There are five trials of each of twelve
-activities.
+HuGaDB (Chereshnev and Kertész-Farkas, AIST 2017; github.com/romanchereshnev/HuGaDB, free for research): gait of
+eighteen people. `HuGaDB_v2_various_01_00.txt` is activity, participant, counter. A file has three lines of comment, a
+line of names, then 39 numbers in a row between tabs: for the right foot, shin and thigh and the left ones acceleration
+and turning rate (int16, up to 2 g and 2000 degrees per second), two EMGs, and the activity. About 60 rows a second (the
+documentation gives 2,111,962 rows in 35,903 seconds, 58.8). Not in the paper.
 
-A trial is one activity from beginning to end. For discovery they are put one after the other, trial 1 of activities 1
-to 12, then trial 2 and so on, as Time2State does it; the joins are artificial. 2,811,490 rows in all (counted; the set
-is not in the paper). The activity is in the name of the file: one of the 840 misspells its variable `activity_number`.
-
-HuGaDB (Chereshnev and Kertész-Farkas, AIST 2017): gait of eighteen people, six IMUs and two EMGs on the legs.
-
-github.com/romanchereshnev/HuGaDB, free for research with citation of the paper; the archive lies on its authors'
-Dropbox and Google Drive. `HuGaDB_v2_various_01_00.txt` is activity, participant, counter; version 2 has better
-labels. A file has three lines of comment, a line of names, then 39 numbers in a row between tabs: for the right foot,
-shin and thigh and the left ones acceleration x y z and turning rate x y z (int16, up to 2 g and 2000 degrees per
-second), two EMGs, and the activity. About 60 rows a second (the documentation gives 2,111,962 rows in 35,903 seconds,
-58.8). Not in the paper.
-
-ActRecTut (Bulling, Blanke and Schiele, ACM Computing Surveys 2014): walking and gestures of two subjects.
-
-github.com/andreas-bulling/ActRecTut (now codeberg.org/andreas-bulling/ActRecTut), GPL 3. A folder
-`Data/subject1_walk` holds a file per sensor and the labels, numbers between blanks:
+ActRecTut (Bulling, Blanke and Schiele, ACM Computing Surveys 2014; codeberg.org/andreas-bulling/ActRecTut, GPL 3):
+walking and gestures of two subjects. A folder `Data/subject1_walk` holds numbers between blanks:
 
     S111.dat S112.dat S125.dat S131.dat   seconds, sensor, counter, acceleration x y z, turning rate x y z
     labels.dat                            seconds, the key that was held (about 16 a second)
     data.mat                              what the authors made of it: `data` and `labels` (1 is NULL)
 
-The sensors run at about 32 Hz (the documentation says 32, the paper 42), each at its own, jittering times. The
-paper's 200,693 frames are the rows of the four S111.dat, so those are the clock here, and the other sensors are
-interpolated onto it; the four data.mat have 197,227 rows. S112 was not worn for gestures: its six channels, which
-make the paper's 24, are 0 there.
-
-Keys are ASCII codes: 49 to 53 are the five ways of walking; 49 to 57, 48 and 39 the eleven gestures; 0, 32 and a few
-stray codes are NULL. That makes 17 classes, as the paper has them. Where the .dat are missing data.mat is read as it
-is.
+The sensors run at about 32 Hz (the documentation says 32, the paper 42), each at its own, jittering times. The paper's
+200,693 frames are the rows of the four S111.dat, so those are the clock here, and the other sensors are interpolated
+onto it. S112 was not worn for gestures: its six channels, which make the paper's 24, are 0 there. Keys are ASCII codes:
+49 to 53 are the five ways of walking; 49 to 57, 48 and 39 the eleven gestures; 0, 32 and a few stray codes are NULL:
+17 classes, as the paper has them. Where the .dat are missing data.mat is read as it is.
 """
 
 from __future__ import annotations

@@ -39,6 +39,7 @@ def test_recordings_and_annotations_come_apart(tmp_path: Path) -> None:
         "a": [2, 2, 2, 2, 2],
         "b": [0, 0, 1, 1, 1],
     }
+    assert [recording.id for recording in read_data_set("MoCap", tmp_path, limit=2).recordings] == ["a", "b"]
     only = read_data_set("mocap", tmp_path, only=("c", "a"))
     assert [recording.id for recording in only.recordings] == ["c", "a"]
     assert find_copy("mocap", tmp_path).ids == ("a", "b", "c")
@@ -122,6 +123,8 @@ def test_what_is_wrong_is_said(tmp_path: Path) -> None:
         read_data_set("mocap", tmp_path)
     with pytest.raises(SettingError, match="no recording 'b'"):
         read_data_set("mocap", tmp_path, only=("b",))
+    with pytest.raises(SettingError, match="0 recordings leaves none"):
+        read_data_set("mocap", tmp_path, limit=0)
     written(tmp_path / "mocap" / "a.npz", "cut off")
     with pytest.raises(RecordingError, match=r"a.npz: it is damaged"):
         read_data_set("mocap", tmp_path)
