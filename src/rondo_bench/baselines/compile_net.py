@@ -262,9 +262,10 @@ class _MaskedLSTM(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, drive: Tensor, mask: Tensor, recurrent: Tensor, blocks: Blocks) -> Tensor:
         run = _Forth(drive, mask[..., None], recurrent.t().contiguous())
-        start = blocks.later(run.guess()) if blocks.n_blocks > 1 else run.nothing()
+        zero = drive.new_zeros(drive.shape[1], 2 * recurrent.shape[1])
+        start = blocks.later(run.steps(max(0, len(drive) - _GUESS_FRAMES), zero)) if blocks.n_blocks > 1 else zero
         for _ in range(blocks.n_blocks):
-            reached = blocks.later(run.all(start))
+            reached = blocks.later(run.steps(0, start))
             if bool((reached - start).abs().max() <= _AGREED):
                 break
             start = reached
@@ -279,9 +280,10 @@ class _MaskedLSTM(torch.autograd.Function):
         blocks: Blocks = ctx.blocks
         hidden = recurrent.shape[1]
         run = _Back(upstream[0], mask[..., None], recurrent, gates, cells, start[:, hidden:])
-        end = blocks.earlier(run.guess()) if blocks.n_blocks > 1 else run.nothing()
+        n_frames, zero = len(mask), mask.new_zeros(mask.shape[1], 2 * hidden)
+        end = blocks.earlier(run.steps(min(n_frames, _GUESS_FRAMES), zero)) if blocks.n_blocks > 1 else zero
         for _ in range(blocks.n_blocks):
-            reached = blocks.earlier(run.all(end))
+            reached = blocks.earlier(run.steps(n_frames, end))
             if bool((reached - end).abs().max() <= _AGREED * reached.abs().max()):
                 break
             end = reached
@@ -300,16 +302,7 @@ class _Forth:
         self.cells = drive.new_empty(length, rows, self.hidden)  # before the mask
         self.states = drive.new_empty(length, rows, self.hidden)  # after it
 
-    def nothing(self) -> Tensor:
-        return self.drive.new_zeros(self.drive.shape[1], 2 * self.hidden)
-
-    def guess(self) -> Tensor:
-        return self._steps(max(0, len(self.drive) - _GUESS_FRAMES), self.nothing())
-
-    def all(self, start: Tensor) -> Tensor:
-        return self._steps(0, start)
-
-    def _steps(self, first: int, start: Tensor) -> Tensor:
+    def steps(self, first: int, start: Tensor) -> Tensor:
         """States and cells (rows, 2 hidden) after the last frame, from those before frame `first`."""
         hidden = self.hidden
         state, cell = start[:, :hidden], start[:, hidden:]
@@ -349,22 +342,13 @@ class _Back:
         self.grad_gates = torch.empty_like(gates)
         self.grad_mask = torch.empty_like(mask[..., 0])
 
-    def nothing(self) -> Tensor:
-        return self.upstream.new_zeros(self.upstream.shape[1], 2 * self.hidden)
-
-    def guess(self) -> Tensor:
-        return self._slabs(min(len(self.upstream), _GUESS_FRAMES), self.nothing())
-
-    def all(self, end: Tensor) -> Tensor:
-        return self._slabs(len(self.upstream), end)
-
-    def _slabs(self, stop: int, end: Tensor) -> Tensor:
+    def steps(self, stop: int, end: Tensor) -> Tensor:
         """Gradients (rows, 2 hidden) that leave the first frame, from those that come to frame `stop` - 1."""
         for last in range(stop, 0, -_SLAB):
-            end = self._steps(max(0, last - _SLAB), last, end)
+            end = self._slab(max(0, last - _SLAB), last, end)
         return end
 
-    def _steps(self, first: int, stop: int, end: Tensor) -> Tensor:
+    def _slab(self, first: int, stop: int, end: Tensor) -> Tensor:
         hidden = self.hidden
         span = slice(first, stop)
         mask, cells = self.mask[span], self.cells[span]
@@ -388,7 +372,7 @@ class _Back:
         return torch.cat([to_state, to_cell], dim=1)
 
     def _factors(self, first: int, stop: int, squashed: Tensor) -> Tensor:
-        """What the gradient of c, in the third place that of h, is multiplied with to give those of the gates."""
+        """Factors from the gradients of c and, for the output gate, of h to those of the gates."""
         gates, mask = self.gates[first:stop], self.mask
         into, _, _, new = gates.unbind(2)
         before = self.start[None] if first == 0 else self.cells[first - 1 : first] * mask[first - 1 : first]

@@ -93,9 +93,9 @@ class E2USD:
     def _learn(
         self, signal: Signal, config: E2USDConfig, rng: np.random.Generator, progress: Progress
     ) -> tuple[WindowStates, Labels]:
-        from rondo_bench.baselines.window_nets import trained_two_views  # brings torch, which takes seconds to import
+        from rondo_bench.baselines.window_nets import TwoViewNet  # brings torch, which takes seconds to import
 
-        return learn(signal, config, trained_two_views, _NAME, rng, progress, shortest=_SHORTEST)
+        return learn(signal, config, TwoViewNet.trained, _NAME, rng, progress, shortest=_SHORTEST)
 
 
 def _beginning(signal: Signal, share: float) -> Signal:

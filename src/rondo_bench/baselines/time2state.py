@@ -57,9 +57,9 @@ class Time2State:
         return self._learn(signal, rng, progress)[0]
 
     def _learn(self, signal: Signal, rng: np.random.Generator, progress: Progress) -> tuple[WindowStates, Labels]:
-        from rondo_bench.baselines.window_nets import trained_causal  # brings torch, which takes seconds to import
+        from rondo_bench.baselines.window_nets import CausalNet  # brings torch, which takes seconds to import
 
-        return learn(signal, self.config, trained_causal, _NAME, rng, progress)
+        return learn(signal, self.config, CausalNet.trained, _NAME, rng, progress)
 
 
 def estimated_seconds(n_frames: int, n_channels: int, config: Time2StateConfig) -> float:

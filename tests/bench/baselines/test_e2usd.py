@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rondo.metrics.scores import evaluate
 from rondo_bench.baselines.e2usd import E2USD, E2USDConfig, read_online
-from rondo_bench.baselines.window_nets import TwoViewNet, fncc_loss, trained_two_views
+from rondo_bench.baselines.window_nets import TwoViewNet, fncc_loss
 from rondo_bench.baselines.window_states import Groups, StateWindows
 from tests import naive_e2usd as naive
 from tests.bench.baselines.signals import signal_of, three_states
@@ -69,7 +69,7 @@ def test_training_is_the_published_one_step_by_step() -> None:
     assert len(set(losses)) == config.n_steps
     starts = windows.grid.starts.tolist()
     plain = naive.embeddings(weights, torch.stack([stream[s : s + 20].T for s in starts]), config.n_bins)[0]
-    ours = trained_two_views(windows.values, Groups(np.array(fits), 20), config, seed=3)
+    ours = TwoViewNet.trained(windows.values, Groups(np.array(fits), 20), config, seed=3)
     npt.assert_allclose(ours.embed(windows), plain, atol=2e-4)
 
 

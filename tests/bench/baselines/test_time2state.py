@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rondo_bench.baselines.time2state import Time2StateConfig
-from rondo_bench.baselines.window_nets import CausalNet, lse_loss, trained_causal
+from rondo_bench.baselines.window_nets import CausalNet, lse_loss
 from rondo_bench.baselines.window_states import Groups
 from tests import naive_time2state as naive
 from tests.contracts import planted, windows_of
@@ -58,5 +58,5 @@ def test_training_is_the_published_one_step_by_step() -> None:
     weights, losses = naive.train(dict(net.named_parameters()), stream, draws, 20, config.group_size, 0.02)
     assert losses[-1] < losses[0]
     plain = naive.embeddings(weights, torch.stack([stream[s : s + 20].T for s in windows.grid.starts.tolist()]))
-    ours = trained_causal(windows.values, Groups(np.array(fits), 20), config, seed=3)
+    ours = CausalNet.trained(windows.values, Groups(np.array(fits), 20), config, seed=3)
     npt.assert_allclose(ours.embed(windows), plain, atol=2e-4)
