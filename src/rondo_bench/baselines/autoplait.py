@@ -77,12 +77,9 @@ class AutoPlaitConfig(BaselineSettings):
 
 @dataclass(frozen=True)
 class AutoPlait:
-    """The method with its settings."""
-
     config: AutoPlaitConfig = field(default_factory=AutoPlaitConfig)
 
     def fit_predict(self, signal: Signal, rng: np.random.Generator, progress: Progress = silent) -> Labels:
-        """The regime of each frame."""
         seed_share, n_usable = self.config.seed_share, sum(stop - start for start, stop in signal.spans)
         if math.ceil(n_usable * seed_share) < _SHORTEST_SEED:
             raise RecordingError(
@@ -163,7 +160,6 @@ class Joined:
         return cls(np.concatenate([values[start:stop] for start, stop in segments]), stretches, tuple(segments))
 
     def in_recording(self, pieces: Sequence[Piece], side: int) -> tuple[Span, ...]:
-        """The pieces of one side as frames of the recording."""
         shifts = [segment[0] - stretch[0] for segment, stretch in zip(self.segments, self.stretches, strict=True)]
         return tuple((p.start + shifts[p.stretch], p.stop + shifts[p.stretch]) for p in pieces if p.side == side)
 
@@ -228,8 +224,6 @@ def cut_points(joined: Joined, first: Fitted, second: Fitted) -> Pieces:
 
 
 def pruned(joined: Joined, first: Fitted, second: Fitted, total: float, config: AutoPlaitConfig) -> Pieces:
-    """Cut points without noise."""
-
     @cache
     def costs(start: int, stop: int) -> tuple[float, float]:
         return segment_cost(first, joined.values[start:stop]), segment_cost(second, joined.values[start:stop])
@@ -446,8 +440,6 @@ class Singles:
 
 @dataclass(frozen=True, eq=False)
 class PairSearch:
-    """What a search found for each pair (n_pairs, 2) of models."""
-
     sides: NDArray[np.bool_]  # (n_frames, n_pairs)
     bits: Floats  # (n_pairs,) of the best path
     sums: Floats  # (n_frames + 1, n_models) log densities before a frame

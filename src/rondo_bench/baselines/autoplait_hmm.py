@@ -355,7 +355,6 @@ def log_star(x: int) -> float:
 
 
 def model_cost(k: int, n_channels: int, float_bits: int) -> float:
-    """Bits for the numbers of a model."""
     return float_bits * (k + k * k + 2 * k * n_channels) + log_star(k)
 
 
@@ -381,7 +380,6 @@ def dwelling(delta: float, length: int) -> float:
 
 
 def total_cost(regimes: Sequence[Regime], float_bits: int) -> float:
-    """Bits for everything."""
     r, m = len(regimes), sum(len(regime.segments) for regime in regimes)
     return sum(regime.cost for regime in regimes) + log_star(r) + log_star(m) + m * math.log2(r) + float_bits * r * r
 

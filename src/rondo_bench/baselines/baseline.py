@@ -131,7 +131,6 @@ class BaselineMethod:
     is_network: bool = False  # it needs torch, the extra `nets`
 
     def baseline(self) -> Baseline:
-        """The baseline with its defaults."""
         require_torch(f"--method {self.name}" if self.is_network else None)
         made: Baseline = self.make()
         return made
@@ -311,5 +310,4 @@ def warnings_before(recordings: Sequence[Recording], name: str, baseline: Baseli
 
 
 def rounded(count: int) -> int:
-    """Two digits are all that an estimate has."""
     return int(float(f"{count:.1e}"))

@@ -63,8 +63,6 @@ class CLaPConfig(BaselineSettings):
 
 @dataclass(frozen=True)
 class CLaP:
-    """The method with its settings."""
-
     config: CLaPConfig = field(default_factory=CLaPConfig)
 
     def fit_predict(self, signal: Signal, rng: np.random.Generator, progress: Progress = silent) -> Labels:
@@ -282,7 +280,6 @@ class Kernels:
 
 
 def draw_kernels(n_kernels: int, n_channels: int, length: int, rng: np.random.RandomState) -> list[Kernels]:
-    """Random kernels for windows of this length, by kind."""
     n_taps = np.minimum(rng.choice(TAPS, n_kernels), length)
     most = [(length - 1) / (taps - 1) if 1 < taps < length else 1.0 for taps in n_taps.tolist()]
     dilations = np.array([int(2 ** rng.uniform(0, np.log2(each))) if each > 1 else 1 for each in most])

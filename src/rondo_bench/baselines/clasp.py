@@ -112,7 +112,6 @@ def _unlikeness(scaled: NDArray[np.float64], length: int) -> float:
 
 
 def _moments(channel: NDArray[np.float64], length: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean and deviation of every window."""
     sums, squares = (np.cumsum(np.concatenate([[0.0], channel**power])) for power in (1, 2))
     mean = (sums[length:] - sums[:-length]) / length
     return mean, np.sqrt(np.maximum((squares[length:] - squares[:-length]) / length - mean**2, 0))

@@ -67,8 +67,6 @@ class CompileConfig(BaselineSettings):
 
 @dataclass(frozen=True)
 class Compile:
-    """The method with its settings."""
-
     config: CompileConfig = field(default_factory=CompileConfig)
 
     def fit_predict(self, signal: Signal, rng: np.random.Generator, progress: Progress = silent) -> Labels:
@@ -83,7 +81,6 @@ class Compile:
         return [learned.predict(signal) for signal in signals]
 
     def fit(self, signal: Signal, rng: np.random.Generator, progress: Progress = silent) -> FittedCompile:
-        """What is learned from this signal."""
         return self.fit_many([signal], rng, progress)
 
     def fit_many(

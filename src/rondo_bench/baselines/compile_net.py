@@ -100,7 +100,6 @@ class CompileNet(nn.Module):
         return mean, log_variance
 
     def loss(self, frames: Tensor, lengths: Tensor, noise: Noise) -> Tensor:
-        """The sum of the sequences' losses."""
         segments = self(frames, lengths, noise)
         total = frames.new_zeros(())
         for segment in segments:
@@ -237,7 +236,6 @@ class Blocks:
         return blocks.movedim(2, 0).transpose(1, 2).flatten(1, 2)
 
     def sequences(self, rows: Tensor) -> Tensor:
-        """The inverse of `rows`."""
         blocks: Tensor = rows.unflatten(1, (self.n_blocks, self.n_sequences)).transpose(1, 2)
         return blocks.movedim(0, 2).flatten(1, 2)[:, : self.n_frames]
 

@@ -44,8 +44,6 @@ class DenStreamConfig(StreamSettings):
 
 @dataclass(frozen=True)
 class DenStream:
-    """The method with its settings."""
-
     config: DenStreamConfig = field(default_factory=DenStreamConfig)
 
     def fit_predict(self, signal: Signal, rng: np.random.Generator, progress: Progress = silent) -> Labels:

@@ -73,8 +73,6 @@ class FittedE2USD:
 
 @dataclass(frozen=True)
 class E2USD:
-    """The method with its settings."""
-
     config: E2USDConfig = field(default_factory=E2USDConfig)
 
     def fit_predict(self, signal: Signal, rng: np.random.Generator, progress: Progress = silent) -> Labels:

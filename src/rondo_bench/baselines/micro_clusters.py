@@ -109,7 +109,6 @@ class StreamClusters(ABC):
 
     @property
     def faded_weights(self) -> Floats:
-        """The weight of each row now."""
         return np.asarray(self.weights[: self.n_rows] / self.unit)
 
     def _columns(self) -> tuple[NDArray[np.generic], ...]:
@@ -121,7 +120,6 @@ class StreamClusters(ABC):
         return (self.links,)
 
     def _fading(self) -> tuple[Floats, ...]:
-        """Tables that fade."""
         return (self.weights,)
 
     def _squared_distances(self, point: Floats) -> Floats:
@@ -145,7 +143,6 @@ class StreamClusters(ABC):
         return row
 
     def _keep(self, keep: Mask) -> None:
-        """Drop the other rows."""
         if keep.all():
             return
         rows = np.flatnonzero(keep)

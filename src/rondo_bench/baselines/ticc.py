@@ -76,7 +76,6 @@ class FittedTICC:
     states: States
 
     def predict(self, signal: Signal) -> Labels:
-        """The cheapest states, one for each frame."""
         rows, row_spans = stacked(signal.values, signal.spans, self.config.window)
         expected, got = self.states.means.shape[1], rows.shape[1]
         if got != expected:
@@ -90,8 +89,6 @@ class FittedTICC:
 
 @dataclass(frozen=True)
 class TICC:
-    """The method with its settings."""
-
     config: TICCConfig = field(default_factory=TICCConfig)
 
     def fit_predict(self, signal: Signal, rng: np.random.Generator, progress: Progress = silent) -> Labels:
@@ -102,15 +99,12 @@ class TICC:
         return on_frames(path, signal, row_spans, self.config.window)
 
     def fit(self, signal: Signal, rng: np.random.Generator, progress: Progress = silent) -> FittedTICC:
-        """The states of this recording."""
         rows, row_spans = _windows_of(signal, self.config)
         return FittedTICC(self.config, learned(rows, row_spans, self.config, rng, progress).states)
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """How the alternation ended."""
-
     states: States
     path: Path  # the cheapest one through these states
     painted: Path  # the same with the windows that were then given to empty states

@@ -44,8 +44,6 @@ class Time2StateConfig(WindowStatesConfig):
 
 @dataclass(frozen=True)
 class Time2State:
-    """The method with its settings."""
-
     config: Time2StateConfig = field(default_factory=Time2StateConfig)
 
     def fit_predict(self, signal: Signal, rng: np.random.Generator, progress: Progress = silent) -> Labels:
@@ -53,7 +51,6 @@ class Time2State:
         return self._learn(signal, rng, progress)[1]
 
     def fit(self, signal: Signal, rng: np.random.Generator, progress: Progress = silent) -> WindowStates:
-        """What is learned from this signal."""
         return self._learn(signal, rng, progress)[0]
 
     def _learn(self, signal: Signal, rng: np.random.Generator, progress: Progress) -> tuple[WindowStates, Labels]:

@@ -84,7 +84,6 @@ class WindowKMeans:
         return FittedWindowKMeans(encoder, np.asarray(found.cluster_centers_), grid.length_frames, grid.step_frames)
 
     def fit_predict(self, signal: Signal, rng: np.random.Generator, progress: Progress = silent) -> Labels:
-        """One state for each frame."""
         return self.fit(signal, rng, progress).predict(signal)
 
 

@@ -60,12 +60,10 @@ def find_mocap(folder: Path) -> list[Path]:
 
 
 def read_mocap(path: Path) -> Recording:
-    """One capture, without its segments."""
     return Recording(read_numbers(path, 4, range(4), "MoCap"), None, MOCAP_CHANNELS, path.stem)
 
 
 def mocap_annotation(path: Path) -> Annotation:
-    """The class of each row, from the table."""
     if path.stem not in MOCAP_SEGMENTS:
         raise AnnotationError(f"{path}: there is no annotation of '{path.stem}'; known are {', '.join(MOCAP_SEGMENTS)}")
     segments = MOCAP_SEGMENTS[path.stem]
@@ -84,14 +82,12 @@ def find_mocap6(folder: Path) -> list[Path]:
 
 
 def read_mocap6(path: Path) -> Recording:
-    """One capture, without its exercises."""
     values, columns = (_array(path, name) for name in ("X", "column_names"))
     start, stop = _range(path, len(values))
     return Recording(values[start:stop], MOCAP6_RATE, tuple(_names(columns)), path.name)
 
 
 def mocap6_annotation(path: Path) -> Annotation:
-    """The exercise of each row, with its name."""
     classes, names = (_array(path, name) for name in ("TrueZ", "true_state_names"))
     start, stop = _range(path, len(classes))
     own = classes[start:stop]

@@ -76,7 +76,6 @@ def read_clap_suite(path: Path) -> Recording:
 
 
 def clap_suite_annotation(path: Path) -> Annotation:
-    """The state of each row."""
     folder = path.parents[1] if path.parent.name == _ARRAYS else path.parent
     id, n_frames = clap_suite_id(path), read_clap_suite(path).n_frames
     changes = _whole_numbers(folder / _SEGMENTS, id, _row_of(folder / _SEGMENTS, id)[_BEFORE_CHANGES:])

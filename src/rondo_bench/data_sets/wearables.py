@@ -93,13 +93,11 @@ def find_pamap2(folder: Path) -> list[Path]:
 
 
 def read_pamap2(path: Path) -> Recording:
-    """One subject, without the activities."""
     numbers = read_numbers(path, _PAMAP2_COLUMNS, [0, *_PAMAP2_COLUMN_OF.values()], _PAMAP2)
     return timed_recording(path, numbers[:, 1:], numbers[:, 0], PAMAP2_RATE, PAMAP2_CHANNELS)
 
 
 def pamap2_annotation(path: Path) -> Annotation:
-    """The activity of each row of that subject, for evaluation."""
     classes = read_numbers(path, _PAMAP2_COLUMNS, [1], _PAMAP2)[:, 0]
     return numbered(classes, PAMAP2_CLASSES, path.stem, path, _PAMAP2, "activity")
 
@@ -155,7 +153,6 @@ def find_opportunity(folder: Path) -> list[Path]:
 
 
 def read_opportunity(path: Path) -> Recording:
-    """One run, without any label."""
     numbers = read_numbers(path, _OPPORTUNITY_COLUMNS, range(1 + len(OPPORTUNITY_CHANNELS)), _OPPORTUNITY)
     return timed_recording(path, numbers[:, 1:], numbers[:, 0] / 1000, OPPORTUNITY_RATE, OPPORTUNITY_CHANNELS)
 
@@ -188,7 +185,6 @@ def usc_had_id(path: Path) -> str:
 
 
 def read_usc_had(path: Path) -> Recording:
-    """The trials of one subject, one after the other."""
     trials = [read_mat(file, _READINGS, _USC_HAD) for _, file in _trials(path)]
     odd = next((trial.shape for trial in trials if trial.ndim != 2 or trial.shape[1] != len(USC_HAD_CHANNELS)), None)
     if odd is not None:
@@ -244,14 +240,12 @@ def hugadb_id(path: Path) -> str:
 
 
 def read_hugadb(path: Path) -> Recording:
-    """One recording, without its activities."""
     return Recording(
         read_columns(path, HUGADB_CHANNELS, _HUGADB, "\t", _N_COMMENTS), HUGADB_RATE, HUGADB_CHANNELS, hugadb_id(path)
     )
 
 
 def hugadb_annotation(path: Path) -> Annotation:
-    """The activity of each row."""
     activities = read_columns(path, ["act"], _HUGADB, "\t", _N_COMMENTS)[:, 0]
     return numbered(activities, HUGADB_CLASSES, hugadb_id(path), path, _HUGADB)
 
@@ -272,13 +266,11 @@ _CLOCK, _ACTRECTUT, _ACTRECTUT_COLUMNS = "S111", "ActRecTut", 9
 
 
 def find_actrectut(folder: Path) -> list[Path]:
-    """The four recordings, each a folder of files."""
     found = first_found(folder, ("Data", "ActRecTut-master/Data", "ActRecTut/Data"), ACTRECTUT_IDS)
     return [path for path in found if _has_sensors(path) or (path / "data.mat").is_file()]
 
 
 def read_actrectut(path: Path) -> Recording:
-    """One folder, without its labels."""
     if not _has_sensors(path):
         note = "from data.mat: the sensor files, by whose rows the paper counts, are not there"
         return Recording(

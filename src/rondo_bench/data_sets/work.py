@@ -88,12 +88,10 @@ def find_lara(folder: Path) -> list[Path]:
 
 
 def read_lara(path: Path) -> Recording:
-    """One recording, without its labels."""
     return Recording(read_columns(path, LARA_CHANNELS, _LARA), LARA_RATE, LARA_CHANNELS, path.stem)
 
 
 def lara_annotation(path: Path) -> Annotation:
-    """The activity of each row."""
     labels = path.with_name(f"{path.stem}_labels.csv")
     return numbered(read_columns(labels, ["Class"], _LARA)[:, 0], LARA_CLASSES, path.stem, labels, _LARA)
 
@@ -126,7 +124,6 @@ def openpack_id(path: Path) -> str:
 
 
 def read_openpack(path: Path) -> Recording:
-    """The four IMUs of a session, without annotations."""
     if _IN_ONE_FILE.fullmatch(path.stem):
         names = [f"{device}/{reading}" for device in DEVICES for reading in _READINGS]
         return Recording(read_columns(path, names, _OPENPACK), OPENPACK_RATE, OPENPACK_CHANNELS, openpack_id(path))
@@ -175,8 +172,6 @@ _VIEWS = ("inner_mirror", "*", "")  # the camera of the poses first
 
 
 def find_drive_act(folder: Path) -> list[Path]:
-    """The poses of all runs, by driver and run."""
-
     def order(path: Path) -> tuple[int, str]:
         number = re.sub(r"\D", "", path.parent.name)
         return (int(number) if number else 0, path.name)
@@ -190,7 +185,6 @@ def drive_act_id(path: Path) -> str:
 
 
 def read_drive_act(path: Path) -> Recording:
-    """One run, without its activities."""
     header = read_header(path, _DRIVE_ACT)
     channels = [name for name in header if name not in _CLOCKS]
     if header[:2] != list(_CLOCKS) or len(channels) != N_CHANNELS:
@@ -201,7 +195,6 @@ def read_drive_act(path: Path) -> Recording:
 
 
 def drive_act_annotation(path: Path) -> Annotation:
-    """The task of each row of that run."""
     table, rows = _pieces(path)
     unknown = next((row[3] for row in rows if row[3] not in TASKS), None)
     if unknown is not None:

@@ -66,7 +66,6 @@ def joins(method: Method, baseline: Baseline | None) -> bool:
 
 
 def level_of(method: Method, of_set: SetSpec) -> Level:
-    """Which of Rondo's labels are scored."""
     return of_set.level or method.level
 
 
@@ -146,7 +145,6 @@ PLANTED_FRAMES = 100_000
 
 
 def recording_ids(data_set: str, data: Path | None) -> tuple[str, ...]:
-    """The recordings that a data set has here, without reading them."""
     if data_set in PLANTED:
         return tuple(f"planted{seed}" for seed in PLANTED_SEEDS)
     return find_copy(data_set, data).ids

@@ -294,7 +294,6 @@ def states(task: Task, data: DataSet) -> Tracks:
 
 
 def segment_scores(truth: NDArray[np.integer], segments: NDArray[np.integer]) -> dict[str, float | None]:
-    """Covering and F1 of change points, in percent."""
     overlap = Overlap.of(truth, segments)
     return {"covering": 100 * covering(overlap), "change_point_f1": 100 * change_point_f1(overlap)}
 

@@ -46,8 +46,6 @@ class Key(NamedTuple):
 
 @dataclass(frozen=True)
 class Row:
-    """How one method did on one recording with one seed."""
-
     key: Key
     status: str  # ok, failed
     error: str = ""
@@ -221,5 +219,4 @@ def as_runs(track: ArrayLike) -> dict[str, list[int]]:
 
 
 def from_stored(runs: Mapping[str, Sequence[int]]) -> NDArray[np.int64]:
-    """The track that has these runs."""
     return np.repeat(np.asarray(runs["ids"], np.int64), np.diff(runs["stops"], prepend=0))

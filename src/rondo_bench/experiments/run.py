@@ -199,6 +199,5 @@ def settings_of(task: Task) -> dict[str, Any]:
 
 
 def versions_in_use() -> dict[str, str]:
-    """Of Python and what Rondo stands on."""
     provenance = provenance_of([])
     return {"python": str(provenance["python"])} | dict(provenance["packages"])

@@ -76,11 +76,9 @@ class Method(_Spec):
             raise ValueError("joint is a choice of Rondo (preset); baselines that join recordings always do")
 
     def settings_for(self, data_set: str) -> dict[str, Any]:
-        """Its settings on that data set."""
         return self.settings | self.for_.get(data_set, {})
 
     def n_seeds(self, asked: int) -> int:
-        """How many seeds it runs with, where so many are asked for."""
         return 1 if self.once else asked
 
 
@@ -142,8 +140,6 @@ class SetSpec(_Spec):
 
 
 class Experiment(_Spec):
-    """What is run and how it is shown."""
-
     name: str
     title: str
     protocol: Protocol

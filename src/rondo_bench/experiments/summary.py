@@ -40,8 +40,6 @@ from rondo_bench.experiments.tasks import refuse_unknown
 
 @dataclass(frozen=True)
 class Column:
-    """One score in a table."""
-
     name: str
     title: str
     better: Literal["high", "low", "near 1", "neither"] = "high"
@@ -173,8 +171,6 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class Line:
-    """One method on one data set."""
-
     method: str
     title: str
     n_seeds: int
@@ -189,8 +185,6 @@ class Line:
 
 @dataclass(frozen=True)
 class Section:
-    """One data set."""
-
     data_set: str
     title: str
     n_recordings: int
@@ -202,8 +196,6 @@ class Section:
 
 @dataclass(frozen=True)
 class Summary:
-    """A whole table."""
-
     experiment: Experiment
     columns: tuple[Column, ...]
     sections: tuple[Section, ...]
@@ -251,8 +243,6 @@ def _refuse_without_rows(names: Sequence[str], rows: Sequence[Row]) -> None:
 
 @dataclass(frozen=True)
 class _Part:
-    """The rows of one data set that count."""
-
     data_set: str
     runs: Mapping[str, Runs]  # by method, with the common units only
     units: tuple[Unit, ...]

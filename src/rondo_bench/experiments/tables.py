@@ -36,7 +36,6 @@ _ABOUT_JOINT = (
 
 
 def markdown(summary: Summary) -> str:
-    """For people and documentation."""
     parts = [f"## {summary.experiment.title}\n", _about(summary)]
     for section in summary.sections:
         parts.append(f"\n### {section.title}: {_size(summary, section)}\n")

@@ -62,7 +62,6 @@ class Task:
 
     @property
     def keys(self) -> tuple[Key, ...]:
-        """Of the rows that it gives."""
         own = (self.source, self.method_name, self.seed, self.fingerprint)
         return tuple(Key(self.experiment, self.set_name, recording, *own) for recording in self.recordings)
 
@@ -96,8 +95,6 @@ EVERYTHING = Choice()
 
 @dataclass(frozen=True)
 class Plan:
-    """Tasks, and what was left out and why."""
-
     tasks: tuple[Task, ...]
     notes: tuple[str, ...] = ()
 
@@ -239,7 +236,6 @@ class Costs:
         }
 
     def seconds(self, task: Task) -> float:
-        """Of one task on one core, about."""
         recordings = dict.fromkeys((*task.recordings, *task.learned_from))
         sizes = [self._size(task, recording) for recording in recordings]
         n_frames = sum(frames for frames, _ in sizes)
