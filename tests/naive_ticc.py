@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 
@@ -76,18 +75,6 @@ def released_lasso(covariance: Floats, sparsity: float, n_channels: int, width: 
         if step > 0 and still:
             break
     return np.asarray(x)
-
-
-def cost_of(path: Sequence[int], costs: Floats, penalty: float) -> float:
-    return math.fsum(costs[t, k] for t, k in enumerate(path)) + penalty * sum(
-        a != b for a, b in itertools.pairwise(path)
-    )
-
-
-def least_cost(costs: Floats, penalty: float) -> float:
-    """Over all paths there are."""
-    n_windows, n_states = costs.shape
-    return min(cost_of(path, costs, penalty) for path in itertools.product(range(n_states), repeat=n_windows))
 
 
 def path_backwards(costs: Floats, penalty: float) -> list[int]:

@@ -18,16 +18,6 @@ from torch.nn import functional
 Weights = Mapping[str, Tensor]
 
 
-def lse_loss_by_loops(groups: Sequence[Sequence[Sequence[float]]]) -> float:
-    """Groups of embeddings, as nested lists of numbers."""
-    near = [
-        -_log_sigmoid(_product(group[i], group[j])) for group in groups for i in range(len(group)) for j in range(i)
-    ]
-    centres = [[math.fsum(values) / len(group) for values in zip(*group, strict=True)] for group in groups]
-    far = [-_log_sigmoid(-_product(centres[i], centres[j])) for i in range(len(centres)) for j in range(i)]
-    return math.fsum(near) / len(near) + math.fsum(far) / len(far)
-
-
 def _product(a: Sequence[float], b: Sequence[float]) -> float:
     return math.fsum(x * y for x, y in zip(a, b, strict=True))
 

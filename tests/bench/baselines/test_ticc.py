@@ -42,15 +42,6 @@ def covariances(n_matrices: int, size: int, n_rows: int, seed: int = 0) -> Float
     return np.stack([mean_and_covariance(of_one)[1] for of_one in rows])
 
 
-@pytest.mark.parametrize("width", [1, 2, 4])
-def test_windows_are_those_of_the_loops_and_cross_no_gap(width: int) -> None:
-    values, spans = planted(20, 3), ((0, 7), (9, 12), (14, 20))
-    rows, row_spans = stacked(values, spans, width)
-    twin = naive.windows(values, spans, width)
-    assert [stop - start for start, stop in row_spans] == [len(piece) for piece in twin]
-    npt.assert_array_equal(rows, [row for piece in twin for row in piece])
-
-
 def test_a_window_labels_its_middle_frame_and_ends_take_the_nearest_window() -> None:
     signal = signal_of(np.zeros((12, 1)), ((1, 7), (8, 10), (10, 12)))
     _, row_spans = stacked(signal.values, signal.spans, 3)
@@ -59,32 +50,12 @@ def test_a_window_labels_its_middle_frame_and_ends_take_the_nearest_window() -> 
     assert labels.dtype == np.int32
 
 
-@pytest.mark.parametrize("n_channels", [1, 2, 3])
-@pytest.mark.parametrize("width", [1, 2, 4])
-def test_classes_are_those_of_the_loops(n_channels: int, width: int) -> None:
-    classes = toeplitz_classes(n_channels, width)
-    by_class = [sorted(zip(*np.nonzero(classes == c), strict=True)) for c in range(classes.max() + 1)]
-    assert sorted(by_class) == sorted(naive.equal_entries(n_channels, width))
-
-
 @given(st.integers(1, 3), st.integers(1, 4), st.sampled_from([0.02, 0.11, 1.0]), st.integers(2, 30), st.integers(0, 99))
 def test_lasso_is_at_its_minimum(n_channels: int, width: int, sparsity: float, n_rows: int, seed: int) -> None:
     given_ones = covariances(3, n_channels * width, n_rows, seed)
     solved = toeplitz_lasso(given_ones, sparsity, toeplitz_classes(n_channels, width))
     for theta, covariance in zip(solved, given_ones, strict=True):
         assert naive.distance_from_optimality(theta, covariance, sparsity, n_channels, width) < 5e-3
-
-
-@pytest.mark.parametrize(("n_channels", "width"), [(4, 1), (2, 3)])
-def test_lasso_is_that_of_the_released_code_and_nearer_to_the_minimum(n_channels: int, width: int) -> None:
-    (covariance,) = covariances(1, n_channels * width, 40)
-    (ours,) = toeplitz_lasso(covariance[None], 0.11, toeplitz_classes(n_channels, width))
-    released = naive.released_lasso(covariance, 0.11, n_channels, width)
-    npt.assert_allclose(ours, released, rtol=2e-3, atol=1e-3)
-    nearer, farther = (
-        naive.distance_from_optimality(theta, covariance, 0.11, n_channels, width) for theta in (ours, released)
-    )
-    assert nearer < 0.1 * farther
 
 
 def test_costs_are_twice_the_negative_log_likelihood() -> None:
@@ -111,13 +82,6 @@ def test_first_labels_are_the_components_that_scikit_learn_finds(n_frames: int, 
     expected = GaussianMixture(n_states, random_state=theirs).fit(rows).predict(rows)
     npt.assert_array_equal(first_labels(rows, n_states, ours), expected)
     assert ours.randint(1 << 30) == theirs.randint(1 << 30)  # as many draws
-
-
-@given(st.integers(1, 6), st.integers(1, 3), st.integers(1, 6), st.sampled_from([0.0, 0.5, 2.0]), st.integers(0, 999))
-def test_path_is_the_cheapest_of_all(n_windows: int, n_states: int, block: int, penalty: float, seed: int) -> None:
-    costs = np.random.default_rng(seed).integers(0, 4, size=(n_windows, n_states)).astype(np.float64)
-    path = cheapest_path_in_blocks(costs, penalty, block).tolist()
-    assert naive.cost_of(path, costs, penalty) == naive.least_cost(costs, penalty)
 
 
 @given(
