@@ -141,12 +141,6 @@ def test_what_is_no_number_is_a_failed_row_and_the_rest_goes_on(
     assert "(promoted)" in errors.pop("ann_2") and errors == {"ann_1": "", "bob_1": ""}
 
 
-def test_two_runs_at_once_are_refused(rondo: Command, here: Path, walks: Path) -> None:
-    with open_rows(here / "out"):
-        outcome = run(rondo, walks)
-    assert outcome.code == 2 and str(here / "out") in outcome.err and outcome.err.endswith("--out\n")
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from rondo.errors import InputError, SettingError
 from rondo_bench.experiments.rows import Row
 from rondo_bench.experiments.spec import read_data_sets, read_experiment
-from rondo_bench.experiments.summary import Summary, compare, holm, signed_rank_p, summarise
+from rondo_bench.experiments.summary import Summary, holm, signed_rank_p, summarise
 from rondo_bench.experiments.tables import latex, markdown, to_csv
 from tests.bench.experiments.made_rows import now, row
 
@@ -228,15 +228,6 @@ def test_rounding_is_no_difference() -> None:
 def test_holm() -> None:
     assert holm([0.01, 0.04, None, 0.03]) == pytest.approx([0.03, 0.06, None, 0.06])
     assert holm([0.5, 0.9]) == [1.0, 1.0]
-
-
-def test_comparisons_say_how_many_recordings() -> None:
-    values = {"rondo": [9, 8, 7, 6, 5, 4], "ticc": [8, 6, 4, 2, 0, -2], "clap": [9, 8, 7, 6, 5, 5]}
-    scores = {"ari": {name: {str(i): float(v) for i, v in enumerate(own)} for name, own in values.items()}}
-    ticc, clap = compare(scores, "rondo")
-    assert (ticc.n_recordings, ticc.n_better, ticc.difference) == (6, 6, 3.5)
-    assert ticc.p == ticc.p_holm == pytest.approx(2 / 64)
-    assert (clap.n_better, clap.p, clap.p_holm) == (0, None, None)
 
 
 def test_sets_are_compared_together_too() -> None:

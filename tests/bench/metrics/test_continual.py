@@ -47,12 +47,6 @@ def test_forgetting_is_what_old_classes_lose_after_the_start() -> None:
     assert found["frame_accuracy"]["forgetting"] == pytest.approx(60.0)
 
 
-def test_keys_are_those_of_the_papers_table() -> None:
-    found = evaluate_continual({"only": ([0] * 5 + [1] * 5, [0] * 10)}).as_dict()
-    assert set(found) == {"recall", "frame_accuracy"}
-    assert {"h_40", "h_60", "h_80", "h_100", "forgetting"} <= set(found["recall"])
-
-
 def test_nothing_to_evaluate_is_refused() -> None:
     with pytest.raises(AnnotationError, match="nothing to evaluate"):
         evaluate_continual({})
