@@ -151,10 +151,5 @@ def test_what_is_printed_is_what_is_written(
     assert MEASURED.search(text)
 
 
-def test_a_row_longer_than_the_head_is_an_error(pages: ModuleType) -> None:
-    with pytest.raises(ValueError, match="table of 2 columns"):
-        pages.Table("a", "b").add(1, 2, 3)
-
-
 def test_the_examples_of_the_module(pages: ModuleType) -> None:
     assert doctest.testmod(pages).failed == 0
