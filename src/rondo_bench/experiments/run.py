@@ -25,10 +25,9 @@ from rondo_bench.experiments.inputs import config_of, read_some, trains_networks
 from rondo_bench.experiments.protocols import Track, Tracks, tracks_of
 from rondo_bench.experiments.rows import Key, Row, RowStore, as_runs
 from rondo_bench.experiments.tasks import Costs, Plan, Task
-from rondo_bench.metrics.published import evaluate_continual
+from rondo_bench.metrics.published import stage_scores
 
 FOLDER = "folder"  # under which a row keeps where recordings of one's own lay
-STAGES = ("old_20", "h_40", "h_60", "h_80", "h_100", "old_100", "forgetting")
 _MOST_NOTES = 10
 
 
@@ -151,9 +150,7 @@ def work(task: Task) -> list[Row]:
         scored = evaluate({key.recording: (annotation.classes, track.labels)})
         scores, details = scored.average.as_dict() | dict(track.scores), dict(track.details)
         if task.protocol == "continual":
-            stages = evaluate_continual({key.recording: (annotation.classes, track.labels)}).as_dict()
-            scores |= {name: stages["recall"][name] for name in STAGES}
-            scores |= {f"frame_{name}": stages["frame_accuracy"][name] for name in STAGES}
+            scores |= stage_scores(annotation.classes, track.labels)
         elif task.protocol == "qualitative":
             runs = {"truth": as_runs(annotation.classes), "labels": as_runs(track.labels)}
             details = {**runs, "classes": list(annotation.names), **details}
