@@ -248,7 +248,7 @@ def all_pruned(prunings: Sequence[Pruning], joined: Joined) -> list[Pieces]:
         if asked:
             segments = [joined.values[start:stop] for seeds in asked.values() for start, stop in seeds]
             pairs = np.arange(len(segments)).reshape(-1, 2)
-            found = search_pairs(joined.values, joined.stretches, Singles.of(segments), pairs, with_sums=False)
+            found = search_pairs(joined.values, joined.stretches, segments, pairs, with_sums=False)
             answers = dict(zip(asked, found.bits.tolist(), strict=True))
     return [left[i] for i in range(len(prunings))]
 
@@ -281,7 +281,7 @@ def _cheapest_pair(
 ) -> tuple[int, int] | None:
     if not pairs:
         return None
-    found = search_pairs(joined.values, joined.stretches, Singles.of(seeds), np.array(pairs))
+    found = search_pairs(joined.values, joined.stretches, seeds, np.array(pairs))
     costs = [found.costs(i) for i in range(len(pairs))]
     prunings = [pruning(found.pieces(i), costs[i], total, config.noise_share) for i in range(len(pairs))]
     bits = [  # of two regimes of one state, but for their models, which cost the same for all pairs
@@ -423,27 +423,11 @@ _CERTAIN = math.log1p(FLOOR)  # a single state is certain, but logarithms of pro
 
 
 @dataclass(frozen=True, eq=False)
-class Singles:
-    """Models of one state, each of one segment, kept as the states of one model, and when segments of them begin."""
-
-    states: Hmm
-    delta: Floats
-
-    @classmethod
-    def of(cls, segments: Sequence[Floats]) -> Singles:
-        mean = np.stack([segment.mean(axis=0) for segment in segments])
-        variance = np.maximum(np.stack([segment.var(axis=0) for segment in segments]), FLOOR)
-        even = np.full(len(segments), 1 / len(segments))
-        delta = np.minimum([1 / len(segment) for segment in segments], 0.5)
-        return cls(Hmm(even, np.tile(even, (len(segments), 1)), mean, variance), delta)
-
-
-@dataclass(frozen=True, eq=False)
 class PairSearch:
     sides: NDArray[np.bool_]  # (n_frames, n_pairs)
     bits: Floats  # (n_pairs,) of the best path
     sums: Floats  # (n_frames + 1, n_models) log densities before a frame
-    singles: Singles
+    delta: Floats  # (n_models,) when segments of each begin
     pairs: NDArray[np.intp]
     stretches: Sequence[Span]
 
@@ -456,17 +440,21 @@ class PairSearch:
         return lambda start, stop: (first(start, stop), second(start, stop))
 
     def _cost_with(self, model: int) -> Callable[[int, int], float]:
-        sums, delta = self.sums[:, model], float(self.singles.delta[model])
+        sums, delta = self.sums[:, model], float(self.delta[model])
         begin, stay = math.log(delta) + _CERTAIN, math.log1p(-delta) + _CERTAIN
         return lambda start, stop: -float(sums[stop] - sums[start] + begin + (stop - start - 1) * stay) / math.log(2)
 
 
 def search_pairs(
-    values: Floats, stretches: Sequence[Span], singles: Singles, pairs: NDArray[np.intp], with_sums: bool = True
+    values: Floats, stretches: Sequence[Span], seeds: Sequence[Floats], pairs: NDArray[np.intp], with_sums: bool = True
 ) -> PairSearch:
-    """The best path between the two regimes of each pair, in each stretch again."""
-    log_density = np.log(densities(singles.states, values))
-    begin, stay = (np.log(p)[pairs] for p in (singles.delta, 1 - singles.delta))  # (n_pairs, 2)
+    """The best path between the two regimes of each pair, in each stretch again; each seed is a model of one state."""
+    mean = np.stack([seed.mean(axis=0) for seed in seeds])
+    variance = np.maximum(np.stack([seed.var(axis=0) for seed in seeds]), FLOOR)
+    even = np.full(len(seeds), 1 / len(seeds))
+    delta = np.minimum([1 / len(seed) for seed in seeds], 0.5)
+    log_density = np.log(densities(Hmm(even, np.tile(even, (len(seeds), 1)), mean, variance), values))
+    begin, stay = (np.log(p)[pairs] for p in (delta, 1 - delta))  # (n_pairs, 2)
     low, high = begin[:, 0] - stay[:, 1], stay[:, 0] - begin[:, 1]
     gain = log_density[:, pairs[:, 1]] - log_density[:, pairs[:, 0]] + (stay[:, 1] - stay[:, 0])
     for start, _ in stretches:
@@ -478,7 +466,7 @@ def search_pairs(
         nats += np.maximum(gain[start : stop - 1] - high, 0).sum(axis=0) + np.maximum(gain[stop - 1], 0)
     sides = _paths(gain, low, high, stretches)
     sums = np.vstack([np.zeros(log_density.shape[1]), np.cumsum(log_density, axis=0)]) if with_sums else log_density[:0]
-    return PairSearch(sides, -nats / math.log(2), sums, singles, pairs, stretches)
+    return PairSearch(sides, -nats / math.log(2), sums, delta, pairs, stretches)
 
 
 def _differences(gain: Floats, low: Floats, high: Floats) -> None:

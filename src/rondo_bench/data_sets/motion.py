@@ -53,12 +53,6 @@ MOCAP_SEGMENTS = {  # recording: (first row after the segment, class) of each
 }  # fmt: skip
 
 
-def find_mocap(folder: Path) -> list[Path]:
-    """The nine annotated recordings, in a folder or where the repository has them in it."""
-    places = ("4d", "data/MoCap/4d", "Time2State-main/data/MoCap/4d")
-    return first_found(folder, places, [f"{name}.4d" for name in MOCAP_SEGMENTS])
-
-
 def read_mocap(path: Path) -> Recording:
     return Recording(read_numbers(path, 4, range(4), "MoCap"), None, MOCAP_CHANNELS, path.stem)
 
@@ -125,6 +119,9 @@ def _names(names: NDArray[Any]) -> list[str]:
     return [name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name) for name in names.tolist()]
 
 
+find_mocap = first_found(
+    ("4d", "data/MoCap/4d", "Time2State-main/data/MoCap/4d"), [f"{name}.4d" for name in MOCAP_SEGMENTS]
+)
 READERS = {
     "mocap": Reader(find_mocap, read_mocap, mocap_annotation),
     "mocap6": Reader(find_mocap6, read_mocap6, mocap6_annotation, lambda path: path.name, comes_first=True),

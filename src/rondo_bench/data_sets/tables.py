@@ -48,10 +48,14 @@ def read_numbers(path: Path, n_columns: int, columns: Sequence[int], what: str) 
         raise RecordingError(f"{path}: {expected} ({str(error).splitlines()[0][:120]}); get the file again") from None
 
 
-def first_found(folder: Path, places: Sequence[str], names: Sequence[str]) -> list[Path]:
-    """What has one of the names in a folder, or in the first of the places below it where anything has."""
-    found = ([path for name in names if (path := folder / place / name).exists()] for place in ("", *places))
-    return next((paths for paths in found if paths), [])
+def first_found(places: Sequence[str], names: Sequence[str]) -> Callable[[Path], list[Path]]:
+    """Finds what has one of the names in a folder, or in the first of the places below it where anything has."""
+
+    def find(folder: Path) -> list[Path]:
+        found = ([path for name in names if (path := folder / place / name).exists()] for place in ("", *places))
+        return next((paths for paths in found if paths), [])
+
+    return find
 
 
 def timed_recording(path: Path, numbers: Numbers, times_s: Numbers, rate: float, channels: Sequence[str]) -> Recording:

@@ -87,11 +87,6 @@ PAMAP2_CLASSES = {
 }  # fmt: skip
 
 
-def find_pamap2(folder: Path) -> list[Path]:
-    """The Protocol files of the subjects of the paper, in a folder or where the published archive has them in it."""
-    return first_found(folder, ("Protocol", "PAMAP2_Dataset/Protocol"), [f"{id}.dat" for id in PAMAP2_IDS])
-
-
 def read_pamap2(path: Path) -> Recording:
     numbers = read_numbers(path, _PAMAP2_COLUMNS, [0, *_PAMAP2_COLUMN_OF.values()], _PAMAP2)
     return timed_recording(path, numbers[:, 1:], numbers[:, 0], PAMAP2_RATE, PAMAP2_CHANNELS)
@@ -146,12 +141,6 @@ OPPORTUNITY_IDS = tuple(
 LOCOMOTION = {0: "other", 1: "stand", 2: "walk", 4: "sit", 5: "lie"}
 
 
-def find_opportunity(folder: Path) -> list[Path]:
-    """The 24 runs, in a folder or where the published archive has them in it."""
-    places = ("dataset", "OpportunityUCIDataset/dataset")
-    return first_found(folder, places, [f"{id}.dat" for id in OPPORTUNITY_IDS])
-
-
 def read_opportunity(path: Path) -> Recording:
     numbers = read_numbers(path, _OPPORTUNITY_COLUMNS, range(1 + len(OPPORTUNITY_CHANNELS)), _OPPORTUNITY)
     return timed_recording(path, numbers[:, 1:], numbers[:, 0] / 1000, OPPORTUNITY_RATE, OPPORTUNITY_CHANNELS)
@@ -172,11 +161,6 @@ USC_HAD_CLASSES = (
 USC_HAD_IDS = tuple(f"subject{number:02d}" for number in range(1, 15))
 _USC_HAD, _READINGS = "USC-HAD", "sensor_readings"
 _TRIAL = re.compile(r"a(\d+)t(\d+)\.mat", re.IGNORECASE)
-
-
-def find_usc_had(folder: Path) -> list[Path]:
-    """The folders of the subjects, in a folder or where the published archive has them in it."""
-    return first_found(folder, ("USC-HAD",), [f"Subject{number}" for number in range(1, 15)])
 
 
 def usc_had_id(path: Path) -> str:
@@ -266,8 +250,8 @@ _CLOCK, _ACTRECTUT, _ACTRECTUT_COLUMNS = "S111", "ActRecTut", 9
 
 
 def find_actrectut(folder: Path) -> list[Path]:
-    found = first_found(folder, ("Data", "ActRecTut-master/Data", "ActRecTut/Data"), ACTRECTUT_IDS)
-    return [path for path in found if _has_sensors(path) or (path / "data.mat").is_file()]
+    find = first_found(("Data", "ActRecTut-master/Data", "ActRecTut/Data"), ACTRECTUT_IDS)
+    return [path for path in find(folder) if _has_sensors(path) or (path / "data.mat").is_file()]
 
 
 def read_actrectut(path: Path) -> Recording:
@@ -322,6 +306,9 @@ def _has_sensors(path: Path) -> bool:
     return (path / f"{_CLOCK}.dat").is_file() and (path / "labels.dat").is_file()
 
 
+find_pamap2 = first_found(("Protocol", "PAMAP2_Dataset/Protocol"), [f"{id}.dat" for id in PAMAP2_IDS])
+find_opportunity = first_found(("dataset", "OpportunityUCIDataset/dataset"), [f"{id}.dat" for id in OPPORTUNITY_IDS])
+find_usc_had = first_found(("USC-HAD",), [f"Subject{number}" for number in range(1, 15)])
 READERS = {
     "pamap2": Reader(find_pamap2, read_pamap2, pamap2_annotation),
     "opportunity": Reader(find_opportunity, read_opportunity, opportunity_annotation),

@@ -17,7 +17,6 @@ from rondo_bench.baselines.autoplait import (
     AutoPlait,
     AutoPlaitConfig,
     Joined,
-    Singles,
     pieces_of,
     regimes_of,
     search_pairs,
@@ -123,7 +122,7 @@ def test_all_pairs_at_once_find_what_each_finds_alone(lengths: tuple[int, ...], 
     joined = Joined.of(values, [(sum(lengths[:i]), sum(lengths[: i + 1])) for i in range(len(lengths))])
     seeds = [values[0:6], values[9:19], values[30:32], values[50:51]]
     pairs = np.array([(0, 1), (1, 0), (2, 1), (0, 3)])
-    found = search_pairs(values, joined.stretches, Singles.of(seeds), pairs)
+    found = search_pairs(values, joined.stretches, seeds, pairs)
     for i, pair in enumerate(pairs):
         sides = [naive.fitted_to(seeds[j], [(0, len(seeds[j]))], 1, np.random.default_rng(0)) for j in pair]
         sets, bits = naive.search(values, joined.stretches, sides)
