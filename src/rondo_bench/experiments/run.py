@@ -24,7 +24,7 @@ from rondo_bench.data_sets.read import DataSet
 from rondo_bench.experiments.inputs import config_of, read_some, trains_networks
 from rondo_bench.experiments.protocols import Track, Tracks, tracks_of
 from rondo_bench.experiments.rows import Key, Row, RowStore, as_runs
-from rondo_bench.experiments.tasks import Costs, Plan, Task
+from rondo_bench.experiments.tasks import Plan, Task, expected_seconds
 from rondo_bench.metrics.published import stage_scores
 
 FOLDER = "folder"  # under which a row keeps where recordings of one's own lay
@@ -75,12 +75,12 @@ def made_from_other_folders(plan: Plan, rows: Sequence[Row], out: Path) -> list[
 def pending(plan: Plan, rows: Sequence[Row], retry: bool = False) -> Pending:
     """Tasks with the rows that are not there; with `retry` also those that failed."""
     status = {row.key: row.status for row in rows}
-    costs, left = Costs(rows), []
+    left = []
     for task in plan.tasks:
         wanted = [key for key in task.keys if key not in status or (retry and status[key] != "ok")]
         if wanted:
             left.append(task.only(wanted))
-    by_length = sorted(((costs.seconds(task), task) for task in left), key=lambda timed: -timed[0])
+    by_length = sorted(zip(expected_seconds(left, rows), left, strict=True), key=lambda timed: -timed[0])
     keys = [key for task in plan.tasks for key in task.keys]
     n_ok, n_failed = (sum(status.get(key) == kind for key in keys) for kind in ("ok", "failed"))
     tasks, seconds = tuple(task for _, task in by_length), tuple(seconds for seconds, _ in by_length)
