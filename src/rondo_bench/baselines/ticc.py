@@ -21,8 +21,7 @@ What differs from the released code, and why:
 - Spans are labelled apart: no window crosses a gap and a change there costs nothing.
 - log det comes from `slogdet`; a state of a single window has covariance 0 instead of none.
 
-First labels are components of scikit-learn's Gaussian mixture with full covariances, by its definition and defaults but
-with the costs of `ticc_solver`, which take a third of the time.
+First labels are components of scikit-learn's Gaussian mixture with full covariances, as in the released code.
 """
 
 from __future__ import annotations
@@ -217,59 +216,21 @@ def estimated_seconds(n_frames: int, n_channels: int, config: TICCConfig) -> flo
     return mixture + config.n_iterations * (lasso + costs + moments_and_path)
 
 
-_VARIANCE_FLOOR = 1e-6  # this and the next two: scikit-learn's defaults
-_LEAST_GAIN = 1e-3
-_MOST_ROUNDS = 100
-
-
 def first_labels(rows: Matrix, n_states: int, draws: np.random.RandomState) -> Path:
-    """The component of each window. Where covariances are so singular that the floor is lost, that of k-means."""
-    labels = _k_means(rows, n_states, draws)
-    memberships = (labels == np.arange(n_states)[:, None]).astype(np.float64).T
-    bound, gain, n_rounds = -np.inf, np.inf, 0
-    try:
-        log_weights, states = _maximised(rows, memberships)
-        while gain >= _LEAST_GAIN and n_rounds < _MOST_ROUNDS:
-            log_likelihood, memberships = _expected(rows, log_weights, states)
-            log_weights, states = _maximised(rows, memberships)
-            gain, bound, n_rounds = abs(log_likelihood - bound), log_likelihood, n_rounds + 1
-    except np.linalg.LinAlgError:
-        return labels
-    return np.asarray((log_weights - states.costs(rows) / 2).argmax(axis=1), dtype=np.int64)
-
-
-def _k_means(rows: Matrix, n_states: int, draws: np.random.RandomState) -> Path:
+    """The component of each window in a Gaussian mixture; that of k-means where covariances are too singular for it."""
     from sklearn.cluster import KMeans  # slow to import
     from sklearn.exceptions import ConvergenceWarning
+    from sklearn.mixture import GaussianMixture
 
+    before = draws.get_state()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer different windows than states: some stay empty
-        return np.asarray(KMeans(n_states, n_init=1, random_state=draws).fit(rows).labels_, dtype=np.int64)
-
-
-def _expected(rows: Matrix, log_weights: Matrix, states: States) -> tuple[float, Matrix]:
-    """The mean log-likelihood, but for a constant, and the share of each component in each window."""
-    log_joint = states.costs(rows)
-    log_joint *= -0.5
-    log_joint += log_weights
-    most = log_joint.max(axis=1, keepdims=True)
-    shares = np.exp(log_joint - most)
-    total = shares.sum(axis=1, keepdims=True)
-    shares /= total
-    return float((most + np.log(total)).mean()), shares
-
-
-def _maximised(rows: Matrix, memberships: Matrix) -> tuple[Matrix, States]:
-    """Log-weights, means and inverse covariances of the components, given the share that each window has in them."""
-    sizes = memberships.sum(axis=0) + 10 * np.finfo(np.float64).eps
-    means = memberships.T @ rows / sizes[:, None]
-    covariances = np.empty((len(sizes), rows.shape[1], rows.shape[1]))
-    for covariance, share, mean, size in zip(covariances, memberships.T, means, sizes, strict=True):
-        away = rows - mean
-        covariance[:] = (away * share[:, None]).T @ away / size
-    covariances += _VARIANCE_FLOOR * np.eye(rows.shape[1])
-    np.linalg.cholesky(covariances)  # refuses what is not positive definite
-    return np.log(sizes / sizes.sum()), States(means, np.asarray(np.linalg.inv(covariances), dtype=np.float64))
+        try:
+            labels = GaussianMixture(n_states, random_state=draws).fit(rows).predict(rows)
+        except ValueError:  # an ill-defined covariance
+            draws.set_state(before)
+            labels = KMeans(n_states, n_init=1, random_state=draws).fit(rows).labels_
+    return np.asarray(labels, dtype=np.int64)
 
 
 METHOD = BaselineMethod(

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import multivariate_normal
-from sklearn.mixture import GaussianMixture
 
 from rondo.data.labels import OTHER, Labels
 from rondo.data.recording import Recording
@@ -73,15 +72,6 @@ def test_a_state_that_never_had_a_window_is_infinitely_far_and_determinants_may_
     costs = states.costs(np.zeros((3, 400)))
     npt.assert_array_equal(costs[:, 0], np.inf)
     npt.assert_allclose(costs[:, 1], -400 * np.log(9.0))
-
-
-@pytest.mark.parametrize(("n_frames", "n_channels", "n_states"), [(300, 3, 4), (400, 1, 2), (150, 6, 5), (40, 2, 1)])
-def test_first_labels_are_the_components_that_scikit_learn_finds(n_frames: int, n_channels: int, n_states: int) -> None:
-    rows = planted(n_frames, n_channels).astype(np.float64)
-    ours, theirs = np.random.RandomState(5), np.random.RandomState(5)
-    expected = GaussianMixture(n_states, random_state=theirs).fit(rows).predict(rows)
-    npt.assert_array_equal(first_labels(rows, n_states, ours), expected)
-    assert ours.randint(1 << 30) == theirs.randint(1 << 30)  # as many draws
 
 
 @given(
