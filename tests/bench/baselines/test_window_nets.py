@@ -86,7 +86,7 @@ def test_online_learns_from_nothing_after_its_share() -> None:
         for given in (values, changed)
     )
     npt.assert_array_equal(one.net.joint.weight.detach(), other.net.joint.weight.detach())  # type: ignore[attr-defined]
-    npt.assert_array_equal(one.components.means, other.components.means)
+    npt.assert_array_equal(one.components.mixture.means_, other.components.mixture.means_)
     assert one.scale == other.scale
 
 
