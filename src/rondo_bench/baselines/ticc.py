@@ -37,18 +37,19 @@ from rondo.data.labels import OTHER, Labels
 from rondo.data.signal import Signal
 from rondo.data.windows import Span
 from rondo.errors import RecordingError
+from rondo.units.viterbi import smooth
 from rondo.wording import Progress, counted, silent
 from rondo_bench.baselines.baseline import BaselineMethod, BaselineSettings
 from rondo_bench.baselines.ticc_solver import (
     Matrix,
-    Path,
     States,
-    cheapest_path,
     mean_and_covariance,
     stacked,
     toeplitz_classes,
     toeplitz_lasso,
 )
+
+Path = NDArray[np.int64]  # a state for each window
 
 _RELEASED_SEED = 102
 
@@ -136,7 +137,7 @@ def learned(
 def path_through(rows: Matrix, row_spans: tuple[Span, ...], states: States, switch_cost: float) -> Path:
     """The cheapest state of each window when a change costs `switch_cost`, except from one span to the next."""
     costs = states.costs(rows)
-    return np.concatenate([cheapest_path(costs[start:stop], switch_cost) for start, stop in row_spans])
+    return np.concatenate([smooth(costs[start:stop], switch_cost) for start, stop in row_spans])
 
 
 def on_frames(path: Path, signal: Signal, row_spans: tuple[Span, ...], window: int) -> Labels:
@@ -212,7 +213,7 @@ def estimated_seconds(n_frames: int, n_channels: int, config: TICCConfig) -> flo
     mixture = 4e-7 * n_frames * n_states * size
     lasso = n_states * (6e-4 + 5e-6 * size**2 + 9e-8 * size**3)
     costs = n_frames * n_states * (2e-8 + 3e-9 * size + 7e-11 * size**2)
-    moments_and_path = n_frames * (2e-8 * size + 5e-9 * n_states**2)
+    moments_and_path = n_frames * (2e-8 * size + 1.2e-6)
     return mixture + config.n_iterations * (lasso + costs + moments_and_path)
 
 

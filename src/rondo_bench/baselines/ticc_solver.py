@@ -12,10 +12,7 @@ which is split into Θ (anything positive definite) and Z (Toeplitz and sparse),
     U = U + Θ - Z
 
 All states are solved at once, in stacks of matrices. The released code takes ρ = 1 and starts from zeros, which takes
-about 400 steps; `toeplitz_lasso` gets nearer to the same minimum in 25. The cheapest path is that of
-`rondo.units.viterbi`, total[t, k] = cost[t, k] + min(total[t-1, k], min_j total[t-1, j] + penalty), in about √n_windows
-blocks of windows: a pass through all blocks at once finds what each costs from every state before it to every state at
-its end, a short chain gives the totals before each block, and a second pass the totals within.
+about 400 steps; `toeplitz_lasso` gets nearer to the same minimum in 25.
 """
 
 from __future__ import annotations
@@ -26,7 +23,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.data.windows import Span
-from rondo.units.viterbi import bytes_of, runs_back, smooth
 
 Matrix = NDArray[np.float64]
 Stack = NDArray[np.float64]  # (n_states, p, p)
@@ -169,63 +165,3 @@ def _relative(differences: Stack, to: Stack) -> NDArray[np.float64]:
     """Frobenius norms, relative to others."""
     norms = (np.sqrt(np.einsum("kij,kij->k", matrices, matrices)) for matrices in (differences, to))
     return np.asarray(next(norms) / np.maximum(next(norms), np.finfo(np.float64).tiny))
-
-
-_FEWEST_WINDOWS = 1000  # with fewer, one step after another is as quick
-_MOST_STATES = 24  # with more, the arithmetic outweighs what fewer steps save
-
-Path = NDArray[np.int64]  # a state for each window
-_Totals = NDArray[np.float64]
-
-
-def cheapest_path(costs: NDArray[np.float64], penalty: float) -> Path:
-    """Column of each row of `costs` (n_windows, n_states) on the cheapest path when each change costs `penalty`."""
-    if len(costs) < _FEWEST_WINDOWS or not 1 < costs.shape[1] <= _MOST_STATES:
-        return smooth(costs, penalty)
-    return cheapest_path_in_blocks(costs, penalty, round(len(costs) ** 0.5))
-
-
-def cheapest_path_in_blocks(costs: NDArray[np.float64], penalty: float, block_length: int) -> Path:
-    """The same in blocks of this many windows."""
-    n_windows, n_states = costs.shape
-    n_blocks = -(-n_windows // block_length)
-    padded = np.zeros((n_blocks * block_length, n_states))
-    padded[:n_windows] = costs
-    steps = np.ascontiguousarray(padded.reshape(n_blocks, block_length, n_states).transpose(1, 2, 0))
-    totals = _totals_within(steps, _totals_before(steps, penalty), penalty)
-    in_time = totals.transpose(1, 2, 0).reshape(n_states, -1)[:, :n_windows]
-    return _traced_back(in_time, penalty)
-
-
-def _totals_before(steps: _Totals, penalty: float) -> _Totals:
-    """Least cost of each state before each block, (n_states, n_blocks); costs: (block_length, n_states, n_blocks)."""
-    _, n_states, n_blocks = steps.shape
-    through = np.full((n_states, n_states, n_blocks), np.inf)  # to each state at the end, from each before the block
-    through[np.arange(n_states), np.arange(n_states)] = 0.0
-    for costs in steps:
-        np.minimum(through, through.min(axis=0) + penalty, out=through)
-        through += costs[:, None]
-    before = np.zeros((n_states, n_blocks))
-    for block in range(1, n_blocks):
-        before[:, block] = (through[:, :, block - 1] + before[:, block - 1]).min(axis=1)
-    return before
-
-
-def _totals_within(steps: _Totals, before: _Totals, penalty: float) -> _Totals:
-    """Least cost of reaching each window in each state, (block_length, n_states, n_blocks)."""
-    totals = np.empty_like(steps)
-    reached = before
-    for costs, row in zip(steps, totals, strict=True):
-        np.minimum(reached, reached.min(axis=0) + penalty, out=row)
-        row += costs
-        reached = row
-    return totals
-
-
-def _traced_back(totals: _Totals, penalty: float) -> Path:
-    """The path, run by run from its end, from totals (n_states, n_windows)."""
-    left = bytes_of(totals > totals.min(axis=0) + penalty)
-    path = np.empty(totals.shape[1], dtype=np.int64)
-    for start, stop, state in runs_back(left, totals.argmin(axis=0), path.size):
-        path[start:stop] = state
-    return path

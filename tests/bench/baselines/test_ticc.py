@@ -15,13 +15,10 @@ from scipy.stats import multivariate_normal
 from rondo.data.labels import OTHER, Labels
 from rondo.data.recording import Recording
 from rondo.metrics.scores import evaluate
-from rondo.units.viterbi import smooth
 from rondo_bench.baselines.baseline import build_baseline, in_order_of_appearance, label_recording
 from rondo_bench.baselines.ticc import TICC, TICCConfig, first_labels, learned, on_frames
 from rondo_bench.baselines.ticc_solver import (
     States,
-    cheapest_path,
-    cheapest_path_in_blocks,
     mean_and_covariance,
     stacked,
     toeplitz_classes,
@@ -72,24 +69,6 @@ def test_a_state_that_never_had_a_window_is_infinitely_far_and_determinants_may_
     costs = states.costs(np.zeros((3, 400)))
     npt.assert_array_equal(costs[:, 0], np.inf)
     npt.assert_allclose(costs[:, 1], -400 * np.log(9.0))
-
-
-@given(
-    st.integers(1, 300), st.integers(2, 9), st.integers(1, 40), st.sampled_from([0.0, 0.3, 3.0, 60.0]), st.booleans()
-)
-def test_blocks_do_not_matter(n_windows: int, n_states: int, block: int, penalty: float, unknown: bool) -> None:
-    costs = np.random.default_rng(n_windows).normal(size=(n_windows, n_states)).cumsum(axis=0) ** 2 % 5
-    costs[:, -1] = np.inf if unknown else costs[:, -1]
-    npt.assert_array_equal(cheapest_path_in_blocks(costs, penalty, block), smooth(costs, penalty))
-
-
-@pytest.mark.parametrize(("n_windows", "n_states"), [(999, 3), (1000, 3), (1200, 30), (1500, 1)])
-def test_path_of_any_size_is_that_of_one_step_after_another(n_windows: int, n_states: int) -> None:
-    costs = np.random.default_rng(0).normal(size=(n_windows, n_states)).cumsum(axis=0) ** 2 % 5
-    path = cheapest_path(costs, 4.0)
-    npt.assert_array_equal(path, smooth(costs, 4.0))
-    npt.assert_array_equal(path, naive.path_backwards(costs[:1000], 4.0) if n_windows <= 1000 else path)
-    assert len(set(path.tolist())) > 1 or n_states == 1
 
 
 @pytest.mark.parametrize(
