@@ -191,16 +191,9 @@ def groups_of(links: Mask, strong: Mask, border: Mask) -> Ids:
     seeds = np.flatnonzero(strong)
     if not seeds.size:
         return groups
-    inner = links[np.ix_(seeds, seeds)]
-    np.fill_diagonal(inner, True)
-    reached = np.arange(seeds.size)
-    while True:
-        further = np.where(inner, reached, seeds.size).min(axis=1)
-        further = further[further]
-        if np.array_equal(further, reached):
-            break
-        reached = further
-    groups[seeds] = np.unique(reached, return_inverse=True)[1]
+    from scipy.sparse.csgraph import connected_components  # slow to import
+
+    groups[seeds] = connected_components(links[np.ix_(seeds, seeds)], directed=False)[1]
     edge = np.flatnonzero(border & ~strong)
     touched = links[np.ix_(edge, seeds)]
     near = touched.any(axis=1)
