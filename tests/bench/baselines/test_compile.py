@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from rondo.data.windows import Span
-from rondo_bench.baselines import compile_net
 from rondo_bench.baselines import compile_net as module
 from rondo_bench.baselines.baseline import JoiningBaseline
 from rondo_bench.baselines.compile import Compile, CompileConfig, sequences_of
-from rondo_bench.baselines.compile_net import Blocks, CompileNet, Noise, masked_lstm, padded, read, trained
+from rondo_bench.baselines.compile_net import Blocks, CompileNet, Noise, masked_lstm, padded, read
 from tests import naive_compile as naive
 from tests.bench.baselines.signals import signal_of
 from tests.contracts import planted
@@ -135,19 +134,6 @@ def test_hard_segments_are_those_of_the_textbook(net: CompileNet, sign: int) -> 
             npt.assert_allclose(latents[b, s], segment.mean, atol=1e-4)
     went_back = any(later < earlier for each in cuts for earlier, later in pairwise(each))
     assert went_back == (sign == -1)  # else one of the two was not tested
-
-
-@pytest.mark.slow
-def test_how_many_go_through_at_once_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
-    """To the loss: weights that it does not feel are moved by rounding, as Adam makes long steps of any gradient."""
-    sequences = pieces((60, 60, 40, 12, 60))
-    together = trained(sequences, TINY, seed=4)
-    monkeypatch.setattr(compile_net, "_AT_ONCE", 2)
-    apart = trained(sequences, TINY, seed=4)
-    noise = Noise.draw(5, 60, TINY, generator(1))
-    with torch.no_grad():
-        one, other = (float(net.loss(*padded(sequences), noise)) for net in (together, apart))
-    npt.assert_allclose(one, other, rtol=1e-4)
 
 
 @given(st.lists(st.tuples(st.integers(1, 50), st.integers(1, 9)), min_size=1, max_size=5), st.integers(2, 20))

@@ -21,7 +21,7 @@ from rondo.model.rondo import Rondo
 from rondo.synthetic.streams import plant
 from rondo_bench.baselines.baseline import build_baseline, discover, in_order_of_appearance
 from rondo_bench.data_sets.read import DataSet
-from rondo_bench.experiments.inputs import projected, read_some, recording_ids
+from rondo_bench.experiments.inputs import read_some, recording_ids
 from rondo_bench.experiments.protocols import Track, follow, labels_of, laid_together, learned
 from rondo_bench.experiments.run import rows_of, work
 from rondo_bench.experiments.spec import SetSpec, read_data_sets, read_experiment
@@ -51,17 +51,6 @@ def test_shared_axes_are_those_of_the_whole_set(walks: Path, tmp_path: Path) -> 
     expected = discover(data.recordings, build_baseline("kmeans", settings))
     npt.assert_array_equal(found, expected[0].labelling.units)
     assert len(list((tmp_path / "axes").iterdir())) == 1
-
-
-@pytest.mark.slow
-def test_rondo_sees_the_shared_axes(walks: Path, tmp_path: Path) -> None:
-    task = task_of(walks, tmp_path, "static", "rondo-units", ON_ONE_AXIS)
-    data = all_of(walks)
-    (found,) = labels_of(task, data.recordings[:1])
-    axes = Preprocessor.fit(data.recordings, PreprocessConfig(pca_components=1))
-    own = projected(data.recordings[0], axes)
-    model = Rondo(60, 20, settings={"evidence.surrogates": 0, "preprocess.scaling": "none"}, device="cpu").fit(own)
-    npt.assert_array_equal(found, model.predict(own).units)
 
 
 def test_a_recording_without_classes_is_refused(tmp_path: Path) -> None:
