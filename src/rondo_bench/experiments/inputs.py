@@ -152,7 +152,7 @@ def recording_ids(data_set: str, data: Path | None) -> tuple[str, ...]:
 
 def read_some(data_set: str, data: Path | None, ids: Sequence[str], of_set: SetSpec) -> DataSet:
     """These recordings with the channels that are used, and their annotations; one without is refused."""
-    read = _planted(data_set, ids) if data_set in PLANTED else read_data_set(data_set, data, ids)
+    read = _planted(data_set, ids) if data_set in PLANTED else read_data_set(data_set, data, only=ids)
     bare = next((recording.id for recording in read.recordings if recording.id not in read.annotations), None)
     if bare is not None:
         raise AnnotationError(

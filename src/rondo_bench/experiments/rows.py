@@ -182,22 +182,18 @@ def to_csv(rows: Sequence[Row]) -> str:
 
 
 def _rows_of_csv(path: Path) -> list[Row]:
+    """The rows that `to_csv` made a line of each, to as many digits as it keeps; columns that are missing are empty."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: cannot be read ({error})") from None
     try:
-        return from_csv(text)
+        return [_from_cells(cells) for cells in csv.DictReader(io.StringIO(text))]
     except (KeyError, ValueError, TypeError) as error:
         raise InputError(f"{path}: not the rows of a benchmark as `rondo bench rows` prints them ({error})") from None
 
 
 _COUNTS = ("n_frames", "n_channels", "n_segments", "n_true_segments")
-
-
-def from_csv(text: str) -> list[Row]:
-    """The rows that `to_csv` made a line of each, to as many digits as it keeps; columns that are missing are empty."""
-    return [_from_cells(cells) for cells in csv.DictReader(io.StringIO(text))]
 
 
 def _from_cells(cells: Mapping[str, str]) -> Row:

@@ -179,10 +179,9 @@ def text_of(name: str) -> str:
     if not name.endswith(".toml") and name not in known:
         raise SettingError(f"unknown experiment '{name}'; {_meant(name, known)}")
     try:
-        text: str = (Path(name) if name.endswith(".toml") else _packaged(name)).read_text(encoding="utf-8")
+        return str((Path(name) if name.endswith(".toml") else _packaged(name)).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise SettingError(f"{name}: cannot be read ({error}); {_meant(name, known)}") from None
-    return text
 
 
 def _packaged(name: str) -> Any:

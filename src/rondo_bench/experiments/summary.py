@@ -185,13 +185,20 @@ class Line:
 
 @dataclass(frozen=True)
 class Section:
+    """One data set: the rows that count, and what they say."""
+
     data_set: str
     title: str
-    n_recordings: int
     n_in_set: int  # recordings that the whole set has, where that is known; else 0
-    lines: tuple[Line, ...]
-    comparisons: tuple[Comparison, ...]
+    runs: Mapping[str, Runs]  # by method, with the common units only
+    units: tuple[Unit, ...]
     notes: tuple[str, ...]
+    lines: tuple[Line, ...] = ()
+    comparisons: tuple[Comparison, ...] = ()
+
+    @property
+    def n_recordings(self) -> int:
+        return len(self.units)
 
 
 @dataclass(frozen=True)
@@ -228,9 +235,15 @@ def summarise(
     if reference not in shown:
         raise SettingError(f"--against must be one of {', '.join(shown)}, got '{reference}'")
     columns = columns_of(experiment, all_scores=all_scores)
-    parts = [_part(own, name, shown, experiment, sets.get(name, SetSpec())) for name in wanted]
-    sections = [_section(part, experiment, sets, columns, reference) for part in parts]
-    pooled = compare(_by_recording(parts), reference) if len(parts) > 1 else ()
+    sections = []
+    for name in wanted:
+        section = _section_of(own, name, shown, experiment, sets)
+        of_set = sets.get(name, SetSpec())
+        lines = [_line(method, runs, experiment, of_set, columns) for method, runs in section.runs.items()]
+        known_lines = [line for line in lines if any(cell.mean is not None for cell in line.cells.values())]
+        comparisons = compare(_by_recording([section]), reference)
+        sections.append(replace(section, lines=tuple(_ranked(known_lines, columns)), comparisons=comparisons))
+    pooled = compare(_by_recording(sections), reference) if len(sections) > 1 else ()
     return Summary(experiment, columns, tuple(sections), pooled)
 
 
@@ -241,15 +254,10 @@ def _refuse_without_rows(names: Sequence[str], rows: Sequence[Row]) -> None:
         raise SettingError(f"there are no rows of {', '.join(names)}; there are {listed}")
 
 
-@dataclass(frozen=True)
-class _Part:
-    data_set: str
-    runs: Mapping[str, Runs]  # by method, with the common units only
-    units: tuple[Unit, ...]
-    notes: tuple[str, ...]
-
-
-def _part(rows: Sequence[Row], data_set: str, methods: Sequence[str], experiment: Experiment, of_set: SetSpec) -> _Part:
+def _section_of(
+    rows: Sequence[Row], data_set: str, methods: Sequence[str], experiment: Experiment, sets: Mapping[str, SetSpec]
+) -> Section:
+    """Which rows of a data set count, and why others do not."""
     notes: list[str] = []
     found: dict[str, Runs] = {}
     for method in methods:
@@ -257,7 +265,7 @@ def _part(rows: Sequence[Row], data_set: str, methods: Sequence[str], experiment
         if not own:
             notes.append(f"{method} has not been run")
             continue
-        now = settings_now(experiment, method, data_set, of_set)
+        now = settings_now(experiment, method, data_set, sets.get(data_set, SetSpec()))
         current = current_rows(own, now)
         if current[0].key.fingerprint.partition("-")[0] != now:
             notes.append(f"{method} was run with other settings than it has now; run it again")
@@ -285,7 +293,9 @@ def _part(rows: Sequence[Row], data_set: str, methods: Sequence[str], experiment
         method: {seed: {unit: own[unit] for unit in everywhere} for seed, own in runs.items()}
         for method, runs in found.items()
     }
-    return _Part(data_set, kept if everywhere else {}, tuple(everywhere), tuple(notes))
+    in_set = next((known.n_recordings for known in DATA_SETS if known.name == data_set), 0)
+    about = (data_set, title_of(data_set, sets), in_set)
+    return Section(*about, kept if everywhere else {}, tuple(everywhere), tuple(notes))
 
 
 def settings_now(experiment: Experiment, method: str, data_set: str, of_set: SetSpec) -> str:
@@ -326,17 +336,6 @@ def title_of(data_set: str, sets: Mapping[str, SetSpec]) -> str:
     """The name of a set for people: as the paper has it, else as the catalogue does, else its own."""
     published_as = sets[data_set].paper if data_set in sets else ""
     return published_as or next((known.title for known in DATA_SETS if known.name == data_set), data_set)
-
-
-def _section(
-    part: _Part, experiment: Experiment, sets: Mapping[str, SetSpec], columns: Sequence[Column], reference: str
-) -> Section:
-    of_set = sets.get(part.data_set, SetSpec())
-    lines = [_line(method, runs, experiment, of_set, columns) for method, runs in part.runs.items()]
-    ranked = _ranked([line for line in lines if any(cell.mean is not None for cell in line.cells.values())], columns)
-    in_set = next((known.n_recordings for known in DATA_SETS if known.name == part.data_set), 0)
-    about = (part.data_set, title_of(part.data_set, sets), len(part.units), in_set)
-    return Section(*about, tuple(ranked), compare(_by_recording([part]), reference), part.notes)
 
 
 def _line(method: str, runs: Runs, experiment: Experiment, of_set: SetSpec, columns: Sequence[Column]) -> Line:
@@ -384,7 +383,7 @@ def _ranked(lines: Sequence[Line], columns: Sequence[Column]) -> list[Line]:
     return [replace(line, ranks=ranks[line.method]) for line in lines]
 
 
-def _by_recording(parts: Sequence[_Part]) -> dict[str, dict[str, dict[str, float]]]:
+def _by_recording(parts: Sequence[Section]) -> dict[str, dict[str, dict[str, float]]]:
     """Score -> method -> recording -> mean over seeds and, in transfer, over sources, for methods that all parts have.
 
     Readings of one target from several sources are not independent, and count as one observation.
