@@ -108,16 +108,17 @@ def regimes_of(
 ) -> list[Regime]:
     """Split regimes, the newest first, while two cost less than one by a share of what it costs."""
     n_usable = sum(stop - start for start, stop in spans)
-    candidates = [cheapest(values, spans, config.max_states, config.float_bits, rng)]
     final: list[Regime] = []
 
     def tick() -> None:
         progress("splitting regimes", sum(stop - start for r in final for start, stop in r.segments), n_usable)
 
+    splitter = Splitter(values, spans, config, rng, tick)
+    candidates = [splitter.cheapest(values, spans)]
     while candidates:
         total = total_cost([*final, *candidates], config.float_bits)
         regime = candidates.pop()
-        halves = split(values, spans, regime, total, config, rng, tick)
+        halves = splitter.split(regime, total)
         if halves and sum(half.cost for half in halves) + config.split_share * regime.cost < regime.cost:
             candidates.extend(halves)
         else:
@@ -164,46 +165,89 @@ class Joined:
         return tuple((p.start + shifts[p.stretch], p.stop + shifts[p.stretch]) for p in pieces if p.side == side)
 
 
-def split(
-    values: Floats,
-    spans: Sequence[Span],
-    regime: Regime,
-    total: float,
-    config: AutoPlaitConfig,
-    rng: np.random.Generator,
-    tick: Callable[[], None],
-) -> tuple[Regime, Regime] | None:
-    """The two regimes that describe the segments of one best; None where all frames end up in one of them.
+@dataclass(frozen=True, eq=False)
+class Splitter:
+    """One regime becomes two: what every split of a recording shares."""
 
-    `total` is what the recording costs now, of which noise may cost a share; seeds are cut from `spans`.
-    """
-    joined = Joined.of(values, regime.segments)
-    largest = best_seeds(values, spans, joined, total, config, tick)
-    best: tuple[float, Pieces] = (math.inf, [])
-    for turn in range(_MOST_ROUNDS):
-        tick()
-        sides = [cheapest(seed, [(0, len(seed))], config.max_states, config.float_bits, rng) for seed in largest]
-        pieces = pruned(joined, sides[0], sides[1], total, config)
-        found = [spans_of(pieces, side) for side in (0, 1)]
-        if not all(found):
-            break
-        cost = sum(
-            regime_cost(side, joined.values, segments, config.float_bits)
-            for side, segments in zip(sides, found, strict=True)
-        )
-        if cost < best[0]:
-            best = cost, pieces
-        elif turn >= _FEWEST_ROUNDS:
-            break
-        largest = [joined.values[slice(*max(segments, key=lambda span: span[1] - span[0]))] for segments in found]
-    if not best[1]:
-        return None
-    tick()
-    first, second = (
-        cheapest(values, joined.in_recording(best[1], side), config.max_states, config.float_bits, rng)
-        for side in (0, 1)
-    )
-    return first, second
+    values: Floats
+    spans: Sequence[Span]
+    config: AutoPlaitConfig
+    rng: np.random.Generator
+    tick: Callable[[], None]
+
+    def cheapest(self, values: Floats, segments: Sequence[Span]) -> Regime:
+        return cheapest(values, segments, self.config.max_states, self.config.float_bits, self.rng)
+
+    def split(self, regime: Regime, total: float) -> tuple[Regime, Regime] | None:
+        """The two regimes that describe the segments of one best; None where all frames end up in one of them.
+
+        `total` is what the recording costs now, of which noise may cost a share.
+        """
+        joined = Joined.of(self.values, regime.segments)
+        largest = self.best_seeds(joined, total)
+        best: tuple[float, Pieces] = (math.inf, [])
+        for turn in range(_MOST_ROUNDS):
+            self.tick()
+            sides = [self.cheapest(seed, [(0, len(seed))]) for seed in largest]
+            pieces = self.pruned(joined, sides[0], sides[1], total)
+            found = [spans_of(pieces, side) for side in (0, 1)]
+            if not all(found):
+                break
+            pairs = zip(sides, found, strict=True)
+            cost = sum(regime_cost(side, joined.values, own, self.config.float_bits) for side, own in pairs)
+            if cost < best[0]:
+                best = cost, pieces
+            elif turn >= _FEWEST_ROUNDS:
+                break
+            largest = [joined.values[slice(*max(segments, key=lambda span: span[1] - span[0]))] for segments in found]
+        if not best[1]:
+            return None
+        self.tick()
+        first, second = (self.cheapest(self.values, joined.in_recording(best[1], side)) for side in (0, 1))
+        return first, second
+
+    def pruned(self, joined: Joined, first: Fitted, second: Fitted, total: float) -> Pieces:
+        """Cut points without noise."""
+
+        @cache
+        def costs(start: int, stop: int) -> tuple[float, float]:
+            return segment_cost(first, joined.values[start:stop]), segment_cost(second, joined.values[start:stop])
+
+        only = pruning(cut_points(joined, first, second), costs, total, self.config.noise_share)
+        return all_pruned([only], joined)[0]
+
+    def best_seeds(self, joined: Joined, total: float) -> list[Floats]:
+        """The two seeds, a model of one state each, from which a search makes the cheapest regimes."""
+        length = math.ceil(sum(stop - start for start, stop in self.spans) * self.config.seed_share)
+        seeds = seed_spans(joined.segments, self.spans, length, self.config.n_seeds)
+        apart = [(i, j) for i, j in combinations(range(len(seeds)), 2) if abs(seeds[i][0] - seeds[j][0]) >= length]
+        self.tick()
+        chosen = self._cheapest_pair([self.values[start:stop] for start, stop in seeds], apart, joined, total)
+        if chosen:
+            pair = [seeds[i] for i in chosen]
+        else:  # no two seeds are apart: the start of the first segment and the middle of the second
+            (start, stop), (second, end) = joined.segments[0], joined.segments[1 % len(joined.segments)]
+            middle = second + (end - second) // 2
+            pair = [_within(self.spans, stop, start, length), _within(self.spans, end, middle, length)]
+        return [self.values[start:stop] for start, stop in pair]
+
+    def _cheapest_pair(
+        self, seeds: Sequence[Floats], pairs: Sequence[tuple[int, int]], joined: Joined, total: float
+    ) -> tuple[int, int] | None:
+        if not pairs:
+            return None
+        found = search_pairs(joined.values, joined.stretches, seeds, np.array(pairs))
+        costs = [found.costs(i) for i in range(len(pairs))]
+        share = self.config.noise_share
+        prunings = [pruning(found.pieces(i), costs[i], total, share) for i in range(len(pairs))]
+        bits = [  # of two regimes of one state, but for their models, which cost the same for all pairs
+            sum(cost(p.start, p.stop)[p.side] + math.log2(p.stop - p.start) for p in pieces)
+            if len({piece.side for piece in pieces}) == 2
+            else math.inf
+            for pieces, cost in zip(all_pruned(prunings, joined), costs, strict=True)
+        ]
+        best = int(np.argmin(bits))
+        return pairs[best] if math.isfinite(bits[best]) else None
 
 
 def cut_points(joined: Joined, first: Fitted, second: Fitted) -> Pieces:
@@ -221,15 +265,6 @@ def cut_points(joined: Joined, first: Fitted, second: Fitted) -> Pieces:
     log_density = np.log(np.hstack([densities(model, joined.values) for model in models]))
     paths = [best_path(np.concatenate(begin), transition, log_density[start:stop]) for start, stop in joined.stretches]
     return pieces_of(np.concatenate(paths) >= k, joined.stretches)
-
-
-def pruned(joined: Joined, first: Fitted, second: Fitted, total: float, config: AutoPlaitConfig) -> Pieces:
-    @cache
-    def costs(start: int, stop: int) -> tuple[float, float]:
-        return segment_cost(first, joined.values[start:stop]), segment_cost(second, joined.values[start:stop])
-
-    only = pruning(cut_points(joined, first, second), costs, total, config.noise_share)
-    return all_pruned([only], joined)[0]
 
 
 def all_pruned(prunings: Sequence[Pruning], joined: Joined) -> list[Pieces]:
@@ -251,47 +286,6 @@ def all_pruned(prunings: Sequence[Pruning], joined: Joined) -> list[Pieces]:
             found = search_pairs(joined.values, joined.stretches, segments, pairs, with_sums=False)
             answers = dict(zip(asked, found.bits.tolist(), strict=True))
     return [left[i] for i in range(len(prunings))]
-
-
-def best_seeds(
-    values: Floats,
-    spans: Sequence[Span],
-    joined: Joined,
-    total: float,
-    config: AutoPlaitConfig,
-    tick: Callable[[], None],
-) -> list[Floats]:
-    """The two seeds, a model of one state each, from which a search makes the cheapest regimes."""
-    length = math.ceil(sum(stop - start for start, stop in spans) * config.seed_share)
-    seeds = seed_spans(joined.segments, spans, length, config.n_seeds)
-    apart = [(i, j) for i, j in combinations(range(len(seeds)), 2) if abs(seeds[i][0] - seeds[j][0]) >= length]
-    tick()
-    chosen = _cheapest_pair([values[start:stop] for start, stop in seeds], apart, joined, total, config)
-    if chosen:
-        pair = [seeds[i] for i in chosen]
-    else:  # no two seeds are apart: the start of the first segment and the middle of the second
-        (start, stop), (second, end) = joined.segments[0], joined.segments[1 % len(joined.segments)]
-        middle = second + (end - second) // 2
-        pair = [_within(spans, stop, start, length), _within(spans, end, middle, length)]
-    return [values[start:stop] for start, stop in pair]
-
-
-def _cheapest_pair(
-    seeds: Sequence[Floats], pairs: Sequence[tuple[int, int]], joined: Joined, total: float, config: AutoPlaitConfig
-) -> tuple[int, int] | None:
-    if not pairs:
-        return None
-    found = search_pairs(joined.values, joined.stretches, seeds, np.array(pairs))
-    costs = [found.costs(i) for i in range(len(pairs))]
-    prunings = [pruning(found.pieces(i), costs[i], total, config.noise_share) for i in range(len(pairs))]
-    bits = [  # of two regimes of one state, but for their models, which cost the same for all pairs
-        sum(cost(p.start, p.stop)[p.side] + math.log2(p.stop - p.start) for p in pieces)
-        if len({piece.side for piece in pieces}) == 2
-        else math.inf
-        for pieces, cost in zip(all_pruned(prunings, joined), costs, strict=True)
-    ]
-    best = int(np.argmin(bits))
-    return pairs[best] if math.isfinite(bits[best]) else None
 
 
 def seed_spans(segments: Sequence[Span], spans: Sequence[Span], length: int, n_seeds: int) -> list[Span]:

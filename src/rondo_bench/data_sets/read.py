@@ -66,7 +66,7 @@ class Copy(NamedTuple):
         return recording, annotation
 
 
-def read_data_set(name: str, folder: Path | None = None, only: Sequence[str] = (), limit: int | None = None) -> DataSet:
+def read_data_set(name: str, folder: Path | None = None, limit: int | None = None, only: Sequence[str] = ()) -> DataSet:
     """A public data set from a local copy (`folder` as in `data_directory`), or the recordings of a folder of your own.
 
     `only` names recordings, in the order in which they are wanted; `limit` takes the first so many.
