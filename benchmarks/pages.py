@@ -23,6 +23,7 @@ import json
 import os
 import re
 import sys
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from pathlib import Path
@@ -68,6 +69,28 @@ class Table:
 
     def __str__(self) -> str:
         return "\n".join(self._lines)
+
+
+Part = Callable[[argparse.Namespace], None]
+Argument = tuple[str, dict[str, Any]]  # name, and what `add_argument` takes
+
+
+def program(file: str, doc: str | None, parts: Mapping[str, Part], arguments: Sequence[Argument]) -> tuple[Any, Any]:
+    """`parsed` and `main` of a program whose first word names one of its parts."""
+
+    def parsed(words: Sequence[str] | None = None) -> argparse.Namespace:
+        parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+        parser.add_argument("what", choices=parts, metavar="WHAT", help=", ".join(parts))
+        for name, about in arguments:
+            parser.add_argument(name, **about)
+        return parse(parser, file, words)
+
+    def main(words: Sequence[str] | None = None) -> None:
+        options = parsed(words)
+        warnings.simplefilter("ignore")
+        parts[options.what](options)
+
+    return parsed, main
 
 
 def parse(parser: argparse.ArgumentParser, file: str, arguments: Sequence[str] | None = None) -> argparse.Namespace:

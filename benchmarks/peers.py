@@ -46,7 +46,7 @@ import numpy as np
 from guard import SETS, STORED, Fit, Row, append, cached_rows, read, scores_of
 from guard import recording_ids as guard_ids
 from numpy.typing import ArrayLike, NDArray
-from pages import SCORES, Table, parse, stored_rows, write_section
+from pages import SCORES, Table, program, stored_rows, write_section
 
 from rondo import Labelling, Recording, Rondo
 from rondo.config.settings import PreprocessConfig, RondoConfig
@@ -448,6 +448,8 @@ def means(rows: Sequence[Mapping[str, str | float]]) -> dict[str, float]:
 
 
 def levels(options: argparse.Namespace) -> None:
+    if options.cache is None:
+        raise SystemExit("levels: expected --cache FILE")
     known = {(fit, method) for method in BASELINES for fit in cached_rows(options.cache, method)}
     for name in options.sets or sorted(set(SETS) - set(TABLES)):
         for fit in (Fit(name, id, SEED) for id in guard_ids(options.data, name)):
@@ -459,28 +461,18 @@ def levels(options: argparse.Namespace) -> None:
         PEERS.write_text(json.dumps(summarise(rows), indent=1) + "\n", encoding="utf-8")
 
 
-def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("what", choices=("packages", "levels"))
-    parser.add_argument("data", type=Path, help="the folder of data sets")
-    parser.add_argument("--sets", nargs="+", help="some data sets instead of all")
-    parser.add_argument("--tools", nargs="+", default=list(TOOLS), choices=list(TOOLS))
-    parser.add_argument("--recordings", type=int, help="of each set, instead of all (USC-HAD: two)")
-    parser.add_argument("--limit", type=float, default=180.0, help="CPU seconds of one run")
-    parser.add_argument("--keep", type=Path, help="folder of labels of packages, to continue from")
-    parser.add_argument("--measure", nargs="+", help=argparse.SUPPRESS)
-    parser.add_argument("--cache", type=Path, help="file of finished fits of levels, to continue from")
-    parser.add_argument("--store", action="store_true", help="levels: replace peers.json by what the cache holds")
-    options = parse(parser, __file__, arguments)
-    if options.what == "levels" and options.cache is None:
-        parser.error("levels: expected --cache FILE")
-    return options
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    options = parsed(arguments)
-    (packages if options.what == "packages" else levels)(options)
-
+ARGUMENTS = (
+    ("data", {"type": Path, "help": "the folder of data sets"}),
+    ("--sets", {"nargs": "+", "help": "some data sets instead of all"}),
+    ("--tools", {"nargs": "+", "default": list(TOOLS), "choices": list(TOOLS)}),
+    ("--recordings", {"type": int, "help": "of each set, instead of all (USC-HAD: two)"}),
+    ("--limit", {"type": float, "default": 180.0, "help": "CPU seconds of one run"}),
+    ("--keep", {"type": Path, "help": "folder of labels of packages, to continue from"}),
+    ("--measure", {"nargs": "+", "help": argparse.SUPPRESS}),
+    ("--cache", {"type": Path, "help": "file of finished fits of levels, to continue from"}),
+    ("--store", {"action": "store_true", "help": "levels: replace peers.json by what the cache holds"}),
+)
+parsed, main = program(__file__, __doc__, {"packages": packages, "levels": levels}, ARGUMENTS)
 
 if __name__ == "__main__":
     main()

@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pages import Table, parse, write_section
+from pages import Table, program, write_section
 
 from rondo import Recording, Rondo
 from rondo.config.overrides import parse_override
@@ -112,7 +112,7 @@ def fit(options: argparse.Namespace) -> None:
     for preset in options.preset:
         for times in options.times:
             with multiprocessing.get_context("spawn").Pool(1) as pool:
-                table.add(*pool.apply(fit_row, (preset, options.device, times * options.frames, settings)))
+                table.add(*pool.apply(fit_row, (preset, options.device, times * (options.frames or 90_000), settings)))
     write_section(options, "whole-fit-on-a-gpu" if options.device == "cuda" else "whole-fit", table)
 
 
@@ -165,6 +165,7 @@ def share_of(pid: int) -> float:
 
 
 def files(options: argparse.Namespace) -> None:
+    options.frames = options.frames or 360_000
     n_block = max(BLOCK_FRAMES, options.frames // 12)
     streams = plant_subjects(StreamPlan(n_channels=options.channels), N_SUBJECTS, n_frames=n_block, seed=0)
     blocks, folder, n_written = [stream.recording.values for stream in streams], options.scratch / "recordings", 0
@@ -213,32 +214,20 @@ def cost(options: argparse.Namespace) -> None:
     write_section(options, "cost", table)
 
 
-WHAT = {"fit": fit, "files": files, "cost": cost}
-
-
-def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=WHAT)
-    parser.add_argument("scratch", type=Path, nargs="?", help="files: a folder for recordings and runs")
-    parser.add_argument("--preset", nargs="+", default=list(SHORT), choices=SHORT)
-    parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
-    parser.add_argument("--frames", type=int, help="90,000 in a fit, 360,000 in a file")
-    parser.add_argument("--times", nargs="+", type=int, default=[1, 2, 4])
-    parser.add_argument("--set", nargs="+", default=[], metavar="NAME=VALUE", help="fit: settings of both presets")
-    parser.add_argument("--files", type=int, nargs="+", default=[10, 100, 1000])
-    parser.add_argument("--channels", type=int, default=9)
-    parser.add_argument("--engine", default="local")
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--keep", action="store_true", help="files: leave recordings and runs where they are")
-    options = parse(parser, __file__, arguments)
-    options.frames = options.frames or (360_000 if options.what == "files" else 90_000)
-    return options
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    options = parsed(arguments)
-    WHAT[options.what](options)
-
+ARGUMENTS = (
+    ("scratch", {"type": Path, "nargs": "?", "help": "files: a folder for recordings and runs"}),
+    ("--preset", {"nargs": "+", "default": list(SHORT), "choices": SHORT}),
+    ("--device", {"default": "cpu", "choices": ("cpu", "cuda")}),
+    ("--frames", {"type": int, "help": "90,000 in a fit, 360,000 in a file"}),
+    ("--times", {"nargs": "+", "type": int, "default": [1, 2, 4]}),
+    ("--set", {"nargs": "+", "default": [], "metavar": "NAME=VALUE", "help": "fit: settings of both presets"}),
+    ("--files", {"type": int, "nargs": "+", "default": [10, 100, 1000]}),
+    ("--channels", {"type": int, "default": 9}),
+    ("--engine", {"default": "local"}),
+    ("--workers", {"type": int, "default": 2}),
+    ("--keep", {"action": "store_true", "help": "files: leave recordings and runs where they are"}),
+)
+parsed, main = program(__file__, __doc__, {"fit": fit, "files": files, "cost": cost}, ARGUMENTS)
 
 if __name__ == "__main__":
     main()

@@ -16,12 +16,11 @@ import argparse
 import json
 import os
 import time
-import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from pages import Table, parse, write_section
+from pages import Table, program, write_section
 
 from rondo import Rondo
 from rondo.continual.updater import Updater
@@ -115,25 +114,14 @@ def engines(options: argparse.Namespace) -> None:
     write_section(options, "engines", load, table)
 
 
-WHAT = {"stream": stream, "engines": engines}
-
-
-def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=WHAT)
-    parser.add_argument("--windows", type=int, default=1_000_000, help="stream: of the update path")
-    parser.add_argument("--encoders", nargs="+", default=["summary_stats"])
-    parser.add_argument("--engines", nargs="+", choices=[*ENGINES, "joblib"], default=["serial", "local"])
-    parser.add_argument("--tasks", type=int, default=2000)
-    parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
-    return parse(parser, __file__, arguments)
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    options = parsed(arguments)
-    warnings.simplefilter("ignore")
-    WHAT[options.what](options)
-
+ARGUMENTS = (
+    ("--windows", {"type": int, "default": 1_000_000, "help": "stream: of the update path"}),
+    ("--encoders", {"nargs": "+", "default": ["summary_stats"]}),
+    ("--engines", {"nargs": "+", "choices": [*ENGINES, "joblib"], "default": ["serial", "local"]}),
+    ("--tasks", {"type": int, "default": 2000}),
+    ("--workers", {"type": int, "nargs": "+", "default": [1, 2]}),
+)
+parsed, main = program(__file__, __doc__, {"stream": stream, "engines": engines}, ARGUMENTS)
 
 if __name__ == "__main__":
     main()
