@@ -99,9 +99,6 @@ def assert_finite(mixture: FittedMixture, x: NDArray[np.floating]) -> None:
     npt.assert_allclose(posterior.sum(axis=1), 1.0)
 
 
-# ---------------------------------------------------------------- against scikit-learn
-
-
 @pytest.mark.parametrize("covariance", COVARIANCES)
 @pytest.mark.parametrize(("n", "n_dims", "n_components"), [(200, 1, 3), (300, 4, 8), (250, 9, 5), (60, 3, 20)])
 @pytest.mark.parametrize("n_iterations", [1, 2, 10])
@@ -118,24 +115,6 @@ def test_same_as_scikit_learn(covariance: str, n: int, n_dims: int, n_components
         npt.assert_allclose(found.precision_roots, expected.precisions_cholesky_, rtol=1e-7, atol=1e-8)
 
 
-@pytest.mark.parametrize("concentration", [1e-3, 1.0, 1e3])
-def test_concentration_means_what_it_means_there(concentration: float) -> None:
-    x, start = blobs(150, 3, seed=5), random_start(150, 6, seed=2)
-    expected = oracle(x, start, "full", 8, concentration)
-    found = ours(x, start, 8, concentration=concentration)
-    npt.assert_allclose(found.weights, expected.weights_, rtol=1e-8, atol=1e-10)
-    assert found.bound * 150 == pytest.approx(expected.lower_bound_, rel=1e-8)
-
-
-def test_log_joint_is_the_one_that_posteriors_come_from() -> None:
-    x, start = blobs(120, 3, seed=3), random_start(120, 4, seed=3)
-    expected = oracle(x, start, "full", 5)
-    npt.assert_allclose(ours(x, start, 5).log_joint(x), expected._estimate_weighted_log_prob(x), rtol=1e-8, atol=1e-8)
-
-
-# ---------------------------------------------------------------- the bound
-
-
 @pytest.mark.parametrize("covariance", COVARIANCES)
 @pytest.mark.parametrize("seed", range(4))
 def test_bound_never_falls(covariance: str, seed: int) -> None:
@@ -147,21 +126,9 @@ def test_bound_never_falls(covariance: str, seed: int) -> None:
     assert bounds[-1] > bounds[0]
 
 
-def test_bound_settles_where_the_fit_stops() -> None:
-    x = blobs(300, 3, seed=0)
-    config = MixtureConfig(tolerance=1e-5)
-    fitted = fit_mixture(x, config, np.random.default_rng(0))
-    assert 1 < fitted.n_iterations < config.max_iterations
-    longer = fit_mixture(x, MixtureConfig(tolerance=1e-9, max_iterations=5000), np.random.default_rng(0))
-    assert longer.bound >= fitted.bound
-
-
 def test_a_fit_that_does_not_settle_says_so() -> None:
     with pytest.warns(RondoWarning, match=r"2 iterations.*mixture\.max_iterations"):
         fit_mixture(blobs(200, 3, seed=1), MixtureConfig(max_iterations=2), np.random.default_rng(0))
-
-
-# ---------------------------------------------------------------- weights
 
 
 @pytest.mark.parametrize("covariance", COVARIANCES)
@@ -173,20 +140,6 @@ def test_weights_equal_repetition(covariance: str, counts: NDArray[np.int64], se
     weighted = ours(x, start, 6, counts, covariance=covariance)
     repeated = ours(np.repeat(x, counts, axis=0), np.repeat(start, counts, axis=0), 6, covariance=covariance)
     assert_same_fit(weighted, repeated)
-
-
-def test_weights_equal_repetition_from_the_own_start_too() -> None:
-    x = np.concatenate([blobs(60, 2, seed=8, n_blobs=1, spread=0.05) + shift for shift in (0, 10, 20)])
-    counts = np.random.default_rng(1).integers(1, 4, size=180)
-    weighted = ours(x, weights=counts, component_cap=3, tolerance=1e-8)
-    repeated = ours(np.repeat(x, counts, axis=0), component_cap=3, tolerance=1e-8)
-    npt.assert_allclose(np.sort(weighted.weights), np.sort(repeated.weights), rtol=1e-6)
-    npt.assert_allclose(np.sort(weighted.means, axis=0), np.sort(repeated.means, axis=0), rtol=1e-6)
-
-
-def test_weights_of_one_are_no_weights() -> None:
-    x, start = blobs(100, 3, seed=2), random_start(100, 5, seed=2)
-    assert_same_fit(ours(x, start, 7, np.ones(100)), ours(x, start, 7), rtol=0)
 
 
 def test_a_scale_of_weights_is_evidence() -> None:
@@ -210,17 +163,6 @@ def test_points_without_weight_are_not_there() -> None:
     assert_same_fit(with_them, ours(x, start[:80], 6), rtol=1e-7)
 
 
-def test_points_without_weight_start_no_component() -> None:
-    x = np.r_[np.repeat(np.eye(3), 10, axis=0), 5 + np.arange(24.0).reshape(8, 3)]
-    counts = np.r_[np.ones(30), np.zeros(8)]
-    fitted = ours(x, weights=counts)
-    assert fitted.n_components == 3
-    assert_finite(fitted, x)
-
-
-# ---------------------------------------------------------------- invariances
-
-
 @pytest.mark.parametrize("covariance", COVARIANCES)
 @pytest.mark.parametrize("offset", [-3.0, 1e3, 1e6])
 def test_translation(covariance: str, offset: float) -> None:
@@ -234,53 +176,12 @@ def test_translation(covariance: str, offset: float) -> None:
     assert there.bound == pytest.approx(here.bound, rel=lost)
 
 
-def test_rotation_of_full_covariances() -> None:
-    x, start = blobs(200, 4, seed=7), random_start(200, 5, seed=7)
-    turn = np.linalg.qr(np.random.default_rng(0).normal(size=(4, 4)))[0]
-    here, there = ours(x, start, 15), ours(x @ turn, start, 15)
-    npt.assert_allclose(there.means, here.means @ turn, rtol=1e-8, atol=1e-8)
-    npt.assert_allclose(there.posterior(x @ turn), here.posterior(x), rtol=0, atol=1e-8)
-    assert there.bound == pytest.approx(here.bound, rel=1e-9)
-
-
-def test_order_of_points() -> None:
-    x, start = blobs(200, 3, seed=9), random_start(200, 5, seed=9)
-    order = np.random.default_rng(0).permutation(200)
-    assert_same_fit(ours(x[order], start[order], 15), ours(x, start, 15))
-
-
 @pytest.mark.parametrize("covariance", COVARIANCES)
 def test_blocks_of_points_do_not_matter(covariance: str, monkeypatch: pytest.MonkeyPatch) -> None:
     x, start = blobs(700, 3, seed=10), random_start(700, 5, seed=10)
     whole = ours(x, start, 10, covariance=covariance)
     monkeypatch.setattr(dp_gaussian, "_BLOCK_NUMBERS", 1)
     assert_same_fit(ours(x, start, 10, covariance=covariance), whole)
-
-
-def test_single_precision_latents() -> None:
-    x, start = blobs(200, 3, seed=11), random_start(200, 5, seed=11)
-    single = x.astype(np.float32)
-    assert_same_fit(ours(single, start, 10), ours(single.astype(np.float64), start, 10), rtol=0)
-
-
-def test_same_seed_same_fit() -> None:
-    x = blobs(300, 4, seed=12)
-    assert_same_fit(ours(x, seed=3), ours(x, seed=3), rtol=0)
-    generator = np.random.default_rng(3)
-    state_before = np.random.get_state()[1].copy()  # noqa: NPY002  the global generator must stay untouched
-    fit_mixture(x, MixtureConfig(), generator)
-    npt.assert_array_equal(np.random.get_state()[1], state_before)  # noqa: NPY002
-
-
-def test_input_is_not_changed() -> None:
-    x, start, weights = blobs(50, 2, seed=13), random_start(50, 3, seed=13), np.ones(50)
-    before = x.copy(), start.copy(), weights.copy()
-    ours(x, start, 5, weights)
-    for now, then in zip((x, start, weights), before, strict=True):
-        npt.assert_array_equal(now, then)
-
-
-# ---------------------------------------------------------------- what it finds, and keeps
 
 
 def test_finds_as_many_components_as_there_are_blobs() -> None:
@@ -312,9 +213,6 @@ def test_the_heaviest_component_stays_whatever_the_least_weight() -> None:
     assert only.n_components == 1
     assert only.weights[0] == ours(x, start, 3).weights.max()
     npt.assert_array_equal(only.posterior(x), np.ones((100, 1)))
-
-
-# ---------------------------------------------------------------- degenerate latents
 
 
 @pytest.mark.parametrize("covariance", COVARIANCES)
@@ -349,11 +247,6 @@ def test_degenerate_latents_give_finite_components(x: Floats, scale: float, cova
 )
 def test_any_finite_latents_give_finite_components(x: Floats, covariance: str) -> None:
     assert_finite(ours(x, n_iterations=30, covariance=covariance), x)
-
-
-def test_more_dimensions_than_points() -> None:
-    x = np.random.default_rng(0).normal(size=(5, 20))
-    assert_finite(ours(x), x)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e200])

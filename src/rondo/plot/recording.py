@@ -78,7 +78,6 @@ DARK = Paper("#15181d", "#e6e9ed", "#98a2ae", "#39414b", "#aeb8c3")
 
 
 def text_inches(text: str, size: float) -> float:
-    """About the width of a text."""
     return 0.62 * size / 72 * len(text)
 
 
@@ -88,10 +87,6 @@ def title_size(title: str, inches: float) -> float:
 
 
 def cut(text: str, most: int = 22) -> str:
-    """
-    >>> cut("left forearm accelerometer x"), cut("acc x")
-    ('left forearm accelero…', 'acc x')
-    """
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
@@ -124,7 +119,6 @@ class _TimeAxis(NamedTuple):
         return cls(unit, clock, frames[1:][wide].astype(np.int64))
 
     def until(self, end: int) -> _TimeAxis:
-        """The same with the unit in which people say how late the last frame is."""
         if self.clock is None or self.unit == "date" or self.jumps.size:
             return self
         last = float(self.clock.seconds_at([end])[0])
@@ -167,8 +161,6 @@ class _TimeAxis(NamedTuple):
 
 
 class Cutout(NamedTuple):
-    """The part of a recording to draw."""
-
     start: int | str | None = None
     end: int | str | None = None
     channels: Sequence[int | str] | None = None
@@ -410,7 +402,6 @@ def _seen_signal(scene: _Scene, channel: int) -> tuple[NDArray[np.float64], NDAr
 
 
 def _spans(scene: _Scene, blocks: _Blocks) -> list[tuple[float, float]]:
-    """Left end and width of each block on the axis."""
     first, last = scene.time.x([scene.start, scene.end])
     starts, ends = scene.time.x(blocks.starts), scene.time.x(blocks.ends)
     return [*zip(starts.tolist(), np.maximum(ends - starts, _NARROWEST * (last - first)).tolist(), strict=True)]
