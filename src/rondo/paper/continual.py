@@ -266,9 +266,7 @@ def _entries(units: UnitModel, latents: Floats) -> LatentEntries:
     gaps[elsewhere] = np.inf
     nearest = gaps.argmin(axis=1)
     members = [latents[nearest == k] for k in range(len(vocabulary))]
-    supports = np.array([entry.support for entry in vocabulary])
-    floors = np.array([entry.posterior_floor for entry in vocabulary])
-    measures = vocabulary.centres, supports, vocabulary.radii, floors
+    measures = vocabulary.centres, vocabulary.supports, vocabulary.radii, vocabulary.posterior_floors
     return LatentEntries.of_members(list(vocabulary.ids), *measures, members)
 
 

@@ -26,7 +26,8 @@ from rondo.paper.deep_dpm import FittedAutoencoder, fit_autoencoder
 from rondo.paper.fusion import HIGHEST_SCORE, Fused, fuse, link, occurrences
 from rondo.paper.motif_former import Epoch, MotifFormer, train_motif_former
 from rondo.paper.settings import MotifFormerConfig
-from rondo.units.mixture import FittedMixture, acceptance_of, fit_components, fit_mixture
+from rondo.registry import MIXTURES
+from rondo.units.mixture import FittedMixture, acceptance_of, fit_mixture
 from rondo.units.viterbi import Timeline, centre_distances, joined
 from rondo.wording import Progress, silent
 
@@ -144,7 +145,8 @@ def _fit_weighted(
     rows, weights = latents[order], weights[order]
     if config.kind == "deep_dpm":  # knows no weights; its rows are repeated instead
         times = copies(weights, rng)
-        return fit_components(np.repeat(rows, times, axis=0) if times.any() else rows, config, rng, device=device)
+        repeated = np.repeat(rows, times, axis=0) if times.any() else rows
+        return MIXTURES[config.kind].fit(repeated, config, rng, 1.0, device, None)
     return fit_mixture(rows, config, rng, weights)
 
 

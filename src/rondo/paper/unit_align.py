@@ -35,8 +35,8 @@ from rondo.errors import ModelError, RondoWarning
 from rondo.paper.deep_dpm import FittedAutoencoder, fit_autoencoder
 from rondo.paper.settings import UnitAlignConfig
 from rondo.paper.training import Descent, batches, load_weights, seeded_linear, settled, small_steps, weights_of
+from rondo.registry import MIXTURES
 from rondo.units.fit import Latents, UnitInput
-from rondo.units.mixture import fit_components
 from rondo.units.model import checked_representations, standardisation
 from rondo.wording import Progress, silent
 
@@ -365,7 +365,7 @@ def _clustered(
         warnings.simplefilter("ignore", RondoWarning)
         # All components are kept, so that the members of the light ones are known.
         whole = config.model_copy(update={"min_weight": 0.0})
-        mixture = fit_components(latents, whole, np.random.default_rng(seed), device=device)
+        mixture = MIXTURES[whole.kind].fit(latents, whole, np.random.default_rng(seed), 1.0, device, None)
     component = mixture.posterior(latents).argmax(axis=1)
     light = mixture.weights < min(config.min_weight, mixture.weights.max())
     return np.where(light[component], OTHER, component), autoencoder
