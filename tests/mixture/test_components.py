@@ -16,9 +16,10 @@ from sklearn.exceptions import ConvergenceWarning
 from rondo.arrays import Floats, Ints
 from rondo.config.settings import AcceptanceConfig, MixtureConfig
 from rondo.paper import deep_dpm
+from rondo.registry import MIXTURES
 from rondo.units import kmeans as module
 from rondo.units.kmeans import weighted_kmeans
-from rondo.units.mixture import acceptance_of, fit_components
+from rondo.units.mixture import acceptance_of, fit_mixture
 
 
 def of_scikit_learn(points: Floats, weights: Floats, n_clusters: int, seed: int) -> Ints:
@@ -74,15 +75,15 @@ def blobs(seed: int, n_each: int, centres: list[tuple[float, float]]) -> Floats:
 
 def fitted(latents: Floats, kind: str, window_weight: float) -> int:
     config = MixtureConfig(kind=kind, component_cap=12)
-    return fit_components(latents, config, np.random.default_rng(0), window_weight).n_components
+    return MIXTURES[kind].fit(latents, config, np.random.default_rng(0), window_weight, "cpu", None).n_components
 
 
 def test_a_window_of_half_weight_beside_its_copy_is_one_window() -> None:
     """k-means starts from other rows where there are more of them, so from one component both start the same."""
     latents = blobs(0, 40, [(0, 0), (4, 0), (0, 5)])
     config = MixtureConfig(component_cap=1)
-    once = fit_components(latents, config, np.random.default_rng(0))
-    twice = fit_components(np.repeat(latents, 2, axis=0), config, np.random.default_rng(0), window_weight=0.5)
+    once = fit_mixture(latents, config, np.random.default_rng(0))
+    twice = fit_mixture(np.repeat(latents, 2, axis=0), config, np.random.default_rng(0), 0.5)
     npt.assert_allclose(twice.means, once.means, atol=1e-9)
     npt.assert_allclose(twice.log_joint(latents), once.log_joint(latents), rtol=1e-9)
     assert twice.bound == pytest.approx(once.bound)

@@ -38,7 +38,7 @@ def blobs(n: int, n_dims: int, n_blobs: int, seed: int, spread: float = 0.2) -> 
 
 
 def fit(x: NDArray[np.floating], seed: int = 0, start: int = 1, **settings: Any) -> FittedMixture:
-    return fit_deep_dpm(x, MixtureConfig(**settings), np.random.default_rng(seed), "cpu", start)
+    return fit_deep_dpm(x, MixtureConfig(**settings), np.random.default_rng(seed), start_components=start)
 
 
 def assert_finite(mixture: FittedMixture, x: NDArray[np.floating]) -> None:
@@ -143,7 +143,9 @@ def test_same_seed_same_fit_and_no_global_state() -> None:
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="torch finds no CUDA device here")
 def test_cuda_finds_what_the_cpu_finds() -> None:
     x, _ = blobs(120, 3, 3, seed=1)
-    here, there = (fit_deep_dpm(x, MixtureConfig(), np.random.default_rng(0), device) for device in ("cpu", "cuda"))
+    here, there = (
+        fit_deep_dpm(x, MixtureConfig(), np.random.default_rng(0), device=device) for device in ("cpu", "cuda")
+    )
     by_place = [np.argsort(mixture.means[:, 0]) for mixture in (here, there)]  # components come in no particular order
     npt.assert_allclose(there.means[by_place[1]], here.means[by_place[0]], atol=1e-3)
     npt.assert_allclose(there.weights[by_place[1]], here.weights[by_place[0]], atol=1e-3)

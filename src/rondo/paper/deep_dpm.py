@@ -68,36 +68,26 @@ _CONSTANT = 1e-12  # spread, relative to size, below which latents are one point
 _BLOCK = 4096  # windows that the nets see at once where nothing is learnt
 
 
-def fit_components(
-    latents: NDArray[np.floating],
-    config: MixtureConfig,
-    rng: np.random.Generator,
-    window_weight: float,
-    device: str,
-    start: NDArray[np.int64] | None,
-) -> FittedMixture:
-    """DeepDPM as a kind of mixture; it splits and merges from one component on, so that `start` has no effect."""
-    return fit_deep_dpm(latents, config, rng, device, window_weight=window_weight)
-
-
 def fit_deep_dpm(
     latents: NDArray[np.floating],
     config: MixtureConfig,
     rng: np.random.Generator,
-    device: str = "cpu",
-    start_components: int = 1,
     window_weight: float = 1.0,
+    device: str = "cpu",
+    start: NDArray[np.int64] | None = None,
+    start_components: int = 1,
 ) -> FittedMixture:
     """Fit on latents (n_windows, n_dims), from `start_components` (at most the cap) found by k-means.
 
     A window counts as `window_weight` observations where evidence decides: in the modes and in the Hastings ratios.
+    Other kinds of mixture begin with the components in `start`; this one splits and merges, and takes none.
     """
     if start_components < 1:
         raise SettingError(f"start_components must be at least 1, got {start_components}")
     rows = checked_latents(latents)
     space = _space_of(rows, config.covariance, window_weight, device)
-    start = kmeans_start(rows, np.ones(len(rows)), min(start_components, config.component_cap), rng)
-    partition = _started(space.points, torch.as_tensor(start, device=device))
+    shares = kmeans_start(rows, np.ones(len(rows)), min(start_components, config.component_cap), rng)
+    partition = _started(space.points, torch.as_tensor(shares, device=device))
     training = _Training(space.codes, partition.n_components, rng)
     still_until, n_quiet, n_epochs = _FOLLOW_FROM, 0, 0
     while n_epochs < config.max_iterations and n_quiet < 2:
