@@ -11,13 +11,13 @@ import pytest
 
 from rondo.continual.checkpoint import fingerprint
 from rondo.data.recording import Recording
-from rondo.editing.apply import kept_ids
 from rondo.editing.edits import Edits
 from rondo.editing.edits_file import write_edits
 from rondo.errors import ModelError, SettingError
 from rondo.model.describe import known_ids, own_motifs
 from rondo.model.method import edits_with, relabel
 from rondo.model.rondo import Rondo
+from rondo.run.shown import kept_ids
 from tests.cli.running import waves
 
 DAY = Recording(waves(900), rate=50, channels=("a", "b"))
@@ -46,7 +46,7 @@ def test_labels_and_segments_follow_the_edits(model: Rondo) -> None:
     npt.assert_array_equal(after.units, np.where(before.units == 2, 0, before.units))
     npt.assert_array_equal(after.motifs, np.where(before.motifs == 2, 0, before.motifs))  # every unit is its own
     npt.assert_array_equal(after[0].unit_scores, before[0].unit_scores)
-    named = {(row["level"], row["id"]): row["name"] for row in after.tables["segments"].iter_rows(named=True)}
+    named = {(row["level"], row["id"]): row["name"] for row in after.run.tables["segments"].iter_rows(named=True)}
     assert named == {
         ("unit", 0): "reach", ("unit", 1): "", ("motif", 0): "", ("motif", 1): "pick up",
     }  # fmt: skip

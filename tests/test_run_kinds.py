@@ -99,7 +99,7 @@ def test_the_layout_is_the_same(run: Path) -> None:
 
 def test_the_signal_is_that_of_the_recording(run: Path) -> None:
     result = Result.load(run)
-    overview = result.overviews["x"]
+    overview = result.run.overviews["x"]
     npt.assert_allclose(overview.values()[..., 0], waves(N_ROWS, seed=6)[: overview.n_frames], atol=2e-3)
 
 

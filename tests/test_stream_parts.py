@@ -106,14 +106,14 @@ def test_all_parts_together_are_a_result(model: Rondo, expected: tuple[list[Any]
     parts += stream
     result = stream.result
     assert (result.kind, len(result.units), result.summary.stream is not None) == ("stream", len(DAY), True)
-    by_level = result.tables["segments"].sort("level", "start_frame", descending=[True, False])
+    by_level = result.run.tables["segments"].sort("level", "start_frame", descending=[True, False])
     assert_frame_equal(by_level, joined(parts), abs_tol=1e-12)
     painted = np.full(len(DAY), -1)
     for decision in expected[0]:
         painted[decision.start_frame : decision.stop_frame] = decision.unit
     npt.assert_array_equal(result.units, painted)
-    assert result.overviews["stream"].n_frames == len(DAY)
-    npt.assert_allclose(result.overviews["stream"].values()[..., 0], DAY, atol=1e-3)
+    assert result.run.overviews["stream"].n_frames == len(DAY)
+    npt.assert_allclose(result.run.overviews["stream"].values()[..., 0], DAY, atol=1e-3)
     npt.assert_array_equal(relabel(result.model, DAY).units.shape, (len(DAY),))
 
 

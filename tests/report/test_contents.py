@@ -109,7 +109,7 @@ def test_a_page_of_many_recordings_keeps_its_bound(tmp_path: Path, monkeypatch: 
 
 
 def test_overviews_are_read_when_asked_for_and_few_are_held(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    overviews = Result.load(folder).overviews
+    overviews = Result.load(folder).run.overviews
     assert [*overviews] == [*IDS] and len(overviews) == 6
     size = overviews[IDS[0]].codes.size
     assert overviews[IDS[0]] is overviews[IDS[0]]

@@ -127,6 +127,10 @@ class Edits:
         return tuple(edit for edit in self.in_force if edit.kind == "relabel")
 
     @property
+    def has_merges(self) -> bool:
+        return bool(self._groups)
+
+    @property
     def touched(self) -> frozenset[str]:
         """The recordings of which frames were relabelled."""
         return frozenset(span.recording for edit in self.relabels for span in edit.spans)

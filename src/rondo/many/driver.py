@@ -54,6 +54,7 @@ from rondo.model.folder import config_of
 from rondo.model.rondo import Rondo
 from rondo.result import Result, result_in
 from rondo.run.labelling import curve_table
+from rondo.run.shown import shown_summary
 from rondo.run.summary import FailedFile, RunKind, RunSummary
 from rondo.run.tally import RunTally, profile_summary
 from rondo.run.writer import RunWriter
@@ -335,6 +336,7 @@ class _Run:
             tally.add(part.recordings, *tables)
         fitted = profile_summary(fit_profile(model)) if is_foreign else None
         summary = tally.summary(words_of(model), kind=kind, fitted=fitted, **run_fields(model, is_foreign))
+        summary = shown_summary(summary, model.edits_)
         first, *others = summary.recordings
         notes = () if is_foreign else fit_notes(model, [one.n_frames for one in summary.recordings])
         first = first.model_copy(update={"notes": (*first.notes, *notes)})

@@ -72,6 +72,7 @@ def result_of(
         config=model.config_.model_dump(mode="json"),
         windows=(model.window_length_frames_, model.step_frames_),
         words=words_of(model),
+        edits=model.edits_,
         findings=[*findings_of(model, is_foreign), *more],
         model=model,
         fitted=fitted,
@@ -154,7 +155,6 @@ def words_of(model: Rondo) -> Words:
         {id: motifs.kind(id) for id in every},
         {**model.unit_model_.curves, **{f"motifs.{name}": curve for name, curve in motifs.curves.items()}},
         [UnitMerge(**asdict(step), advised=number < tree.best) for number, step in enumerate(tree.steps)],
-        edits=model.edits_,
         **evidence_words(model.evidence_, model.rate_),
     )
 

@@ -25,6 +25,7 @@ from rondo.run.decisions import Label, decision_table, label_of, stream_data
 from rondo.run.overview import GrowingOverview
 from rondo.run.rows import RowFrames, RowPlaces, RowSpan
 from rondo.run.segments import LEVELS, to_pandas, whole_columns
+from rondo.run.shown import shown_decisions
 from rondo.run.summary import StreamSummary
 from rondo.units.vocabulary import Level
 from rondo.wording import counted
@@ -137,13 +138,13 @@ class StreamParts:
         yield self._part(self._stream.finish(), ended=True)
 
     def _part(self, report: StreamReport, *, ended: bool) -> StreamPart:
-        edits, rate = self._model.edits_, self._model.rate_
-        labels = [label_of(decision, rate, edits) for decision in report.decisions]
+        decisions = shown_decisions(report.decisions, self._model.edits_)
+        labels = [label_of(decision, self._model.rate_) for decision in decisions]
         self._labels += labels
         self._rows += self._places.take()
         self._events += report.events
         rows = [row for level in LEVELS for row in self._open[level].ended_by(labels, ended)]
-        return StreamPart(report.edited(edits).decisions, report.events, _table(rows, self._model))
+        return StreamPart(decisions, report.events, _table(rows, self._model))
 
     @property
     def result(self) -> Result:
@@ -164,6 +165,7 @@ class StreamParts:
             decision_table(self._labels),
             base,
             words_of(model),
+            model.edits_,
             lambda about: self._overview.overview(about.n_frames),
             lambda: tuple(self._events),
             RowFrames.of(self._rows),

@@ -42,6 +42,7 @@ from rondo.motifs.base import Motifs
 from rondo.registry import RULES
 from rondo.result import Result
 from rondo.run.bucket import run_here
+from rondo.run.shown import shown_decisions
 from rondo.units.model import UnitModel
 from rondo.units.viterbi import Timeline
 from rondo.wording import Progress, counted, silent
@@ -160,10 +161,8 @@ class Rondo:
 
         Examples
         --------
-        >>> from rondo.synthetic import plant
         >>> quick = Rondo(window="1.5s", settings={"evidence.surrogates": 0})
-        >>> model = quick.fit(plant(n_frames=3_000, seed=1).recording)
-        >>> model.window_length_frames_, model.rate_
+        >>> quick.fit(recording).window_length_frames_, quick.rate_
         (75, 50.0)
         """
         self._learn(as_recordings(recordings, Reading(rate)), group_by, progress or silent)
@@ -184,34 +183,18 @@ class Rondo:
         ----------
         recordings : path, folder, array, table, Recording, or a list of them
             The recordings to learn from and to label.
-        y : Any
-            Ignored; it is here for scikit-learn.
-        rate : float or None
-            Frames per second, for input without a clock.
-        group_by : str, mapping or None
-            The group of each recording, as in `fit`.
-        progress : callable or None
-            Called as progress(what, done, total).
+        y, rate, group_by, progress : Any
+            As in `fit`.
 
         Returns
         -------
         Result
             The labels; `result.model` is this model.
 
-        Raises
-        ------
-        RecordingError
-            If a recording cannot be used, or their rates or channels differ.
-        SettingError
-            If a setting is unknown, out of range, or contradicts another one.
-
         Examples
         --------
-        >>> from rondo.synthetic import plant
-        >>> quick = Rondo(window="1.5s", settings={"evidence.surrogates": 0})
-        >>> result = quick.fit_predict(plant(n_frames=3_000, seed=1).recording)
-        >>> result.kind, result.model is quick
-        ('discover', True)
+        >>> Rondo(window="1.5s", settings={"evidence.surrogates": 0}).fit_predict(recording).kind
+        'discover'
         """
         learned = self._learn(as_recordings(recordings, Reading(rate)), group_by, progress or silent)
         given = [one.recording for one, _ in learned]
@@ -268,18 +251,13 @@ class Rondo:
 
         Raises
         ------
-        NotFittedError
-            If the model is not fitted.
         RecordingError
             If no recording is long enough for one window, or a channel is missing, or the rate differs.
 
         Examples
         --------
-        >>> from rondo.synthetic import plant_subjects
-        >>> one, other = (stream.recording for stream in plant_subjects(n_subjects=2, n_frames=3_000, seed=1))
-        >>> model = Rondo(window="1.5s", settings={"evidence.surrogates": 0}).fit(one)
         >>> before = model.units_
-        >>> model.adapt(other).units_ == before
+        >>> model.adapt(recording).units_ == before
         True
         """
         self._check_fitted()
@@ -296,22 +274,13 @@ class Rondo:
         ----------
         recordings : path, folder, array, table, Recording, or a list of them
             The recordings to learn the motifs from.
-        resample : bool
-            Read recordings of another rate at the rate of the model. Without it they are refused.
-        progress : callable or None
-            Called as progress(what, done, total).
+        resample, progress : Any
+            As in `adapt`.
 
         Returns
         -------
         Rondo
             This model, with new motifs.
-
-        Raises
-        ------
-        NotFittedError
-            If the model is not fitted.
-        RecordingError
-            If no recording is long enough for one window, or a channel is missing, or the rate differs.
         """
         self._check_fitted()
         refit_motifs(self, self._as_read(recordings), resample, progress or silent)
@@ -354,21 +323,14 @@ class Rondo:
 
         Raises
         ------
-        NotFittedError
-            If the model is not fitted.
         SettingError
             If there is no such rule.
 
         Examples
         --------
-        >>> from rondo.synthetic import plant
-        >>> recording = plant(n_frames=3_000, seed=1).recording
-        >>> model = Rondo(window="1.5s", settings={"evidence.surrogates": 0}).fit(recording)
         >>> parts = model.stream(recording.values[start : start + 500] for start in range(0, 3_000, 500))
-        >>> sum(len(part.segments) for part in parts) > 0
-        True
-        >>> parts.result.kind
-        'stream'
+        >>> sum(len(part.segments) for part in parts) > 0, parts.result.kind
+        (True, 'stream')
         """
         self._check_fitted()
         rule = rule or self.config_.continual.rule
@@ -407,16 +369,11 @@ class Rondo:
 
         Raises
         ------
-        NotFittedError
-            If the model is not fitted.
         RecordingError
             If the rows lack a channel of the model, or have another rate.
 
         Examples
         --------
-        >>> from rondo.synthetic import plant
-        >>> recording = plant(n_frames=3_000, seed=1).recording
-        >>> model = Rondo(window="1.5s", settings={"evidence.surrogates": 0}).fit(recording)
         >>> report = model.partial_fit(recording.values[:1_500])
         >>> report.decisions[0].window, report.decisions[0].start_frame
         (0, 0)
@@ -426,9 +383,9 @@ class Rondo:
         from rondo.model.parts import rows_of, warn_of_skipped
 
         n_skipped = self.stream_.n_skipped
-        report = self.stream_.feed(*rows_of(self, chunk)).edited(self.edits_)
+        report = self.stream_.feed(*rows_of(self, chunk))
         warn_of_skipped(n_skipped, self.stream_.n_skipped)
-        return report
+        return StreamReport(shown_decisions(report.decisions, self.edits_), report.events)
 
     def _forget_stream(self) -> None:
         """What a stream learned, it learned about the vocabularies before."""
@@ -456,14 +413,9 @@ class Rondo:
         ------
         SettingError
             If there is no such entry, or the name cannot be used.
-        NotFittedError
-            If the model is not fitted.
 
         Examples
         --------
-        >>> from rondo.synthetic import plant
-        >>> recording = plant(n_frames=3_000, seed=1).recording
-        >>> model = Rondo(window="1.5s", settings={"evidence.surrogates": 0}).fit(recording)
         >>> segments = model.name("unit:0", "rest").predict(recording).segments
         >>> segments[(segments["level"] == "unit") & (segments["id"] == 0)]["name"].unique().tolist()
         ['rest']
@@ -489,40 +441,26 @@ class Rondo:
         ------
         SettingError
             If there is no such entry, or if units and motifs are mixed.
-        NotFittedError
-            If the model is not fitted.
 
         Examples
         --------
-        >>> from rondo.synthetic import plant
-        >>> recording = plant(n_frames=3_000, seed=1).recording
-        >>> model = Rondo(window="1.5s", settings={"evidence.surrogates": 0}).fit(recording)
         >>> 1 in model.predict(recording).units, 1 in model.merge("unit:0", "unit:1").predict(recording).units
         (True, False)
         """
         return self._with(self.edits_.merged(entries, now(), self._known()))
 
     def split(self, entry: str) -> Rondo:
-        """Take an entry out of the group that `merge` put it in.
-
-        If every unit is its own motif, the motif of the unit is taken out as well.
+        """Take an entry out of the group that `merge` put it in, and its motif where every unit is its own motif.
 
         Parameters
         ----------
         entry : str
-            "unit:3" or "motif:2", or in the short form "u3" or "m2".
+            As in `name`; SettingError says if it is in no group.
 
         Returns
         -------
         Rondo
             This model.
-
-        Raises
-        ------
-        SettingError
-            If there is no such entry, or it is in no group.
-        NotFittedError
-            If the model is not fitted.
         """
         return self._with(self.edits_.split(entry, now(), self._known()))
 
@@ -579,9 +517,6 @@ class Rondo:
 
         Examples
         --------
-        >>> from rondo.synthetic import plant
-        >>> recording = plant(n_frames=3_000, seed=1).recording
-        >>> model = Rondo(window="1.5s", settings={"evidence.surrogates": 0}).fit(recording)
         >>> model.predict(recording).fit["planted1-subject0"].verdict
         'fits'
         """
@@ -609,25 +544,12 @@ class Rondo:
         Parameters
         ----------
         folder : path
-            The folder to write.
-
-        Raises
-        ------
-        NotFittedError
-            If the model is not fitted.
-        OutputError
-            If the folder cannot be written.
+            The folder to write; OutputError says if it cannot be.
 
         Examples
         --------
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> from rondo.synthetic import plant
-        >>> recording = plant(n_frames=3_000, seed=1).recording
-        >>> model = Rondo(window="1.5s", settings={"evidence.surrogates": 0}).fit(recording)
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     model.save(Path(folder, "model"))
-        ...     Rondo.load(Path(folder, "model")).units_ == model.units_
+        >>> model.save(tmp_path / "model")
+        >>> Rondo.load(tmp_path / "model").units_ == model.units_
         True
         """
         self._check_fitted()
@@ -677,11 +599,6 @@ class Rondo:
         -------
         dict
             Values by name.
-
-        Examples
-        --------
-        >>> Rondo(window="2s").get_params()["window"]
-        '2s'
         """
         return {name: getattr(self, name) for name in _parameter_names()}
 
@@ -696,17 +613,7 @@ class Rondo:
         Returns
         -------
         Rondo
-            This model.
-
-        Raises
-        ------
-        SettingError
-            If there is no such argument.
-
-        Examples
-        --------
-        >>> Rondo().set_params(window="2s")
-        Rondo(window='2s')
+            This model; SettingError is raised if there is no such argument.
         """
         for name, value in params.items():
             if name not in _parameter_names():

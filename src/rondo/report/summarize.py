@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rondo.lazy import Lazy
 from rondo.report.contents import (
     DRAWN_AT_FIRST,
     EVERYTHING,
@@ -27,7 +26,7 @@ from rondo.report.tables import (
     unit_names_of,
 )
 from rondo.run.clock import page_clock
-from rondo.run.overview import Overview, Overviews, packed, score_rows
+from rondo.run.overview import Overview, packed, score_rows
 from rondo.run.segments import counts_in, segment_counts, segments_of
 from rondo.wording import counted, day_and_time, duration_in_words, found_in_words, is_date, noun
 
@@ -103,11 +102,8 @@ def edit_data(result: Result) -> dict[str, Any]:
     """`run` is the identity that a file of edits names; `edits` the history without its times: a page that is drawn
     again is the same. `frames` is False where only names and merges can be changed: a stream goes on.
     """
-    from rondo.run.summary import run_edits  # brings pydantic, which importing the report does without
-
     run, stream = result.summary, result.summary.stream
-    # one that is not written yet has the edits that its labels are shown under
-    rows = (result[0].edits if result.folder is None else run_edits(result.folder, run)).rows()
+    rows = result.run.edits.rows()
     return {
         "run": run.identity,
         "edits": [{name: value for name, value in row.items() if name != "at"} for row in rows],
@@ -124,7 +120,7 @@ def summarize(result: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
     that labels do not show), n_entries, details (of entries, by key), composition, edit (what is known of edits); of a
     stream events, n_events and n_refined.
     """
-    run, truth = result.summary, result.tables.get("truth")
+    run, truth = result.summary, result.run.tables.get("truth")
     counts = [segment_counts(result), *([] if truth is None else [counts_in(truth)])]
     contents = contents_of(run, counts, wish)
     drawn = contents.recordings
@@ -137,7 +133,7 @@ def summarize(result: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
     levels, unit_names = {"unit": run.units, "motif": run.shown_motifs}, unit_names_of(run.units)
     annotated = {} if wish.truth is None else annotation_lanes(result, wish.truth)
     recordings = [
-        _recording(recording, _signal(result.overviews[recording.id], contents, recording.id))
+        _recording(recording, _signal(result.run.overviews[recording.id], contents, recording.id))
         | {
             "scores": _scores(result, contents, recording.id),
             "lanes": [
@@ -167,8 +163,8 @@ def summarize(result: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
         "entries": {level: entry_table(level, entries, drawn, unit_names) for level, entries in levels.items()},
         "unshown": entry_table("motif", run.unshown_motifs, drawn, unit_names),
         "n_entries": {level: len(entries) for level, entries in levels.items()},
-        "details": _details(levels, segments, result.overviews, drawn),
-        "composition": composition(run, segments, result.tables["unshown_segments"], drawn),
+        "details": _details(levels, segments, result.run.overviews, drawn),
+        "composition": composition(run, segments, result.run.tables["unshown_segments"], drawn),
         "edit": edit_data(result),
         **journal(result.events, run.recordings[0].rate),
     }
@@ -181,8 +177,9 @@ def _details(
     drawn: Sequence[RecordingSummary],
 ) -> dict[str, Any]:
     """What the panel shows of each entry."""
-    ids = [it.id for it in drawn]
-    inside = overviews.only(ids) if isinstance(overviews, Overviews) else Lazy(ids, overviews.__getitem__)
+    from rondo.run.data import Lazy, overview_bytes  # brings pydantic, which importing the report does without
+
+    inside = Lazy([it.id for it in drawn], overviews.__getitem__, overview_bytes)
     return {
         key: detail
         for level, entries in levels.items()
@@ -267,7 +264,7 @@ def _signal(overview: Overview, contents: Contents, recording_id: str) -> dict[s
 
 
 def _scores(result: Result, contents: Contents, recording_id: str) -> dict[str, Any]:
-    scores = result.frame_scores[recording_id] if contents.bytes_of[recording_id] else None
+    scores = result.run.scores[recording_id] if contents.bytes_of[recording_id] else None
     return score_rows({"": scores}, contents.score_bytes(recording_id))
 
 

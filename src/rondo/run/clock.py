@@ -100,7 +100,7 @@ def has_jumps(clock: Mapping[str, Any] | None, rate: float | None) -> bool:
 def clock_of(result: Result, recording_id: str) -> FrameClock | None:
     """The clock of one recording of a result; None where it has no such recording, or knows no rate."""
     about = result.summary.recording(recording_id)
-    return None if about is None else run_clock(about, result.tables["segments"])
+    return None if about is None else run_clock(about, result.run.tables["segments"])
 
 
 def run_clock(recording: RecordingSummary, segments: pl.DataFrame) -> FrameClock | None:

@@ -22,7 +22,7 @@ from __future__ import annotations
 import base64
 import io
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -47,7 +47,6 @@ TOP_CODE = 65279
 Codes = NDArray[np.uint16]
 _MOST_NUMBERS = 1 << 18  # of lowest values, and as many of highest: 2 MB
 _FEWEST_BUCKETS = 1024
-_MOST_CODES_HELD = 1 << 26  # of several recordings: 128 MB
 MOST_DRAWN = 1000
 """Recordings of a run that its page can draw."""
 COARSE_BUCKETS = 4096
@@ -274,33 +273,6 @@ def cut_to(overview: Overview, n_frames: int) -> Overview:
     codes = overview.codes[:n_buckets]
     missing = np.full((n_buckets - len(codes), *codes.shape[1:]), MISSING, codes.dtype)
     return overview._replace(codes=np.concatenate([codes, missing]), n_frames=n_frames)
-
-
-class Overviews(Mapping[str, Overview]):
-    """The overviews of recordings, made or read on first use; few are held at a time."""
-
-    def __init__(self, recording_ids: Sequence[str], make: Callable[[str], Overview]) -> None:
-        self._ids, self._make = tuple(recording_ids), make
-        self._held: dict[str, Overview] = {}
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._ids)
-
-    def __len__(self) -> int:
-        return len(self._ids)
-
-    def __getitem__(self, recording_id: str) -> Overview:
-        if recording_id not in self._held:
-            self._held[recording_id] = self._make(recording_id)
-        while len(self._held) > 1 and sum(it.codes.size for it in self._held.values()) > _MOST_CODES_HELD:
-            del self._held[next(id for id in self._held if id != recording_id)]
-        return self._held[recording_id]
-
-    def only(self, recording_ids: Sequence[str]) -> Overviews:
-        """The overviews of some recordings, from the same store."""
-        few = Overviews(recording_ids, self._make)
-        few._held = self._held
-        return few
 
 
 def least_bytes(n_channels: int, n_frames: int) -> int:

@@ -20,8 +20,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, computed_field, model_validator
 
-from rondo.editing.edits import Edits
-from rondo.editing.edits_file import read_edits
 from rondo.errors import OutputError
 from rondo.store.reading import checked_id, read_regular
 
@@ -333,14 +331,6 @@ def read_summary(run_dir: Path) -> RunSummary:
         raise OutputError(
             f"{path}: {where}: {' '.join(first['msg'].removeprefix('Value error, ').split())}; run {again}"
         ) from None
-
-
-def run_edits(run_dir: Path, summary: RunSummary) -> Edits:
-    """The edits that a run is shown under: beside its model, or beside the checkpoint of a stream."""
-    checkpoint = run_dir / "checkpoint"
-    if summary.kind == "stream" and checkpoint.is_dir():
-        return read_edits(run_dir / "model").carried().then(read_edits(checkpoint))
-    return read_edits(model_place(run_dir))
 
 
 def model_place(run_dir: Path) -> Path:

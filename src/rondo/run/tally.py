@@ -16,7 +16,6 @@ import numpy as np
 
 from rondo.data.labels import Runs, are_one_to_one
 from rondo.data.recording import Recording
-from rondo.editing.edits import Edits
 from rondo.errors import OutputError
 from rondo.run.clock import clock_knots
 from rondo.run.labelling import QUANTILES, FitProfile, Labelling, fit_of
@@ -57,7 +56,6 @@ class Words:
     evidence: VocabularyEvidence | None = None
     tested: Mapping[Level, Mapping[int, EntryEvidenceSummary]] = field(default_factory=dict)  # evidence of entries
     untested: EntryEvidenceSummary | None = None  # of all other entries; None if the method has no test
-    edits: Edits = field(default_factory=Edits)
 
     @classmethod
     def of_summary(cls, summary: RunSummary) -> Words:
@@ -120,16 +118,14 @@ class EntryTally:
             exemplars.setdefault(row.pop("id"), []).append(row)
         rows = []
         for row in table.sort("id").iter_rows(named=True):
-            share, absorbed = row.pop("frames") / n_frames, words.edits.absorbed(level, row["id"])
-            about: dict[str, Any] = {"name": words.edits.name(level, row["id"]), "absorbed": absorbed}
+            id, share = row["id"], row.pop("frames") / n_frames
+            about: dict[str, Any] = {"evidence": words.tested.get(level, {}).get(id, words.untested)}
             if level == "motif":
-                about |= {"composition": words.motifs.get(row["id"], ""), "kind": words.kinds.get(row["id"], "")}
+                about |= {"composition": words.motifs.get(id, ""), "kind": words.kinds.get(id, "")}
                 about["in_labels"] = in_labels
             else:
-                about["taken_for"] = words.units.get(row["id"], "")
-            tested = {} if absorbed else words.tested.get(level, {})  # merged entries were tested in their parts only
-            about["evidence"] = tested.get(row["id"], words.untested)
-            rows.append(EntrySummary(**row, **about, share=share, exemplars=exemplars[row["id"]]))
+                about["taken_for"] = words.units.get(id, "")
+            rows.append(EntrySummary(**row, **about, share=share, exemplars=exemplars[id]))
         return rows
 
 
