@@ -111,9 +111,9 @@ def test_a_page_of_many_recordings_keeps_its_bound(tmp_path: Path, monkeypatch: 
 def test_overviews_are_read_when_asked_for_and_few_are_held(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     overviews = Result.load(folder).run.overviews
     assert [*overviews] == [*IDS] and len(overviews) == 6
-    size = overviews[IDS[0]].codes.size
+    size = overviews[IDS[0]].codes.nbytes
     assert overviews[IDS[0]] is overviews[IDS[0]]
-    monkeypatch.setattr("rondo.run.overview._MOST_CODES_HELD", 2 * size)
+    monkeypatch.setattr("rondo.run.data._MOST_HELD", 2 * size)
     first = overviews[IDS[0]]
     assert overviews[IDS[1]] is overviews[IDS[1]]
     overviews[IDS[2]]

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from rondo.data.labels import OTHER
 from rondo.editing.edits import FIRST_BY_HAND, Edits, KnownIds
+from rondo.editing.edits_file import upgraded
 from rondo.editing.kinds import Edit, FrameSpan
 from rondo.editing.names import EntryId, known_entry
-from rondo.editing.upgrade import upgraded
 from rondo.errors import ModelError, SettingError
 from tests import naive_edits
 

@@ -1,12 +1,9 @@
 """The run folder of a stream while it grows: labels.csv and events.jsonl are the truth, everything else follows.
 
-A stream that is running is read from these two, so that whoever looks sees the last decision; a finished one is a run
-like any other (`rondo.run.folder`).
-
 labels.csv holds the decisions in the order they were taken, one line per window: the frames that it speaks for, their
-seconds, unit and motif with their scores. A line is only ever appended; what is issued stays issued. Frames are those
-of the regular grid that the stream is read on; rows.csv leads from there to the rows that came (`row_frames.py`), and
-everything else in the folder is on rows.
+seconds, unit and motif with their scores. A line is only ever appended. Frames are those of the regular grid that the
+stream is read on; rows.csv leads from there to the rows that came (`rondo.run.rows`), and everything else in the folder
+is on rows. A finished stream is a run like any other (`rondo.run.folder`).
 """
 
 from __future__ import annotations
@@ -76,25 +73,17 @@ def read_decisions(path: Path) -> pl.DataFrame:
         text = read_regular(path, _MOST_BYTES)
         whole = text[: text.rfind(b"\n") + 1]
         found = pl.read_csv(whole, schema=_schema()) if whole else pl.DataFrame(schema=_schema())
-        if not _are_sound(found):
+        numbers = ("start_frame", "end_frame", "unit", "motif", "unit_score", "motif_score")
+        known = pl.all_horizontal(pl.col(name).is_not_null() for name in numbers)
+        measures = ("start_s", "end_s", "unit_score", "motif_score")
+        finite = pl.all_horizontal(pl.col(name).is_finite().fill_null(True) for name in measures)
+        in_order = (pl.col("start_frame") >= 0) & (pl.col("start_frame") <= pl.col("end_frame"))
+        if not found.select((known & finite & in_order).all()).item():
             raise OSError("a line holds no label: frames out of order, or a score or an id that is none")
         return found
     except (OSError, pl.exceptions.PolarsError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise OutputError(f"{path}: expected the labels of `rondo stream`, but {reason}; give its --out") from None
-
-
-def _are_sound(decisions: pl.DataFrame) -> bool:
-    """Whether every line could have been written by a stream: frames, ids and finite scores, times where it has any."""
-    import polars as pl
-
-    numbers = ("start_frame", "end_frame", "unit", "motif", "unit_score", "motif_score")
-    given = pl.all_horizontal(pl.col(name).is_not_null() for name in numbers)
-    finite = pl.all_horizontal(
-        pl.col(name).is_finite().fill_null(True) for name in ("start_s", "end_s", "unit_score", "motif_score")
-    )
-    in_order = (pl.col("start_frame") >= 0) & (pl.col("start_frame") <= pl.col("end_frame"))
-    return bool(decisions.select((given & finite & in_order).all()).item())
 
 
 def _schema() -> dict[str, pl.DataType | type[pl.DataType]]:
@@ -268,12 +257,10 @@ def _labelling(about: RecordingSummary, found: pl.DataFrame, decisions: pl.DataF
     units, motifs = (rows.without_skipped(labels_in(found, level, about.n_frames)) for level in LEVELS)
     scores = decided_scores(decisions, about.n_frames)
     scores = scores or FrameScores(*((track != OTHER).astype(np.float32) for track in (units, motifs)))
-    times = None if about.rate is None else _times(about, about.rate)
+    times, frames = None, np.arange(about.n_frames)
+    if about.rate is not None:
+        clock = about.clock
+        times = frames / about.rate if clock is None else np.interp(frames, clock.frames, clock.seconds)
     breaks = np.array(about.breaks, np.int64)
     plain = Labelling(about.id, units, motifs, *scores, times, about.rate, breaks, about.share_accepted, about.notes)
     return plain.stored(found)
-
-
-def _times(about: RecordingSummary, rate: float) -> np.ndarray[Any, np.dtype[np.float64]]:
-    frames = np.arange(about.n_frames)
-    return frames / rate if about.clock is None else np.interp(frames, about.clock.frames, about.clock.seconds)

@@ -309,10 +309,6 @@ def repeat_starts(motifs: Labels, window_of: Frames, timeline: MotifTimeline, un
     return np.flatnonzero(is_one_label & (number[1:] != number[:-1]) & (unit[1:] != unit[:-1])) + 1
 
 
-# ----------------------------------------------------------------
-# Tables of a Result beside that of its segments: frames, curves of training, and rows of a dataclass.
-
-
 def curve_table(words: Words) -> pl.DataFrame | None:
     """What training reached: one row per curve and step."""
     if not words.curves:

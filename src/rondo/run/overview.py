@@ -92,7 +92,7 @@ def signal_overview(
     max_codes: int = MAX_CODES,
     extent: tuple[float, float] | None = None,
 ) -> Overview:
-    """The overview of `values` (n_frames, n_channels) with at most `max_codes` codes, in linear time.
+    """The overview of `values` (n_frames, n_channels) with at most `max_codes` codes.
 
     NaN frames are left out; a bucket with nothing but NaN in a channel is missing there. Codes run from the lowest to
     the highest value of each channel, or over the `extent` that all of them are known to lie in.
@@ -104,13 +104,16 @@ def signal_overview(
     [[[1.0, 5.0]], [[1.0, 1.0]]]
     """
     frames = np.asarray(values, dtype=np.float32)
-    low, high = _lowest(frames), _highest(frames)
+    low, high = _extent(frames)
     if np.isinf(low).any() or np.isinf(high).any():
         frames = np.where(np.isinf(frames), np.float32(np.nan), frames)
-        low, high = _lowest(frames), _highest(frames)
+        low, high = _extent(frames)
     if extent is not None:
         low, high = (np.full_like(low, end) for end in extent)
-    bucket_frames = _bucket_frames(len(frames), frames.shape[1], max_codes)
+    n_codes, bucket_frames = frames.size, 1  # one code for each frame, two for each bucket of several
+    while n_codes > max_codes and bucket_frames < len(frames):
+        bucket_frames *= 2
+        n_codes = 2 * -(-len(frames) // bucket_frames) * frames.shape[1]
     buckets = [frames]
     if bucket_frames > 1:  # rounding keeps the order: the lowest and the highest value have the lowest and highest code
         starts = np.arange(0, len(frames), bucket_frames)
@@ -119,22 +122,9 @@ def signal_overview(
     return Overview(codes, bucket_frames, frames.shape[0], low, high, tuple(channels))
 
 
-def _lowest(frames: Values) -> NDArray[np.float64]:
-    """Of each channel; NaN where it has no value."""
-    return np.asarray(np.fmin.reduce(frames, axis=0, initial=np.nan), np.float64)
-
-
-def _highest(frames: Values) -> NDArray[np.float64]:
-    return np.asarray(np.fmax.reduce(frames, axis=0, initial=np.nan), np.float64)
-
-
-def _bucket_frames(n_frames: int, n_channels: int, max_codes: int) -> int:
-    """The smallest power of two with at most `max_codes` codes: one for each frame, two for each bucket of several."""
-    n_codes, bucket_frames = n_frames * n_channels, 1
-    while n_codes > max_codes and bucket_frames < n_frames:
-        bucket_frames *= 2
-        n_codes = 2 * -(-n_frames // bucket_frames) * n_channels
-    return bucket_frames
+def _extent(frames: NDArray[np.floating]) -> list[NDArray[np.float64]]:
+    """The lowest and the highest value of each channel; NaN where it has none."""
+    return [np.asarray(end.reduce(frames, axis=0, initial=np.nan), np.float64) for end in (np.fmin, np.fmax)]
 
 
 def _codes_of(values: Values, low: NDArray[np.float64], high: NDArray[np.float64]) -> Codes:
@@ -167,9 +157,12 @@ def overview_path(run_dir: Path, recording_id: str) -> Path:
 
 def stored_overview(overview: Overview) -> bytes:
     """The content of an .npz file that holds the overview."""
-    named = overview._asdict() | {"channels": np.array(overview.channels, dtype=np.str_)}
+    return _archive(**overview._asdict() | {"channels": np.array(overview.channels, dtype=np.str_)})
+
+
+def _archive(**arrays: Any) -> bytes:
     buffer = io.BytesIO()
-    np.savez_compressed(buffer, **named)
+    np.savez_compressed(buffer, **arrays)
     return buffer.getvalue()
 
 
@@ -192,11 +185,6 @@ def read_overview(path: Path) -> Overview:
         raise OutputError(
             f"{path}: expected an .npz overview of this version of Rondo, but {reason}; run `rondo discover` again"
         ) from error
-    _check_shapes(overview, path)
-    return overview
-
-
-def _check_shapes(overview: Overview, path: Path) -> None:
     n_channels, bucket = len(overview.channels), overview.bucket_frames
     sound = bucket > 0 and bucket & (bucket - 1) == 0 and overview.n_frames >= 0
     expected = (-(-overview.n_frames // max(bucket, 1)), n_channels, 1 if bucket == 1 else 2)
@@ -205,6 +193,7 @@ def _check_shapes(overview: Overview, path: Path) -> None:
             f"{path}: {overview.n_frames} frames in buckets of {bucket} and {n_channels} channels need codes of shape "
             f"{expected}, got {overview.codes.shape}; run `rondo discover` again"
         )
+    return overview
 
 
 class GrowingOverview:
@@ -223,7 +212,9 @@ class GrowingOverview:
         if not len(values):
             return
         while first_frame + len(values) > self.most_buckets * self.bucket_frames:
-            self._low, self._high = _paired(self._low, np.fmin), _paired(self._high, np.fmax)
+            if len(self._low):
+                pairs = np.arange(0, len(self._low), 2)  # the last bucket may be alone
+                self._low, self._high = np.fmin.reduceat(self._low, pairs), np.fmax.reduceat(self._high, pairs)
             self.bucket_frames *= 2
         self.n_frames = max(self.n_frames, first_frame + len(values))
         n_buckets = -(-self.n_frames // self.bucket_frames)
@@ -238,19 +229,10 @@ class GrowingOverview:
     def overview(self, n_frames: int) -> Overview:
         """Of the first so many frames; those that have not come are missing."""
         n_buckets = -(-n_frames // self.bucket_frames)
-        shape = (n_buckets, len(self.channels))
-        both = np.full((*shape, 2), np.nan)
-        kept = min(n_buckets, len(self._low))
-        both[:kept, :, 0], both[:kept, :, 1] = self._low[:kept], self._high[:kept]
-        known = np.isfinite(both)
-        low = np.min(both, axis=(0, 2), where=known, initial=np.inf)
-        high = np.max(both, axis=(0, 2), where=known, initial=-np.inf)
-        low, high = np.where(np.isfinite(low), low, np.nan), np.where(np.isfinite(high), high, np.nan)
-        scale = np.divide(TOP_CODE, high - low, out=np.zeros_like(low), where=high > low)
-        codes = np.full(both.shape, MISSING, np.uint16)
-        codes[known] = np.rint((both - low[:, None]) * scale[:, None])[known]
-        codes = codes[..., :1] if self.bucket_frames == 1 else codes
-        return Overview(codes, self.bucket_frames, n_frames, low, high, self.channels)
+        ends = [np.where(np.isfinite(end), end, np.nan)[:n_buckets] for end in (self._low, self._high)]
+        low, high = _extent(np.concatenate(ends))
+        codes = np.stack([_codes_of(end, low, high) for end in ends[: 1 if self.bucket_frames == 1 else 2]], axis=-1)
+        return cut_to(Overview(codes, self.bucket_frames, n_frames, low, high, self.channels), n_frames)
 
     def state(self) -> tuple[dict[str, NDArray[np.generic]], dict[str, Any]]:
         """Everything, exactly."""
@@ -260,11 +242,6 @@ class GrowingOverview:
         """Go on from a state."""
         self._low, self._high = (np.asarray(tensors[name], np.float32) for name in ("low", "high"))
         self.bucket_frames, self.n_frames = int(plain["bucket_frames"]), int(plain["n_frames"])
-
-
-def _paired(buckets: Values, join: np.ufunc) -> Values:
-    """Two and two buckets as one; the last may be alone."""
-    return join.reduceat(buckets, np.arange(0, len(buckets), 2), axis=0) if len(buckets) else buckets
 
 
 def cut_to(overview: Overview, n_frames: int) -> Overview:
@@ -294,8 +271,7 @@ def packed(overview: Overview, budget_bytes: int) -> dict[str, Any]:
     if fine is None:  # then there is more for the coarse one
         step = _coarse_step(codes, budget_bytes)
         coarse = coarser(codes, step)
-    data = base64_of(_by_channel(coarse))
-    return {"coarse": _level(coarse, overview.bucket_frames * step, data), "fine": fine}
+    return {"coarse": _level(coarse, overview.bucket_frames * step, base64_of(_by_channel(coarse))), "fine": fine}
 
 
 def _coarse_step(codes: NDArray[np.uint8], budget_bytes: int) -> int:
@@ -312,9 +288,11 @@ def _coarse_step(codes: NDArray[np.uint8], budget_bytes: int) -> int:
 def _fine(codes: NDArray[np.uint8], bucket: int, step: int, budget_bytes: int) -> dict[str, Any] | None:
     """The finest level below buckets of `step` that fits, as differences along time."""
     while step > 1:
-        deflated = _deflated(codes, budget_bytes)
-        if deflated is not None:
-            return _level(codes, bucket, base64.b64encode(deflated).decode())
+        if codes.size <= 4 * budget_bytes:  # real signals do not shrink more
+            differences = np.diff(_by_channel(codes), axis=-1, prepend=np.uint8(0))
+            deflated = zlib.compress(differences.tobytes(), 6)
+            if len(deflated) <= budget_bytes:
+                return _level(codes, bucket, base64.b64encode(deflated).decode())
         # lowest and highest of two frames are as many numbers as the frames themselves
         factor = 4 if codes.shape[2] == 1 else 2
         codes, bucket, step = coarser(codes, factor), bucket * factor, step // factor
@@ -328,16 +306,6 @@ def _level(codes: NDArray[np.uint8], bucket_frames: int, data: str) -> dict[str,
 def _by_channel(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """One channel after the other, in each all lowest values before all highest."""
     return np.ascontiguousarray(codes.transpose(1, 2, 0))
-
-
-def _deflated(codes: NDArray[np.uint8], budget_bytes: int) -> bytes | None:
-    """The codes as differences, deflated; None where that takes more than the budget."""
-    if codes.size > 4 * budget_bytes:  # real signals do not shrink that much: do not even try
-        return None
-    rows = _by_channel(codes)
-    differences = np.diff(rows, axis=-1, prepend=np.uint8(0))
-    deflated = zlib.compress(differences.tobytes(), 6)
-    return deflated if len(deflated) <= budget_bytes else None
 
 
 # ----------------------------------------------------------------
@@ -376,9 +344,7 @@ def scores_path(run_dir: Path, recording_id: str) -> Path:
 
 def stored_scores(scores: FrameScores) -> bytes:
     """The content of an .npz file that holds the scores as float32: `unit` and `motif`."""
-    buffer = io.BytesIO()
-    np.savez_compressed(buffer, unit=scores.units.astype(np.float32), motif=scores.motifs.astype(np.float32))
-    return buffer.getvalue()
+    return _archive(unit=scores.units.astype(np.float32), motif=scores.motifs.astype(np.float32))
 
 
 def read_scores(path: Path, n_frames: int) -> FrameScores | None:

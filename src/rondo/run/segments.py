@@ -140,9 +140,6 @@ def to_pandas(table: pl.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({own.name: column(own) for own in table})
 
 
-# ----------------------------------------------------------------
-# Tables of segments that lie in a run folder: read whole or in parts, and checked against its summary.json.
-
 SEGMENTS = "segments.parquet"
 _MANY_RECORDINGS = 200  # of more, segments are read only as they are needed
 
@@ -175,8 +172,8 @@ def segments_of(result: Result, recordings: Sequence[str]) -> pl.DataFrame:
 
 def _large_file(result: Result) -> Path | None:
     """The table of a run over many recordings."""
-    is_large = result.run.folder is not None and len(result) > _MANY_RECORDINGS
-    return result.run.folder / SEGMENTS if is_large and result.run.folder is not None else None
+    folder = result.run.folder
+    return folder / SEGMENTS if folder is not None and len(result) > _MANY_RECORDINGS else None
 
 
 @contextmanager
@@ -222,15 +219,6 @@ def read_segments(path: Path, run: RunSummary, recordings: Sequence[str] | None 
     return table.sort(order, maintain_order=True)
 
 
-def _times_ok() -> pl.Expr:
-    """Of a segment: none, or two that follow on each other."""
-    import polars as pl
-
-    start_s, end_s = pl.col("start_s"), pl.col("end_s")
-    in_order = start_s.is_finite() & end_s.is_finite() & (start_s <= end_s)
-    return (start_s.is_null() & end_s.is_null()) | in_order.fill_null(False)
-
-
 def _check_spans(table: pl.DataFrame, path: Path, run: RunSummary) -> None:
     import polars as pl
 
@@ -239,11 +227,14 @@ def _check_spans(table: pl.DataFrame, path: Path, run: RunSummary) -> None:
     )
     known = table.join(lengths, on="recording", how="left").with_row_index("row")
     spans_ok = (pl.col("start_frame") >= 0) & (pl.col("start_frame") < pl.col("end_frame"))
+    start_s, end_s = pl.col("start_s"), pl.col("end_s")
+    in_order = start_s.is_finite() & end_s.is_finite() & (start_s <= end_s)
+    times_ok = (start_s.is_null() & end_s.is_null()) | in_order.fill_null(False)
     sound = (
         (spans_ok & (pl.col("end_frame") <= pl.col("n_frames"))).fill_null(False)
         & pl.col("level").is_in(["unit", "motif"]).fill_null(False)
         & pl.col("id").is_not_null()
-        & _times_ok()
+        & times_ok
     )
     bad = known.filter(~sound.fill_null(False))
     if bad.height:
