@@ -83,11 +83,10 @@ def result_of(
 def carrying(model: Rondo) -> Rondo:
     """The model with the edits that hold for other recordings; itself where it has no others."""
     edits = model.edits_.carried()
-    if edits is model.edits_:
-        return model
-    carrying = copy(model)
-    carrying.edits_ = edits
-    return carrying
+    if edits is not model.edits_:
+        model = copy(model)
+        model.edits_ = edits
+    return model
 
 
 def stream_summary(model: Rondo, id: str, source: str, n_frames: int, counters: StreamSummary) -> RunSummary:

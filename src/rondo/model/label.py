@@ -1,4 +1,4 @@
-"""A fitted model and a recording -> a Labelling: prepared, cut into windows, read, and said of every row."""
+"""A fitted model and a recording -> a Labelling: prepare, window, label, map to rows."""
 
 from __future__ import annotations
 

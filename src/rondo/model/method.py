@@ -1,4 +1,4 @@
-"""Rondo itself as one of the methods: its settings, what it will cost, and one model for all recordings or for each."""
+"""The methods Rondo and clock, and a model as a stream that began with it has grown it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from rondo.wording import Progress
 
 
 class RondoSettings(NamedTuple):
-    """Every setting of Rondo, whether each recording gets a vocabulary of its own, and whose recordings are."""
+    """Every setting of Rondo, and the group of each recording."""
 
     config: RondoConfig
     group_by: GroupBy = None
@@ -67,10 +67,9 @@ class RondoMethod:
         """How long it will take, where that is more than a minute."""
         config, sizes = settings.config, [recording.n_frames for recording in recordings]
         length, step = cost.expected_window_and_step(config, recordings)
-        n_channels = recordings[0].n_channels
-        own = cost.cost_of_fit(config, sizes, n_channels, length, step)
-        is_long = own.seconds is not None and own.seconds > cost.WORTH_SAYING_S
-        return [f"this will take {own.sentence()}"] if is_long or in_detail else []
+        expected = cost.cost_of_fit(config, sizes, recordings[0].n_channels, length, step)
+        is_long = expected.seconds is not None and expected.seconds > cost.WORTH_SAYING_S
+        return [f"this will take {expected.sentence()}"] if is_long or in_detail else []
 
     def discover(
         self, recordings: Sequence[Recording], settings: RondoSettings, seed: int | None, progress: Progress
@@ -99,9 +98,6 @@ class RondoMethod:
 
 RONDO = RondoMethod()
 
-
-# ----------------------------------------------------------------
-# The clock as a method: a control that looks at no data and cuts every recording into equal pieces.
 
 _PIECES = 20  # as in the control that scores above the paper's own row on MoCap
 
@@ -142,11 +138,17 @@ class Clock:
                 "choose fewer"
             )
         piece = shortest.n_frames // settings
+        labellings = []
+        for recording in recordings:
+            labels = clock_labels(recording.n_frames, settings)
+            ones, none = np.ones(recording.n_frames, dtype=np.float32), np.zeros(0, dtype=np.int64)
+            times, rate, notes = recording.times_s, recording.rate, recording.notes
+            labellings.append(Labelling(recording.id, labels, labels, ones, ones, times, rate, none, 1.0, notes))
         findings = ["The clock looks at no data: it cuts every recording into equal pieces, each its own entry."]
         return make_result(
             self.name,
             recordings,
-            nothing_shared([_labelling(recording, settings) for recording in recordings]),
+            nothing_shared(labellings),
             config={"states": settings},
             windows=(piece, piece),
             findings=[*findings, *([NOTHING_SHARED] if len(recordings) > 1 else [])],
@@ -170,16 +172,6 @@ class Clock:
 
 CLOCK = Clock()
 
-
-def _labelling(recording: Recording, n_pieces: int) -> Labelling:
-    labels = clock_labels(recording.n_frames, n_pieces)
-    ones, none = np.ones(recording.n_frames, dtype=np.float32), np.zeros(0, dtype=np.int64)
-    times, rate, notes = recording.times_s, recording.rate, recording.notes
-    return Labelling(recording.id, labels, labels, ones, ones, times, rate, none, 1.0, notes)
-
-
-# ----------------------------------------------------------------
-# A model as a stream that began with it has grown it: read from the last checkpoint of the stream.
 
 CHECKPOINT = "checkpoint"
 FROZEN, LEARNING = "frozen", "learning"  # the modes of a stream, as checkpoints know them

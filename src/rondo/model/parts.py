@@ -41,31 +41,11 @@ _ID = "stream"
 
 @dataclass(frozen=True, eq=False)
 class StreamPart:
-    """What a stream has decided since the part before.
+    """What a stream has decided since the part before."""
 
-    Parameters
-    ----------
-    decisions : list of Decision
-        The labels of each window, under the ids that people have kept in merges.
-    events : list of Event
-        Changes of the vocabularies, and gaps and skipped rows of the input.
-    table : polars.DataFrame
-        The table of `segments`.
-
-    Examples
-    --------
-    >>> import rondo
-    >>> from rondo.synthetic import plant
-    >>> stream = plant(n_frames=2_000, seed=1)
-    >>> model = rondo.Rondo(window="1.5s", settings={"evidence.surrogates": 0}).fit(stream.recording.values, rate=50)
-    >>> parts = list(model.stream([stream.recording.values]))
-    >>> parts[-1].segments.columns.tolist()[:4]
-    ['recording', 'level', 'id', 'name']
-    """
-
-    decisions: list[Decision]
-    events: list[Event]
-    table: pl.DataFrame = field(repr=False)
+    decisions: list[Decision]  # of each window, under the ids that people have kept in merges
+    events: list[Event]  # changes of the vocabularies, and gaps and skipped rows of the input
+    table: pl.DataFrame = field(repr=False)  # of `segments`
 
     @property
     def segments(self) -> pd.DataFrame:
@@ -76,33 +56,8 @@ class StreamPart:
 class StreamParts:
     """Iterator over the parts of a stream; `Rondo.stream` returns one.
 
-    The last part holds the end of the stream. Rows that are skipped are counted in a RondoWarning.
-
-    Parameters
-    ----------
-    model : Rondo
-        The fitted model that the stream begins with; it does not change.
-    stream : Stream
-        The stream that labels the rows.
-    rows : iterable
-        Single rows (n_channels,), or chunks of rows: arrays (n_rows, n_channels), tables or Recordings.
-
-    Raises
-    ------
-    RecordingError
-        While iterating, if rows have other channels or another rate than the model.
-
-    Examples
-    --------
-    >>> import rondo
-    >>> from rondo.synthetic import plant
-    >>> stream = plant(n_frames=2_000, seed=1)
-    >>> model = rondo.Rondo(window="1.5s", settings={"evidence.surrogates": 0}).fit(stream.recording.values, rate=50)
-    >>> parts = model.stream(row for row in stream.recording.values)
-    >>> sum(len(part.decisions) for part in parts) > 30
-    True
-    >>> parts.result.kind, parts.result.units.shape
-    ('stream', (2000,))
+    The last part holds the end of the stream. Rows that are skipped are counted in a RondoWarning. RecordingError is
+    raised while iterating if rows have other channels or another rate than the model.
     """
 
     def __init__(self, model: Rondo, stream: Stream, rows: Iterable[Any]) -> None:
@@ -125,7 +80,8 @@ class StreamParts:
 
     def _run(self, rows: Iterable[Any]) -> Iterator[StreamPart]:
         for item in rows:
-            values, times_s = rows_of(self._model, np.atleast_2d(item) if _is_row(item) else item)
+            is_row = isinstance(item, list | tuple | np.ndarray) and np.ndim(item) == 1  # and no chunk of rows
+            values, times_s = rows_of(self._model, np.atleast_2d(item) if is_row else item)
             n_skipped = self._stream.n_skipped
             report = self._stream.feed(values, times_s)
             warn_of_skipped(n_skipped, self._stream.n_skipped)
@@ -144,7 +100,9 @@ class StreamParts:
         self._rows += self._places.take()
         self._events += report.events
         rows = [row for level in LEVELS for row in self._open[level].ended_by(labels, ended)]
-        return StreamPart(decisions, report.events, _table(rows, self._model))
+        for row in rows:
+            row["name"] = self._model.edits_.name(row["level"], row["id"])
+        return StreamPart(decisions, report.events, _table(rows))
 
     @property
     def result(self) -> Result:
@@ -229,6 +187,8 @@ class _OpenRun:
             return
         frames = np.array([_frames(label) for label in self._run])
         scores = np.array([label[f"{self._level}_score"] for label in self._run])
+        units = [label["unit"] for label in self._run] if self._level == "motif" else []
+        changes = [unit for place, unit in enumerate(units) if place == 0 or units[place - 1] != unit]
         yield {
             "recording": _ID,
             "level": self._level,
@@ -239,14 +199,8 @@ class _OpenRun:
             "start_s": first["start_s"],
             "end_s": last["end_s"],
             "score": float((scores * frames).sum() / frames.sum()),
-            "units": _sequence(self._run) if self._level == "motif" else "",
+            "units": " ".join(f"u{unit}" for unit in changes if unit != OTHER),
         }
-
-
-def _sequence(run: list[Label]) -> str:
-    units = [label["unit"] for label in run]
-    changes = [unit for place, unit in enumerate(units) if place == 0 or units[place - 1] != unit]
-    return " ".join(f"u{unit}" for unit in changes if unit != OTHER)
 
 
 def _frames(label: Label) -> int:
@@ -260,18 +214,11 @@ def _jumps(last: Label, label: Label) -> bool:
     return abs(label["start_s"] - last["end_s"]) > (label["end_s"] - label["start_s"]) / _frames(label)
 
 
-def _table(rows: list[dict[str, Any]], model: Rondo) -> pl.DataFrame:
+def _table(rows: list[dict[str, Any]]) -> pl.DataFrame:
     import polars as pl
 
     schema = {
         "recording": pl.String, "level": pl.String, "id": pl.Int32, "name": pl.String, "start_frame": pl.Int64,
         "end_frame": pl.Int64, "start_s": pl.Float64, "end_s": pl.Float64, "score": pl.Float64, "units": pl.String,
     }  # fmt: skip
-    for row in rows:
-        row["name"] = model.edits_.name(row["level"], row["id"])
     return whole_columns(pl.DataFrame(rows, schema=schema, orient="row"))
-
-
-def _is_row(item: Any) -> bool:
-    """Whether one row was given: a sequence of numbers, not a chunk of rows."""
-    return isinstance(item, list | tuple | np.ndarray) and np.ndim(item) == 1
