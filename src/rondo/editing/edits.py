@@ -1,15 +1,12 @@
 """Edits: what people have changed about what was found, as one list that is only ever added to.
 
-Learners do not see the list: labels are changed after they were read, and nowhere but in `rondo.editing.apply`. What
-was not taken back is in force. Frames are relabelled first, in the order of the list, and merges hold for whatever is
-on the frames then:
+Learners do not see the list: labels are changed after they were read, and nowhere but in `rondo.run.shown`. Frames are
+relabelled first, in the order of the list, and merges hold for whatever is on the frames then:
 
     kept(k) = min of the group of k,   label(t) <- kept(relabelled(t)),   OTHER stays OTHER
 
-So the order of merges does not matter, neither does the order of merges and relabels, and applying twice is applying
-once. A relabel may make up an entry (`new`): its id is above every id that was ever used, and not below
-`FIRST_BY_HAND`, which the counter of a learner does not reach. No id is ever used again. Where every unit is its own
-motif, an edit of units is one of their `motifs` too.
+A relabel may make up an entry (`new`): its id is above every id that was ever used, and not below `FIRST_BY_HAND`. No
+id is ever used again. Where every unit is its own motif, an edit of units is one of their `motifs` too.
 
 edits.json lies beside a model, or beside the checkpoint of a stream. Names and merges are carried over to other
 recordings (`Edits.carried`). None of it counts towards the identity of a model.

@@ -1,9 +1,7 @@
-"""What the clock of a recording shows: kept in summary.json as a few knots, and drawn from them.
+"""What the clock of a recording shows: kept in summary.json as straight lines between a few knots.
 
-Rows may come unevenly and with gaps, so that frames / rate is not the time that the file gives. The clock is kept as
-straight lines between knots, near enough for any picture; readings since 1970 are shown as times of day.
-
-A run keeps no timestamps; the clock of its recordings is read from the times of all segments.
+Rows may come unevenly and with gaps, so that frames / rate is not the time that the file gives. Readings since 1970 are
+shown as times of day. A run keeps no timestamps; its clock is read from the times of all segments.
 """
 
 from __future__ import annotations

@@ -20,7 +20,8 @@ while it holds `unfinished.json` and no `summary.json` it is no run yet. Later e
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -72,7 +73,13 @@ def stored_run(run_dir: Path, summary: RunSummary) -> RunData:
     about = {one.id: one for one in summary.recordings}
     ids = tuple(about)
     tables = _tables(run_dir, summary)
-    rows = _RowsByRecording(tables)
+
+    @cache
+    def rows(name: str) -> dict[tuple[object, ...], pl.DataFrame]:
+        return tables[name].partition_by("recording", as_dict=True)
+
+    def rows_of(name: str, id: str) -> pl.DataFrame | None:
+        return rows(name).get((id,), tables[name].clear()) if name in tables else None
 
     def table(name: str) -> pl.DataFrame:
         if name != "unshown_segments":
@@ -80,7 +87,7 @@ def stored_run(run_dir: Path, summary: RunSummary) -> RunData:
         return with_kinds(tables[name] if name in tables else tables["segments"].clear(), summary)
 
     def labelling(id: str, *, found: bool) -> Labelling:
-        return _labelling(run_dir, about[id], rows, summary.id_shifts.get(id, 0), found=found)
+        return _labelling(run_dir, about[id], rows_of, summary.id_shifts.get(id, 0), found=found)
 
     labellings = Lazy(ids, lambda id: labelling(id, found=False))
     return RunData(
@@ -170,10 +177,15 @@ def _overview(run_dir: Path, about: RecordingSummary) -> Overview:
 
 
 def _labelling(
-    run_dir: Path, about: RecordingSummary, tables: _RowsByRecording, shift: int, *, found: bool
+    run_dir: Path,
+    about: RecordingSummary,
+    rows_of: Callable[[str, str], pl.DataFrame | None],
+    shift: int,
+    *,
+    found: bool,
 ) -> Labelling:
     """The labels of one recording as they were written, or `found`; between ends of segments times are interpolated."""
-    own, before, unshown = (tables.of(name, about.id) for name in ("segments", "found", "unshown_segments"))
+    own, before, unshown = (rows_of(name, about.id) for name in ("segments", "found", "unshown_segments"))
     if own is None:
         raise OutputError(f"{run_dir}: it has no {SEGMENTS}; run `rondo discover` again")
     clock = run_clock(about, own if before is None else before)
@@ -201,25 +213,6 @@ def _labelling(
         unshown=unshown,
     )
     return labelling.stored(own)
-
-
-class _RowsByRecording:
-    """The rows of each recording in tables that hold one recording after the other: found once, however many."""
-
-    def __init__(self, tables: Mapping[str, pl.DataFrame]) -> None:
-        self._tables = tables
-        self._places: dict[str, dict[str, tuple[int, int]]] = {}
-
-    def of(self, name: str, recording: str) -> pl.DataFrame | None:
-        """The rows of one recording; None where there is no such table."""
-        if name not in self._tables:
-            return None
-        table = self._tables[name]
-        if name not in self._places:
-            runs = table["recording"].rle().struct.unnest()
-            starts = (runs["len"].cum_sum() - runs["len"]).to_list()
-            self._places[name] = dict(zip(runs["value"], zip(starts, runs["len"], strict=True), strict=True))
-        return table.slice(*self._places[name].get(recording, (0, 0)))
 
 
 def _track(path: Path, n_frames: int) -> Labels:

@@ -1,20 +1,15 @@
 """A signal made small enough to keep and to draw: its lowest and highest value per bucket of frames, in 16 bits.
 
-What a screen of a thousand pixels can show of a million frames is the lowest and the highest value per pixel; averages
-would hide the bursts that units are made of. A run folder keeps every frame while that takes no more than
-`MAX_CODES` numbers, and buckets of 2, 4, 8 … frames beyond. A value is kept as a code,
+A run folder keeps every frame while that takes no more than `MAX_CODES` numbers, and buckets of 2, 4, 8 … frames
+beyond; averages would hide the bursts that units are made of. A value is kept as a code,
 
     code = round((value - low) / (high - low) * TOP_CODE)
 
-with the lowest and highest value of its channel: an error of at most 1/130,000 of the channel's range.
+with the lowest and highest value of its channel: an error of at most 1/130,000 of the channel's range. The overview of
+a stream grows in bounded memory: when there are more buckets than fit, two and two are joined.
 
-The overview of a stream grows in bounded memory. Its buckets hold one frame at first. When there are more than fit, two
-and two are joined, again and again; so the overview of a stream depends on its frames alone, and not on how they came.
-
-A page holds a coarse level, drawn at once, and a fine one, unpacked when someone zooms in. The page builds the levels
-between by itself. Codes are the upper eight bits of those in the run folder: a row is 40 pixels high. The fine level is
-written as differences along time, which are small where a signal is smooth, and deflated; the finest that fits the
-budget is taken, which is every frame of most recordings.
+A page holds a coarse level, drawn at once, and a fine one, unpacked when someone zooms in, in the upper eight bits of
+the codes. The fine level is written as differences along time and deflated; the finest that fits the budget is taken.
 """
 
 from __future__ import annotations
@@ -308,19 +303,16 @@ def _by_channel(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return np.ascontiguousarray(codes.transpose(1, 2, 0))
 
 
-# ----------------------------------------------------------------
-# How well each frame fits its unit and its motif: kept beside the labels, drawn beneath the lanes.
-#
-# The score of a unit is exp(-r), where r is the distance of the window to the centre of its unit over the radius of
-# that unit: 1 at the centre, 0.37 at the radius. Streams measure to the nearest exemplar instead, in reaches. It says
-# how typical a window is, not how likely its label is right. The score of a motif is what the motif model gives: the
-# length of its phrase over length plus edits, 1 where the occurrence is exact.
-
 Scores = NDArray[np.float32]
 
 
 class FrameScores(NamedTuple):
-    """One score in [0, 1] per frame and level; 0 where the label is OTHER."""
+    """One score in [0, 1] per frame and level; 0 where the label is OTHER.
+
+    That of a unit is exp(-r), r the distance of the window to the centre of its unit over the radius of that unit, or
+    in a stream to the nearest exemplar, in reaches: how typical a window is, not how likely its label is right. That of
+    a motif is the length of its phrase over length plus differences, 1 where the occurrence is exact.
+    """
 
     units: Scores
     motifs: Scores

@@ -57,7 +57,7 @@ def with_dates(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def optional_columns() -> dict[str, type[pl.DataType]]:
-    """Those that a table of segments may lack, with what they hold."""
+    """The columns that a stored table may lack."""
     import polars as pl
 
     return {"name": pl.String, "start_s": pl.Float64, "end_s": pl.Float64, "score": pl.Float64, "units": pl.String}

@@ -1,9 +1,5 @@
 """The one writer of run folders: for recordings in memory, for many files, for streams, and after edits.
 
-    add     labels, signal and scores of a recording, by whatever process, in any order
-    close   tables, report, and last summary.json: from then on the folder is a run
-    show    labels, tables and summary as edits show them
-
 `rondo.run.folder` describes the files and reads them.
 """
 
