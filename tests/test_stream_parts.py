@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,6 @@ from polars.testing import assert_frame_equal
 
 from rondo.continual.stream import Stream
 from rondo.data.recording import Recording
-from rondo.editing.edits import Edits
 from rondo.model.method import relabel
 from rondo.model.parts import StreamPart, _OpenRun, _table
 from rondo.model.rondo import Rondo
@@ -148,7 +146,7 @@ def test_segments_in_parts_are_those_of_the_whole(
     for start in range(0, len(made) + 1, chunk):
         part, ended = made[start : start + chunk], start + chunk > len(made)
         rows += [row for level in LEVELS for row in open_runs[level].ended_by(part, ended)]
-    found = _table(rows, SimpleNamespace(edits_=Edits()))  # type: ignore[arg-type]
+    found = _table(rows)
     expected = decided_segments(decision_table(made), "stream")
     by_level = ["level", "start_frame"]
     assert_frame_equal(found.sort(by_level), expected.sort(by_level), check_dtypes=False, abs_tol=1e-9)

@@ -122,9 +122,6 @@ def test_what_people_call_first_has_an_example() -> None:
         ("rondo.synthetic.StreamPlan", (), {"n_units": 2}),
         ("rondo.synthetic.plant", (), {"n_frames": 0}),
         ("rondo.continual.journal.Event", ("none", "unit", 0, None, (), {}), {}),
-        ("rondo.metrics.evaluate", ({"a": ([0, 1], [0])},), {}),
-        ("rondo.metrics.clock_labels", (5, 9), {}),
-        ("rondo.encoders.base.declared_encoder", ("none",), {}),
     ],
 )
 def test_what_a_bad_call_raises_is_documented(name: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> None:
