@@ -1,4 +1,4 @@
-"""What 0.2.0 wrote is read for ever: runs, models, lists of edits, streams (tests/frozen; make.py there made them)."""
+"""What 0.2.0 wrote is read for ever: runs, models, lists of edits, streams (tests/frozen/README.md)."""
 
 from __future__ import annotations
 

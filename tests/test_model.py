@@ -105,12 +105,6 @@ def test_channels_go_by_name_not_by_order(model: Rondo, stream: PlantedStream) -
     assert_same(model.predict(turned), model.predict(recording))
 
 
-def test_timestamps_equal_a_rate(stream: PlantedStream, model: Rondo) -> None:
-    recording = stream.recording
-    timed = Recording(recording.values, None, recording.channels, "timed", np.arange(recording.n_frames) / 50.0)
-    npt.assert_array_equal(model.predict(timed).units, model.predict(recording).units)
-
-
 # ---------------------------------------------------------------- many recordings, odd recordings
 
 
@@ -207,15 +201,6 @@ def test_recordings_that_do_not_fit_are_refused(model: Rondo, stream: PlantedStr
         Rondo().fit([])
     with pytest.raises(SettingError, match="longest unbroken stretch"):
         Rondo(window=20_000).fit(recording)
-
-
-def test_transfer_keeps_units_and_learns_motifs_anew(model: Rondo, stream: PlantedStream, tmp_path: Path) -> None:
-    model.save(tmp_path / "model")
-    transferred = Rondo.load(tmp_path / "model")
-    other = plant(n_frames=9_000, seed=1).recording
-    transferred.fit_motifs(other)
-    npt.assert_array_equal(transferred.predict(other).units, model.predict(other).units)
-    assert transferred.provenance_["motifs_refitted_on"][0]["n_frames"] == 9_000
 
 
 # ---------------------------------------------------------------- how well

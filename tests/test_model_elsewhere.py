@@ -90,14 +90,6 @@ def test_extra_channels_are_left_out_and_said(quick: Rondo, stream: PlantedStrea
     assert [note for note in labelling.notes if "'fan'" in note and "left out" in note]
 
 
-def test_missing_channels_are_named_beside_those_there(quick: Rondo, stream: PlantedStream) -> None:
-    recording = stream.recording
-    with pytest.raises(RecordingError) as caught:
-        quick.predict(Recording(recording.values[:, 1:], 50, recording.channels[1:], "day2"))
-    for words in ("'day2'", f"lacks the channel {recording.channels[0]!r};", f"it has {recording.channels[1]!r}"):
-        assert words in str(caught.value)
-
-
 def test_channels_without_names_go_by_position_and_must_be_as_many(stream: PlantedStream) -> None:
     values = stream.recording.values[:3_000, :3]
     quick = {"motifs.method": "none", "evidence.surrogates": 0}

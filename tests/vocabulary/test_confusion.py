@@ -129,7 +129,7 @@ def test_criterion_is_a_chain_and_best_is_where_it_first_falls(made: tuple[Float
         assert tree.steps[tree.best].after < tree.steps[tree.best].before
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", [0, 1])
 def test_what_was_split_by_chance_is_merged_first(seed: int) -> None:
     x, labels = blobs(seed, [80, 60, 60, 40], separation=3.0)
     rng = np.random.default_rng(seed)
@@ -159,25 +159,13 @@ def test_only_distances_count(change: str) -> None:
 # ---------------------------------------------------------------- edges
 
 
-@pytest.mark.parametrize("n", [0, 1, 2, 3])
-def test_few_windows(n: int) -> None:
-    tree = merge_tree(np.zeros((n, 2)), np.arange(n), [(0, n)] if n else [], 0)
-    assert tree.coarsened(np.arange(n), len(tree.steps)).shape == (n,)
-
-
-def test_where_all_windows_share_frames_nothing_is_known() -> None:
+def test_edges() -> None:
     x, labels, _ = scene(0, 30, 4, 0.0)
-    assert merge_tree(x, labels, [(0, 30)], 30).steps == ()
-
-
-def test_identical_windows_give_a_whole_tree() -> None:
-    tree = merge_tree(np.ones((40, 3)), np.arange(40) % 4, [(0, 40)], 1)
-    assert 1 <= len(tree.steps) <= 3
-
-
-def test_only_other() -> None:
-    tree = merge_tree(np.ones((5, 2)), np.full(5, OTHER), [(0, 5)], 1)
-    assert (tree.steps, tree.best, tree.ids) == ((), 0, ())
+    assert merge_tree(x, labels, [(0, 30)], 30).steps == ()  # all windows share frames
+    assert 1 <= len(merge_tree(np.ones((40, 3)), np.arange(40) % 4, [(0, 40)], 1).steps) <= 3
+    for n in range(4):
+        tree = merge_tree(np.zeros((n, 2)), np.full(n, OTHER), [(0, n)] if n else [], 0)
+        assert (tree.steps, tree.best, tree.ids) == ((), 0, ())
 
 
 def test_inputs_are_not_changed() -> None:
@@ -199,14 +187,6 @@ def test_tensors_round_trip_and_a_foreign_tree_is_refused() -> None:
     twice = {**tree.tensors(), "steps": np.repeat(tree.tensors()["steps"], 2, axis=0)}
     with pytest.raises(ModelError, match="the merge tree merges"):
         MergeTree.restore(twice)
-
-
-def test_kept_at_names_every_fine_entry() -> None:
-    x, labels = blobs(0, [50, 50, 50], 0.0)
-    tree = merge_tree(x, labels, [(0, 150)], 1)
-    assert len(tree.steps) == 2
-    assert tree.kept_at(0) == {0: 0, 1: 1, 2: 2}
-    assert set(tree.kept_at(2).values()) == {int(labels[0])}
 
 
 def test_bad_input_is_refused_in_one_line() -> None:
