@@ -67,9 +67,6 @@ def files_of(run: Path) -> dict[str, bytes | None]:
     return {name: content for name, content in files.items() if name not in MADE and name != "report.html"}
 
 
-# ---------------------------------------------------------------- what a labelling shows
-
-
 @settings(max_examples=25)
 @given(HISTORIES, TRACKS, TRACKS, BEGINS, BEGINS)
 def test_segments_equal_those_painted_frame_by_frame(
@@ -98,9 +95,6 @@ def test_segments_equal_those_painted_frame_by_frame(
         for start, stop in spans["motif"].select("start_frame", "end_frame").rows()
     ]
     assert spans["motif"]["units"].to_list() == inside
-
-
-# ---------------------------------------------------------------- runs of every kind
 
 
 @pytest.mark.parametrize("name", ["flat", "composed", "clock"])
@@ -196,9 +190,6 @@ def test_scores_against_a_truth_follow_and_come_back(runs: Path, tmp_path: Path)
     assert json.loads((run / "summary.json").read_text())["scores"] == before
 
 
-# ---------------------------------------------------------------- what is refused
-
-
 @pytest.mark.parametrize(
     "wanted",
     [
@@ -219,9 +210,6 @@ def test_what_is_refused_changes_nothing(copy: Callable[[str], Path], wanted: An
         apply_edits(run, [{"kind": "name", "ids": [1], "name": "reach"}, wanted])  # all or nothing
     assert "\n" not in str(refused.value)
     assert tree(run) == before
-
-
-# ---------------------------------------------------------------- files
 
 
 def test_a_file_is_bound_to_its_run_and_applied_once(copy: Callable[[str], Path], tmp_path: Path) -> None:

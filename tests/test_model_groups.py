@@ -85,9 +85,6 @@ def assert_same_labels(some: Result, other: Result) -> None:
         npt.assert_array_equal(one.motifs, same.motifs)
 
 
-# ---------------------------------------------------------------- how well
-
-
 @pytest.fixture(scope="module")
 def scores() -> dict[bool, np.ndarray]:
     """With places and without: ARI over all who were fitted, of who was left out, and over all; a row for each seed."""
@@ -117,9 +114,6 @@ def test_a_person_left_out_is_labelled_with_meaning(scores: dict[bool, np.ndarra
     assert scores[True][:, 2].mean() > 0.75  # and under the ids that the others have
 
 
-# ---------------------------------------------------------------- the same labels, whichever way
-
-
 def test_what_was_fitted_is_labelled_as_fit_predict_labels_it(
     model: Rondo, result: Result, parts: list[Recording], streams: list[PlantedStream]
 ) -> None:
@@ -137,9 +131,6 @@ def test_without_groups_every_recording_is_one_and_reads_the_same_again(streams:
     assert list(places_of(model).of_group) == [own.id for own in fitted]
     assert_same_labels(model.predict(fitted), at_once)  # the place is found again
     assert_same_labels(model.predict(fitted, group_by={own.id: own.id for own in fitted}), at_once)
-
-
-# ---------------------------------------------------------------- keeping
 
 
 def test_saved_and_loaded_labels_the_same_with_places(
@@ -180,9 +171,6 @@ def test_a_folder_with_damaged_places_is_refused_in_one_line(model: Rondo, tmp_p
     with pytest.raises(ModelError, match="places of its groups") as caught:
         Rondo.load(tmp_path / "model")
     assert "\n" not in str(caught.value)
-
-
-# ---------------------------------------------------------------- adapting and streaming
 
 
 def test_adapting_adds_the_place_of_a_person_and_keeps_everything_else(

@@ -35,9 +35,6 @@ def one(two: Result) -> Result:
     return two.model.predict(Recording(waves(700, seed=4), 50, ("a", "b"), "day3"))
 
 
-# ---------------------------------------------------------------- in memory
-
-
 def test_labellings_by_place_by_id_and_in_turn(two: Result) -> None:
     assert [labelling.recording_id for labelling in two] == ["day1", "day2"] == [r.id for r in two.recordings]
     assert (len(two), two[1], two["day2"]) == (2, two["day2"], two[1])
@@ -91,9 +88,6 @@ def test_whether_the_model_fits_is_told_of_other_recordings_only(two: Result, on
     assert two.model.predict(noise).fit["recording"].verdict == "does not fit"
 
 
-# ---------------------------------------------------------------- what can be given
-
-
 @pytest.mark.slow
 def test_paths_folders_arrays_and_tables(tmp_path: Path) -> None:
     values = waves(600)
@@ -134,11 +128,6 @@ def test_read_gives_one_recording_or_a_list(tmp_path: Path) -> None:
         rondo.read(tmp_path / "aa.csv")
 
 
-def test_a_rate_that_contradicts_the_recording_is_refused() -> None:
-    with pytest.raises(RecordingError, match="has 50 Hz, but the rate was given as 25 Hz"):
-        rondo.discover(Recording(waves(600), 50), rate=25)
-
-
 def test_settings_by_argument_and_by_dotted_name() -> None:
     values, others = waves(600), {"evidence.surrogates": 0, "units.dimension": 3}
     some = rondo.discover(values, window=40, settings=others)
@@ -146,15 +135,14 @@ def test_settings_by_argument_and_by_dotted_name() -> None:
     assert some.summary.config == other.summary.config and some.summary.config["units"]["dimension"] == 3
     with pytest.raises(SettingError, match=r"did you mean 'units\.dimension'"):
         rondo.discover(values, settings={"units.dimention": 3})
+    with pytest.raises(RecordingError, match="has 50 Hz, but the rate was given as 25 Hz"):
+        rondo.discover(Recording(values, 50), rate=25)
     with pytest.raises(SettingError, match="--states has no effect with --method rondo"):
         rondo.discover(values, states=3)
     with pytest.raises(
         SettingError, match=r"--method must be one of rondo, .*clock, got 'rando'; did you mean 'rondo'\?"
     ):
         rondo.discover(values, method="rando")
-
-
-# ---------------------------------------------------------------- on the disk
 
 
 @pytest.mark.parametrize("which", ["two", "one"])
@@ -206,12 +194,6 @@ def test_a_folder_in_the_way_is_not_written(two: Result, tmp_path: Path) -> None
     with pytest.raises(OutputError, match="not an empty folder"):
         two.save(tmp_path)
     assert tree(tmp_path) == {"mine.txt": b"mine"}
-
-
-# ---------------------------------------------------------------- a plot
-
-
-# ---------------------------------------------------------------- edits
 
 
 def test_what_is_merged_in_the_model_is_merged_in_the_result(two: Result, tmp_path: Path) -> None:

@@ -130,16 +130,6 @@ def test_report_and_a_second_run_beside(rondo: Command, run: Path, made: Path, h
         assert (run / "compare.html").is_file()
 
 
-def test_a_name_is_shown_everywhere(rondo: Command, run: Path) -> None:
-    rondo("name", run, "unit:1", "reach")
-    assert "unit:1   reach" in rondo("name", run).out
-    assert set(pl.read_csv(run / "segments.csv").filter(pl.col("name") == "reach")["id"]) == {1}
-    assert {unit.id: unit.name for unit in Result.load(run).summary.units}[1] == "reach"
-    assert "u1 reach" in (run / "report.html").read_text(encoding="utf-8")
-    rondo("name", run, "unit:1", "--remove")
-    assert "u1 reach" not in (run / "report.html").read_text(encoding="utf-8")
-
-
 def test_what_is_merged_is_merged_in_the_run_in_hand_and_split_again(rondo: Command, run: Path) -> None:
     before, files = np.load(run / "units" / "x.npy"), tree(run)
     motifs = np.load(run / "labels" / "x.npy")

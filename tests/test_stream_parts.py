@@ -77,25 +77,6 @@ def test_parts_are_the_same_in_whatever_pieces_rows_come(
     assert not hasattr(model, "stream_")  # the model stays as it was
 
 
-@pytest.mark.slow
-def test_segments_come_while_rows_do(model: Rondo) -> None:
-    n_rows = 0
-
-    def rows() -> Iterator[np.ndarray]:
-        nonlocal n_rows
-        for row in DAY:
-            n_rows += 1
-            yield row
-
-    n_segments, n_early = 0, 0
-    for part in model.stream(rows()):
-        segments = part.segments
-        assert isinstance(segments, pd.DataFrame)
-        n_segments, n_early = n_segments + len(segments), n_early + len(segments) * (n_rows < len(DAY))
-        assert (segments["end_frame"] <= n_rows).all()
-    assert n_segments == len(joined(list(model.stream([DAY])))) > n_early > 0
-
-
 def test_all_parts_together_are_a_result(model: Rondo, expected: tuple[list[Any], pl.DataFrame]) -> None:
     stream = model.stream(in_chunks(100))
     parts = [next(stream)]

@@ -49,9 +49,6 @@ def blobs(seed: int, sizes: list[int], separation: float, n_dims: int = 8) -> tu
     return separation * np.eye(n_dims)[labels % n_dims] + 0.3 * rng.normal(size=(labels.size, n_dims)), labels
 
 
-# ---------------------------------------------------------------- by the definition
-
-
 @given(scenes, st.integers(0, 4))
 def test_same_tree_as_by_the_definition(made: tuple[Floats, Ints, Spans], exclude: int) -> None:
     x, labels, spans = made
@@ -60,16 +57,6 @@ def test_same_tree_as_by_the_definition(made: tuple[Floats, Ints, Spans], exclud
     found = [(step.kept, step.absorbed, step.confusion, step.before, step.after) for step in tree.steps]
     assert [step[:2] for step in found] == [step[:2] for step in expected]
     npt.assert_allclose(np.array(found).reshape(-1, 5), np.array(expected).reshape(-1, 5), atol=1e-12)
-
-
-def test_no_neighbour_shares_frames_and_spans_are_crossed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vocabulary, "_BLOCK_NUMBERS", 70)  # blocks of one or two windows
-    x, labels, _ = scene(3, 40, 3, 1.0)
-    spans = [(0, 17), (17, 40)]
-    expected = naive_confusion.neighbours(x, labels.tolist(), spans, 4)
-    found = vocabulary._neighbours(x, np.arange(40), spans, 4)
-    assert found.tolist() == expected
-    assert any(i < 17 <= j for i, near in enumerate(expected) for j in near)  # the spans do see each other
 
 
 def test_beyond_the_most_windows_a_sample_decides(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,22 +78,6 @@ def test_memory_does_not_grow_with_the_square() -> None:
     assert peak < 4000**2 * 8 / 3
 
 
-# ---------------------------------------------------------------- properties
-
-
-@given(scenes, st.integers(0, 3), st.permutations(range(6)))
-def test_names_decide_nothing(made: tuple[Floats, Ints, Spans], exclude: int, names: list[int]) -> None:
-    x, labels, spans = made
-    rename = {OTHER: OTHER} | {10 + 3 * k: 7 * name for k, name in enumerate(names)}
-    renamed = np.array([rename[int(k)] for k in labels])
-    a, b = merge_tree(x, labels, spans, exclude), merge_tree(x, renamed, spans, exclude)
-    assert [(rename[s.kept], rename[s.absorbed], s.before, s.after) for s in a.steps] == [
-        (s.kept, s.absorbed, s.before, s.after) for s in b.steps
-    ]
-    assert a.best == b.best
-    npt.assert_array_equal([rename[int(k)] for k in a.coarsened(labels, a.best)], b.coarsened(renamed, b.best))
-
-
 @given(scenes)
 def test_each_layer_coarsens_the_one_before(made: tuple[Floats, Ints, Spans]) -> None:
     x, labels, spans = made
@@ -117,16 +88,6 @@ def test_each_layer_coarsens_the_one_before(made: tuple[Floats, Ints, Spans]) ->
         npt.assert_array_equal(coarse, np.where(fine == step.absorbed, step.kept, fine))
         assert len(set(coarse)) == len(set(fine)) - 1
         npt.assert_array_equal(coarse == OTHER, labels == OTHER)
-
-
-@given(scenes)
-def test_criterion_is_a_chain_and_best_is_where_it_first_falls(made: tuple[Floats, Ints, Spans]) -> None:
-    tree = merge_tree(*made, exclude=1)
-    for step, following in zip(tree.steps, tree.steps[1:], strict=False):
-        assert step.after == following.before
-    assert all(step.after >= step.before - 1e-12 for step in tree.steps[: tree.best])
-    if tree.best < len(tree.steps):
-        assert tree.steps[tree.best].after < tree.steps[tree.best].before
 
 
 @pytest.mark.parametrize("seed", [0, 1])
@@ -146,17 +107,6 @@ def test_well_separated_entries_are_never_merged(seed: int, sizes: list[int]) ->
     tree = merge_tree(x, labels, [(0, labels.size)], 1)
     assert tree.best == 0
     assert tree.steps == ()
-
-
-@pytest.mark.parametrize("change", ["moved", "scaled", "rotated", "float32"])
-def test_only_distances_count(change: str) -> None:
-    x, labels, spans = scene(5, 200, 6, 1.0)
-    rotation = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]
-    changed = {"moved": x + 1e3, "scaled": x * 1e120, "rotated": x @ rotation, "float32": x.astype(np.float32)}[change]
-    assert merge_tree(x, labels, spans, 2).steps == merge_tree(changed, labels, spans, 2).steps
-
-
-# ---------------------------------------------------------------- edges
 
 
 def test_edges() -> None:

@@ -230,17 +230,12 @@ def fitted_ids(model: Rondo) -> dict[Level, tuple[int, ...]]:
 
 
 def known_ids(model: Rondo) -> KnownIds:
-    """The entries that can be edited."""
-    return KnownIds(entry_ids(model), own_motifs(model), model.motif_model_.unshown_ids)
-
-
-def entry_ids(model: Rondo) -> dict[Level, tuple[int, ...]]:
-    """The ids of units and motifs, including those that the stream of `partial_fit` has added."""
-    fitted, reader = fitted_ids(model), model.stream_.reader if hasattr(model, "stream_") else None
-    if reader is None:
-        return fitted
-    units, motifs = {*fitted["unit"], *reader.unit_ids}, {*fitted["motif"], *reader.motif_ids}
-    return {"unit": tuple(sorted(units)), "motif": tuple(sorted(motifs))}
+    """The entries that can be edited, including those that the stream of `partial_fit` has added."""
+    ids = fitted_ids(model)
+    if hasattr(model, "stream_"):
+        units, motifs = {*ids["unit"], *model.stream_.reader.unit_ids}, {*ids["motif"], *model.stream_.reader.motif_ids}
+        ids = {"unit": tuple(sorted(units)), "motif": tuple(sorted(motifs))}
+    return KnownIds(ids, own_motifs(model), model.motif_model_.unshown_ids)
 
 
 def _motifs_are_units(model: Rondo) -> bool:

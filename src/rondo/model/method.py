@@ -11,7 +11,7 @@ import numpy as np
 
 from rondo import cost
 from rondo.config.settings import RondoConfig, network_in, resolve
-from rondo.continual.checkpoint import Checkpoint, fingerprint, load_checkpoint
+from rondo.continual.checkpoint import fingerprint, load_checkpoint
 from rondo.continual.stream import Stream, rule_of
 from rondo.data.groups import GroupBy
 from rondo.data.recording import Recording
@@ -185,29 +185,20 @@ def grown_model(folder: Path, stream: Path | None = None) -> Rondo:
     """
     model = Rondo.load(folder)
     where = stream or (folder.parent if has_checkpoint(folder.parent / CHECKPOINT) else None)
-    if where is not None:
-        model.stream_ = grown_stream(model, fingerprint(folder), where)
-        model.edits_ = edits_with(model, checkpoint_folder(where))
-    return model
-
-
-def grown_stream(model: Rondo, model_sha256: str, where: Path) -> Stream:
-    """The stream as it stands in the last checkpoint of a session that began with this model."""
-    folder = checkpoint_folder(where)
-    found = load_checkpoint(folder, {"model_sha256": model_sha256}) if has_checkpoint(folder) else None
+    if where is None:
+        return model
+    checkpoint = checkpoint_folder(where)
+    found = load_checkpoint(checkpoint, {"model_sha256": fingerprint(folder)}) if has_checkpoint(checkpoint) else None
     if found is None:
         raise ModelError(f"{where}: it holds no checkpoint; give the --out of `rondo stream`")
-    return restored_stream(model, found, folder)
-
-
-def restored_stream(model: Rondo, found: Checkpoint, folder: Path) -> Stream:
-    """The stream of a checkpoint that this model began."""
     try:
         plain = found.plain["stream"]
         begun = model.stream(frozen=found.identity.get("mode") == FROZEN, rule=rule_of(plain))
-        return Stream.restore(begun, found.tensors, plain)
+        model.stream_ = Stream.restore(begun, found.tensors, plain)
     except (LookupError, ValueError, TypeError, AttributeError) as error:
-        raise ModelError(f"{folder}: its parts do not fit together ({error}); give another --stream") from None
+        raise ModelError(f"{checkpoint}: its parts do not fit together ({error}); give another --stream") from None
+    model.edits_ = edits_with(model, checkpoint)
+    return model
 
 
 def edits_with(model: Rondo, checkpoint: Path) -> Edits:
