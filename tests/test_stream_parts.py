@@ -17,11 +17,10 @@ from polars.testing import assert_frame_equal
 from rondo.continual.stream import Stream
 from rondo.data.recording import Recording
 from rondo.model.method import relabel
-from rondo.model.parts import StreamPart, _OpenRun, _table
+from rondo.model.parts import OpenSegments, StreamPart
 from rondo.model.rondo import Rondo
 from rondo.run.decisions import COLUMNS as DECISION_COLUMNS
 from rondo.run.decisions import decided_segments, decision_table
-from rondo.run.segments import LEVELS
 from tests.cli.running import waves
 
 DAY = waves(1_200, seed=6)
@@ -122,12 +121,10 @@ def test_segments_in_parts_are_those_of_the_whole(
         row = (frame, frame + n, *times, unit, motif, 0.5, 0.25)
         made.append(dict(zip(DECISION_COLUMNS, row, strict=True)))
         frame, second = frame + n, second + n
-    open_runs = {level: _OpenRun(level) for level in LEVELS}
-    rows: list[dict[str, Any]] = []
+    open_segments, parts = OpenSegments(), []
     for start in range(0, len(made) + 1, chunk):
-        part, ended = made[start : start + chunk], start + chunk > len(made)
-        rows += [row for level in LEVELS for row in open_runs[level].ended_by(part, ended)]
-    found = _table(rows)
+        parts.append(open_segments.ended_by(made[start : start + chunk], start + chunk > len(made)))
+    found = pl.concat(parts)
     expected = decided_segments(decision_table(made), "stream")
     by_level = ["level", "start_frame"]
     assert_frame_equal(found.sort(by_level), expected.sort(by_level), check_dtypes=False, abs_tol=1e-9)

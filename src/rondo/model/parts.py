@@ -21,11 +21,11 @@ from rondo.files.inputs import are_several, as_recordings, common_rate
 from rondo.files.reading import Reading
 from rondo.model.describe import stream_summary, words_of
 from rondo.result import Result
-from rondo.run.decisions import Label, decision_table, label_of, stream_data
+from rondo.run.decisions import Label, decided_segments, decision_table, label_of, stream_data
 from rondo.run.overview import GrowingOverview
 from rondo.run.rows import RowFrames, RowPlaces, RowSpan
-from rondo.run.segments import LEVELS, to_pandas, whole_columns
-from rondo.run.shown import shown_decisions
+from rondo.run.segments import LEVELS, to_pandas
+from rondo.run.shown import named, shown_decisions
 from rondo.run.summary import StreamSummary
 from rondo.units.vocabulary import Level
 from rondo.wording import counted
@@ -68,7 +68,7 @@ class StreamParts:
         stream.watch(None, self._places.add)
         self._labels: list[Label] = []
         self._events: list[Event] = []
-        self._open = {level: _OpenRun(level) for level in LEVELS}
+        self._open = OpenSegments()
         self._n_rows, self._finished = 0, False
         self._parts = self._run(rows)
 
@@ -99,10 +99,8 @@ class StreamParts:
         self._labels += labels
         self._rows += self._places.take()
         self._events += report.events
-        rows = [row for level in LEVELS for row in self._open[level].ended_by(labels, ended)]
-        for row in rows:
-            row["name"] = self._model.edits_.name(row["level"], row["id"])
-        return StreamPart(decisions, report.events, _table(rows))
+        table = named(self._open.ended_by(labels, ended), self._model.edits_)
+        return StreamPart(decisions, report.events, table)
 
     @property
     def result(self) -> Result:
@@ -156,69 +154,38 @@ def warn_of_skipped(before: int, now: int) -> None:
         )
 
 
-class _OpenRun:
-    """The run of one level that has not ended yet."""
+class OpenSegments:
+    """The decisions of segments that have not ended yet, by level."""
 
-    def __init__(self, level: Level) -> None:
-        self._level = level
-        self._run: list[Label] = []
+    def __init__(self) -> None:
+        self._open: dict[Level, list[Label]] = {level: [] for level in LEVELS}
 
-    def ended_by(self, labels: list[Label], ended: bool) -> Iterator[dict[str, Any]]:
+    def ended_by(self, labels: list[Label], ended: bool) -> pl.DataFrame:
         """The segments that end where these decisions say something else, or with the stream."""
-        for label in labels:
-            if label["end_frame"] == label["start_frame"]:  # next to a cut some windows speak for no frame
-                continue
-            if self._run and not self._goes_on(label):
-                yield from self._segment()
-                self._run = []
-            self._run.append(label)
-        if ended and self._run:
-            yield from self._segment()
-            self._run = []
+        import polars as pl
 
-    def _goes_on(self, label: Label) -> bool:
-        last = self._run[-1]
-        follows = last["end_frame"] == label["start_frame"] and last[self._level] == label[self._level]
-        return follows and not _jumps(last, label)
-
-    def _segment(self) -> Iterator[dict[str, Any]]:
-        first, last = self._run[0], self._run[-1]
-        if first[self._level] == OTHER:
-            return
-        frames = np.array([_frames(label) for label in self._run])
-        scores = np.array([label[f"{self._level}_score"] for label in self._run])
-        units = [label["unit"] for label in self._run] if self._level == "motif" else []
-        changes = [unit for place, unit in enumerate(units) if place == 0 or units[place - 1] != unit]
-        yield {
-            "recording": _ID,
-            "level": self._level,
-            "id": first[self._level],
-            "name": "",
-            "start_frame": first["start_frame"],
-            "end_frame": last["end_frame"],
-            "start_s": first["start_s"],
-            "end_s": last["end_s"],
-            "score": float((scores * frames).sum() / frames.sum()),
-            "units": " ".join(f"u{unit}" for unit in changes if unit != OTHER),
-        }
+        tables = []
+        for level in LEVELS:
+            done: list[Label] = []
+            for label in labels:
+                if label["end_frame"] == label["start_frame"]:  # next to a cut some windows speak for no frame
+                    continue
+                if self._open[level] and not _goes_on(self._open[level][-1], label, level):
+                    done, self._open[level] = done + self._open[level], []
+                self._open[level].append(label)
+            if ended:
+                done, self._open[level] = done + self._open[level], []
+            table = decided_segments(decision_table(done), _ID)
+            tables.append(table.filter(table["level"] == level))
+        return pl.concat(tables)
 
 
-def _frames(label: Label) -> int:
-    return int(label["end_frame"] or 0) - int(label["start_frame"] or 0)
-
-
-def _jumps(last: Label, label: Label) -> bool:
-    """Whether the clock goes on by more than a frame between two decisions."""
-    if label["start_s"] is None or last["end_s"] is None or label["end_s"] is None:
+def _goes_on(last: Label, label: Label, level: Level) -> bool:
+    """Whether a decision continues the one before: in frames, in time, and with the same label."""
+    start_s, end_s, before_s = label["start_s"], label["end_s"], last["end_s"]
+    if last["end_frame"] != label["start_frame"] or last[level] != label[level]:
         return False
-    return abs(label["start_s"] - last["end_s"]) > (label["end_s"] - label["start_s"]) / _frames(label)
-
-
-def _table(rows: list[dict[str, Any]]) -> pl.DataFrame:
-    import polars as pl
-
-    schema = {
-        "recording": pl.String, "level": pl.String, "id": pl.Int32, "name": pl.String, "start_frame": pl.Int64,
-        "end_frame": pl.Int64, "start_s": pl.Float64, "end_s": pl.Float64, "score": pl.Float64, "units": pl.String,
-    }  # fmt: skip
-    return whole_columns(pl.DataFrame(rows, schema=schema, orient="row"))
+    if start_s is None or end_s is None or before_s is None:
+        return True
+    n_frames = int(label["end_frame"] or 0) - int(label["start_frame"] or 0)
+    return abs(start_s - before_s) <= (end_s - start_s) / n_frames

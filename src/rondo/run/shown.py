@@ -39,13 +39,13 @@ def shown(found: Labelling, edits: Edits) -> Labelling:
         tracks |= {f"{level}s": kept_ids(edits.moved(level), labels), f"{level}_begins": begins}
     labelling = replace(found, **tracks)
     if found.recording_id in edits.touched:
-        table = _named(_measured_as(labelling.table, found.table), edits)
+        table = named(_measured_as(labelling.table, found.table), edits)
     else:
         table = shown_segments(found.table, edits, found.breaks.tolist())
     if found.unshown is not None:  # these motifs are never merged, and no frame is theirs: only their units change
         units = spans_in(table.filter(table["level"] == "unit"))
         inside = pl.Series("units", unit_sequences(spans_in(found.unshown), units), dtype=pl.String)
-        labelling = replace(labelling, unshown=_named(found.unshown.with_columns(inside), edits))
+        labelling = replace(labelling, unshown=named(found.unshown.with_columns(inside), edits))
     return labelling.stored(table)
 
 
@@ -122,7 +122,7 @@ def shown_segments(found: pl.DataFrame, edits: Edits, breaks: Collection[int]) -
     if edits.has_merges:
         inside = unit_sequences(spans_in(motifs), spans_in(units))
         motifs = motifs.with_columns(pl.Series("units", inside, dtype=pl.String))
-    return _named(pl.concat([units, motifs]), edits)
+    return named(pl.concat([units, motifs]), edits)
 
 
 def _joined(own: pl.DataFrame, moved: Mapping[int, int], breaks: Collection[int]) -> pl.DataFrame:
@@ -159,7 +159,8 @@ def _measured_as(table: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
     return with_dates(table)
 
 
-def _named(table: pl.DataFrame, edits: Edits) -> pl.DataFrame:
+def named(table: pl.DataFrame, edits: Edits) -> pl.DataFrame:
+    """Segments with the names that people gave."""
     import polars as pl
 
     names = {level: edits.names(level) for level in LEVELS}
