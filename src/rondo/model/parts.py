@@ -6,6 +6,7 @@ import copy
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -175,9 +176,15 @@ class OpenSegments:
                 self._open[level].append(label)
             if ended:
                 done, self._open[level] = done + self._open[level], []
-            table = decided_segments(decision_table(done), _ID)
-            tables.append(table.filter(table["level"] == level))
-        return pl.concat(tables)
+            if done:
+                table = decided_segments(decision_table(done), _ID)
+                tables.append(table.filter(table["level"] == level))
+        return pl.concat(tables) if tables else _no_segments()
+
+
+@cache
+def _no_segments() -> pl.DataFrame:
+    return decided_segments(decision_table([]), _ID)
 
 
 def _goes_on(last: Label, label: Label, level: Level) -> bool:
