@@ -72,7 +72,7 @@ def test_scales_from_surveys_are_those_of_the_signals(rate: float | None) -> Non
         asked.append(id)
         return next(own for own in given_ if own.id == id)
 
-    plan = plan_fit(channels, surveys, config, read, np.random.default_rng(0))
+    plan = plan_fit(channels, surveys, config, read)
     fitted = Preprocessor.fit(given_, config.preprocess)
     assert plan.scales == choose_scales([fitted.apply(own) for own in given_], config)
     assert set(asked) == (set() if rate == 50.0 else {"r2"})  # only the longest is read again, and only for its period

@@ -85,8 +85,8 @@ def look_at_all(folder: Path) -> bool:
         for one in result.recordings:
             labelling = result[one.id]
             assert labelling.units.shape == labelling.motifs.shape
-            _ = result.overviews[one.id], result.frame_scores[one.id]
-        _ = (result.tables["segments"], result.findings, result._repr_html_(), repr(result), result.model)
+            _ = result.run.overviews[one.id], result.run.scores[one.id]
+        _ = (result.run.tables["segments"], result.findings, result._repr_html_(), repr(result), result.model)
     except RondoError as error:
         assert "\n" not in str(error), error
         return False

@@ -128,7 +128,7 @@ def test_from_python(files: Path, in_memory: Path, tmp_path: Path) -> None:
     asked = {"window": 40, "step": 20, "settings": {"evidence.surrogates": 0}, "rate": 50.0}
     result = rondo.discover(files, out=tmp_path / "one", engine="serial", **asked)
     assert_same_run(in_memory, tmp_path / "one")
-    assert result.folder == tmp_path / "one" and len(result) == 6
+    assert result.run.folder == tmp_path / "one" and len(result) == 6
     assert rondo.discover(sorted(files.iterdir()), out=tmp_path / "two", **asked).summary.units == result.summary.units
     for name, model in (("three", result.model), ("four", tmp_path / "one")):
         labelled = rondo.label(model, files, rate=50.0, out=tmp_path / name, engine="serial")

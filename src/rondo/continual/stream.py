@@ -20,7 +20,6 @@ from rondo.data.windows import Windower
 
 if TYPE_CHECKING:
     from rondo.data.windows import Windows
-    from rondo.editing.edits import Edits
     from rondo.motifs.base import MotifTimeline
     from rondo.units.viterbi import Timeline
 
@@ -50,25 +49,6 @@ class StreamReport(NamedTuple):
 
     decisions: list[Decision]
     events: list[Event]
-
-    def edited(self, edits: Edits) -> StreamReport:
-        """Replace the ids of merged entries in the decisions by the ids that were kept; events stay as they are.
-
-        Parameters
-        ----------
-        edits : Edits
-            What people have merged.
-
-        Returns
-        -------
-        StreamReport
-            The changed report.
-        """
-        decisions = [
-            own._replace(unit=edits.kept("unit", own.unit), motif=edits.kept("motif", own.motif))
-            for own in self.decisions
-        ]
-        return StreamReport(decisions, self.events)
 
 
 class Stream:

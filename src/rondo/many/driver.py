@@ -49,11 +49,12 @@ from rondo.many.tasks import (
 from rondo.many.unfinished import RunRecord, close_run, is_whole, opened_run
 from rondo.memory import ExpectedSize, most_for_a_file, refuse_too_large, workers_that_fit
 from rondo.model.describe import fit_notes, fit_profile, run_fields, words_of
-from rondo.model.fit import FitPlan, learn_into, planned
+from rondo.model.fit import FitPlan, learn_into, plan_fit
 from rondo.model.folder import config_of
 from rondo.model.rondo import Rondo
 from rondo.result import Result, result_in
 from rondo.run.labelling import curve_table
+from rondo.run.shown import shown_summary
 from rondo.run.summary import FailedFile, RunKind, RunSummary
 from rondo.run.tally import RunTally, profile_summary
 from rondo.run.writer import RunWriter
@@ -242,7 +243,7 @@ class _Run:
         def read(id: str) -> Recording:
             return by_id[id].read()
 
-        return planned(config_of(model), data_set.channels, surveys, read)
+        return plan_fit(data_set.channels, surveys, config_of(model), read)
 
     def sample(self, plan: FitPlan, data_set: DataSet, files: Sequence[RecordingFile]) -> list[Signal]:
         """The stretches that are learned from, as the model sees them."""
@@ -335,6 +336,7 @@ class _Run:
             tally.add(part.recordings, *tables)
         fitted = profile_summary(fit_profile(model)) if is_foreign else None
         summary = tally.summary(words_of(model), kind=kind, fitted=fitted, **run_fields(model, is_foreign))
+        summary = shown_summary(summary, model.edits_)
         first, *others = summary.recordings
         notes = () if is_foreign else fit_notes(model, [one.n_frames for one in summary.recordings])
         first = first.model_copy(update={"notes": (*first.notes, *notes)})

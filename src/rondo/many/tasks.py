@@ -27,9 +27,8 @@ from rondo.memory import refuse_too_large
 from rondo.model.describe import fit_profile, words_of
 from rondo.model.label import label_one
 from rondo.model.rondo import Rondo
-from rondo.run.labelling import Labelling
 from rondo.run.overview import signal_overview, told_scores
-from rondo.run.segments import LEVELS, SegmentRows, segment_table
+from rondo.run.shown import shown
 from rondo.run.summary import FailedFile, RecordingSummary
 from rondo.run.tally import RecordingPart, Words
 from rondo.run.writer import array_bytes, recording_files
@@ -253,25 +252,31 @@ class LabelPart:
 def label_files(task: LabelTask) -> None:
     """Write what the run folder holds of each file of a batch, its tables, and then its part."""
     model, words = model_in(task.folder)
+    edits = model.edits_.carried()
     fitted = fit_profile(model) if task.is_foreign else None
     parts: list[RecordingPart] = []
     failed: list[FailedFile] = []
-    tables: list[_Rows | Labelling] = []
+    tables: dict[str, list[pl.DataFrame]] = {name: [] for name in TABLES}
     files: dict[str, bytes] = {}
     for file, group in zip(task.files, task.groups, strict=True):
         try:
             refuse_too_large(file.url, file.expected(), task.most_bytes)
             with trusting() if task.was_surveyed else nullcontext():  # it was read well before
                 recording = file.read()
-            labelling = label_one(model, recording, task.resample, group or None)
+            found = label_one(model, recording, task.resample, group or None)
+            labelling = shown(found, edits) if edits.history else found
             parts.append(RecordingPart.of(recording, labelling, words, fitted, group))
         except Exception as error:  # noqa: BLE001  # a file that fails in whatever way is a row, and the rest goes on
             failed.append(failure(file, error))
             continue
         overview = signal_overview(recording.values, recording.channels)
         files |= recording_files(recording.id, overview, told_scores(labelling), labelling)
-        tables.append(labelling if labelling.edits.history else _Rows.of(labelling))
-    files |= _table_files(task.batch, tables)
+        tables["segments"].append(labelling.table)
+        if labelling.unshown is not None:
+            tables["unshown_segments"].append(labelling.unshown)
+        if edits.has_merges:
+            tables["found"].append(found.table)
+    files |= {f"{TABLES[name]}/{task.batch.name}.parquet": _parquet(each) for name, each in tables.items() if each}
     task.folder.write_together(files)
     part = LabelPart(tuple(parts), tuple(failed))
     task.folder.write(f"{LABELS}/{task.batch.name}.json", part.as_bytes())
@@ -288,38 +293,9 @@ def _model_of(folder: Path, manifest: str) -> tuple[Rondo, Words]:
     return model, words_of(model)
 
 
-class _Rows(NamedTuple):
-    """The segments of one recording, by which its labels can go."""
-
-    segments: list[SegmentRows]
-    unshown_segments: list[SegmentRows]
-
-    @classmethod
-    def of(cls, labelling: Labelling) -> _Rows:
-        unshown = [] if labelling.unshown is None else labelling.unshown.as_found.rows[1:]
-        return cls(labelling.as_found.rows, unshown)
-
-
-def _table_files(batch: FileBatch, each: Sequence[_Rows | Labelling]) -> dict[str, bytes]:
-    """The tables of a batch, each made at once; of labels that people have edited, recording by recording."""
+def _parquet(tables: Sequence[pl.DataFrame]) -> bytes:
     import polars as pl
 
-    plain = [one for one in each if isinstance(one, _Rows)]
-    edited = [one for one in each if isinstance(one, Labelling)]
-    tables: dict[str, pl.DataFrame] = {}
-    for name in ("segments", "unshown_segments"):
-        if rows := [own for one in plain for own in getattr(one, name)]:
-            tables[name] = segment_table(rows)
-    if edited:
-        tables["segments"] = pl.concat([one.table for one in edited])
-        if unshown := [one.unshown_table for one in edited if one.unshown is not None]:
-            tables["unshown_segments"] = pl.concat(unshown)
-        if any(edited[0].edits.groups(level) for level in LEVELS):
-            tables["found"] = pl.concat([one.as_found.table for one in edited])
-    return {f"{TABLES[name]}/{batch.name}.parquet": _parquet(table) for name, table in tables.items()}
-
-
-def _parquet(table: pl.DataFrame) -> bytes:
     buffer = io.BytesIO()
-    table.write_parquet(buffer)
+    pl.concat(tables).write_parquet(buffer)
     return buffer.getvalue()
