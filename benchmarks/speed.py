@@ -40,7 +40,7 @@ from rondo.continual.updater import Updater
 from rondo.data.preparation import Preparation
 from rondo.data.scaling import Preprocessor
 from rondo.data.windows import Windower, WindowGrid, Windows
-from rondo.many.engines import ENGINES, engine_of
+from rondo.many.driver import ENGINES, engine_of
 from rondo.many.pool import attempt, peak_mb
 from rondo.metrics import evaluate
 from rondo.motifs.discover import fit_phrases

@@ -13,7 +13,7 @@ import pytest
 
 from rondo.errors import RondoWarning
 from rondo.many import pool
-from rondo.many.engines import engine_of
+from rondo.many.driver import engine_of
 from rondo.many.pool import Serial
 
 _POSIX_ONLY = ("fcntl", "resource", "grp", "pwd", "termios", "tty", "pty", "syslog")

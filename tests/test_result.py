@@ -30,7 +30,7 @@ NOVEMBER = 1794774665.25
 @pytest.fixture(scope="module")
 def two() -> Result:
     recordings = [Recording(waves(900, seed=i), 50, ("a", "b"), id) for i, id in enumerate(("day1", "day2"))]
-    return rondo.discover(recordings, window=40, step=20, settings=QUICK)
+    return rondo.discover(recordings, window=40, settings=QUICK | {"windows.step": 20})
 
 
 @pytest.fixture(scope="module")
@@ -126,7 +126,7 @@ def test_whether_the_model_fits_is_told_of_other_recordings_only(two: Result, on
 
 def test_fit_predict_is_fit_and_predict(two: Result) -> None:
     recordings = list(two.at_hand.values())
-    again = Rondo(window=40, step=20, settings=QUICK).fit(recordings).predict(recordings)
+    again = Rondo(window=40, settings=QUICK | {"windows.step": 20}).fit(recordings).predict(recordings)
     for some, other in zip(two, again, strict=True):
         for name in ("units", "motifs", "unit_scores", "motif_scores", "breaks", "motif_begins"):
             npt.assert_array_equal(getattr(some, name), getattr(other, name), err_msg=name)
@@ -180,15 +180,21 @@ def test_a_rate_that_contradicts_the_recording_is_refused() -> None:
         rondo.discover(Recording(waves(600), 50), rate=25)
 
 
-def test_settings_by_argument_and_by_dotted_name() -> None:
+def test_settings_by_argument_by_dotted_name_and_by_file(tmp_path: Path) -> None:
     values, others = waves(600), {"evidence.surrogates": 0, "units.dimension": 3}
     some = rondo.discover(values, window=40, settings=others)
     other = rondo.discover(values, settings={"windows.length": 40} | others)
     assert some.summary.config == other.summary.config and some.summary.config["units"]["dimension"] == 3
+    (tmp_path / "rondo.toml").write_text("[windows]\nlength = 30\n[units]\ndimension = 3\n")
+    third = rondo.discover(values, settings=(tmp_path / "rondo.toml", {"windows.length": 40, "evidence.surrogates": 0}))
+    assert third.summary.config == some.summary.config
+    for moved, setting in (("step", "windows.step"), ("states", "n_states"), ("config", "settings=PATH")):
+        with pytest.raises(SettingError, match=setting):
+            rondo.discover(values, **{moved: 3})
     with pytest.raises(SettingError, match=r"did you mean 'units\.dimension'"):
         rondo.discover(values, settings={"units.dimention": 3})
     with pytest.raises(SettingError, match="--states has no effect with --method rondo"):
-        rondo.discover(values, states=3)
+        rondo.discover(values, settings={"n_states": 3})
     with pytest.raises(
         SettingError, match=r"--method must be one of rondo, .*clock, got 'rando'; did you mean 'rondo'\?"
     ):

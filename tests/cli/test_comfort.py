@@ -12,7 +12,7 @@ import pytest
 
 from rondo.cli import options
 from rondo.cli.main import run
-from rondo.cli.progress import global_first
+from rondo.cli.terminal import global_first
 from rondo.methods import method_names
 from rondo.report.export import export_formats
 from tests.cli.running import Command, waves, write_csv
@@ -111,7 +111,7 @@ def test_the_shell_completes_commands_options_and_values() -> None:
 
 
 def test_completion_offers_every_method_and_encoder() -> None:
-    assert options.completing_methods("") == list(method_names())
+    assert options.completing_from(method_names)("") == list(method_names())
     assert completed("rondo discover --encoder ") == ["summary_stats", "ts2vec", "time_mae", "mantis"]
 
 

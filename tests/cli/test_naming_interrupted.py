@@ -56,7 +56,7 @@ def test_killed_at_every_step_the_same_command_repairs(killer: Killer, here: Pat
 _AT_ONCE = """
 import os, sys
 from rondo.cli.main import run
-import rondo.model, rondo.cli.name, rondo.editing, rondo.report.contents, rondo.report.render, polars
+import rondo.model, rondo.cli.edit, rondo.editing, rondo.report.contents, rondo.report.render, polars
 children = []
 for number in range(3):
     pid = os.fork()

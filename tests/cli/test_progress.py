@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rondo.cli.progress import plain_lines
+from rondo.cli.terminal import plain_lines
 
 
 def test_lines_say_what_how_far_and_how_long(capsys: pytest.CaptureFixture[str]) -> None:

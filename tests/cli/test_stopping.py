@@ -79,7 +79,7 @@ def test_asked_to_stop_while_writing(here: Path, number: signal.Signals, code: i
 
 
 @pytest.mark.promise
-@pytest.mark.parametrize("module", ["rondo.cli.main", "typer", "rondo.cli.view", "rondo_bench.cli"])
+@pytest.mark.parametrize("module", ["rondo.cli.main", "typer", "rondo.cli.show", "rondo_bench.cli"])
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_asked_to_stop_while_importing(module: str, number: signal.Signals, code: int) -> None:
     child = started("-S", "-c", STOPPED_EARLY.format(path=sys.path, module=module, number=int(number)))

@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 import rondo as package
-from rondo.cli.progress import plain_lines
+from rondo.cli.terminal import plain_lines, print_data, print_over
 from rondo.cli.terminal import print as careful_print
-from rondo.cli.terminal import print_data, print_over
 from rondo.wording import printable
 from tests.cli.running import Command, waves
 from tests.systems import needs_posix

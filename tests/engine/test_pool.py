@@ -14,7 +14,7 @@ import pytest
 
 from rondo.errors import RecordingError, SettingError
 from rondo.many import pool
-from rondo.many.engines import engine_of
+from rondo.many.driver import engine_of
 from rondo.many.pool import ONE_THREAD, Local, Serial, hold_to_one_thread
 from tests.engine import works
 from tests.engine.processes import PATIENCE_S, are_gone, is_there, said_by

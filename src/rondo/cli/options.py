@@ -1,21 +1,29 @@
-"""Options that several commands share, and how they become a configuration."""
+"""Options that several commands share, how they become settings, and help whose words registries know.
+
+A help text says `{encoders}` where the encoders belong. Such words are looked up when help is shown, because that
+imports what declares them; commands of other packages add theirs to `WORDS`.
+"""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from rondo.cli.terminal import print
+from rondo.errors import SettingError
 
 if TYPE_CHECKING:
     from rondo.config.settings import RondoConfig
     from rondo.report.contents import TruthFile
+    from rondo.units.vocabulary import Level
 
+Run = Annotated[Path, typer.Argument(metavar="RUN", help="A folder that discover, label or stream wrote.")]
 FittedModel = Annotated[Path, typer.Argument(metavar="MODEL", help="A model folder, or the run folder that holds it.")]
 EditedModel = Annotated[Path, typer.Argument(metavar="MODEL", help="A run folder, or a model folder.")]
 EditedStream = Annotated[
@@ -34,7 +42,7 @@ def completing(*values: str) -> Callable[[str], list[str]]:
 
 
 def completing_from(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
-    """`completing` with names that are looked for when the shell asks."""
+    """`completing` with names that are looked up when the shell asks."""
     return lambda incomplete: [name for name in names() if name.startswith(incomplete)]
 
 
@@ -44,18 +52,12 @@ def _encoders() -> Iterable[str]:
     return ENCODERS
 
 
-def completing_methods(incomplete: str) -> list[str]:
-    """The methods that there are."""
-    from rondo.methods import method_names
-
-    return [name for name in method_names() if name.startswith(incomplete)]
-
-
-def overrides(settings: list[str] | None) -> dict[str, Any]:
-    """What `--set` says."""
+def overrides(settings: list[str] | None, options: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The settings that --set gives, then those that have an option; None where the option was not given."""
     from rondo.config.overrides import parse_override
 
-    return dict(parse_override(text) for text in settings or [])
+    chosen = dict(parse_override(text) for text in settings or [])
+    return chosen | {name: value for name, value in (options or {}).items() if value is not None}
 
 
 Out = Annotated[
@@ -256,7 +258,6 @@ def help_without_command(context: typer.Context) -> None:
 
 def truth_file(truth: Path | None, key: str | None, rate: float | None) -> TruthFile | None:
     """What TruthLane, TruthKey and TruthRate say together."""
-    from rondo.errors import SettingError
     from rondo.report.contents import TruthFile
 
     if truth is None and (key is not None or rate is not None):
@@ -265,25 +266,79 @@ def truth_file(truth: Path | None, key: str | None, rate: float | None) -> Truth
 
 
 def resolve_settings(
-    preset: str,
-    file: Path | None,
-    settings: list[str] | None,
-    *,
-    window: str | None = None,
-    step: str | None = None,
-    encoder: str | None = None,
-    seed: int | None = None,
-    device: str | None = None,
+    preset: str, file: Path | None, settings: list[str] | None, options: Mapping[str, Any] | None = None
 ) -> RondoConfig:
-    """Preset, then file, then --set, then the options that have a name of their own."""
+    """Preset, then file, then --set, then the settings that have an option."""
     from rondo.config.settings import resolve
 
-    named = {
-        "windows.length": window,
-        "windows.step": step,
-        "encoder.name": encoder,
-        "seed": seed,
-        "device": device,
-    }
-    chosen = overrides(settings) | {name: value for name, value in named.items() if value is not None}
-    return resolve(preset, file, chosen)
+    return resolve(preset, file, overrides(settings, options))
+
+
+def checked_level(level: str) -> Level:
+    """What --level chooses."""
+    if level not in ("unit", "motif"):
+        raise SettingError(f"--level is unit or motif, got '{level}'")
+    return "unit" if level == "unit" else "motif"
+
+
+# ---------------------------------------------------------------- words that registries know
+
+
+def _encoders_with_help() -> str:
+    from rondo.config.settings import RondoConfig
+    from rondo.registry import ENCODERS
+
+    usual = RondoConfig().encoder.name
+    return "; ".join(f"{n}: {encoder.help}{' (default)' if n == usual else ''}" for n, encoder in ENCODERS.items())
+
+
+def _export_formats() -> str:
+    from rondo.report.export import export_formats
+
+    return ", ".join(f"{name} ({each.program})" for name, each in export_formats().items())
+
+
+def _formats_in_files() -> str:
+    from rondo.report.export import export_formats
+
+    return " and ".join(name for name, each in export_formats().items() if each.one_per_recording)
+
+
+def _annotation_suffixes() -> str:
+    from rondo.annotations.formats import suffixes_of_spans
+
+    return " ".join(suffixes_of_spans())
+
+
+def _recording_suffixes(with_key: bool = False) -> str:
+    from rondo.files.read import suffixes
+
+    return " ".join(suffixes(with_key=with_key))
+
+
+WORDS: dict[str, Callable[[], str]] = {
+    "{encoders}": _encoders_with_help,
+    "{export_formats}": _export_formats,
+    "{formats_in_files}": _formats_in_files,
+    "{annotation_suffixes}": _annotation_suffixes,
+    "{recording_suffixes}": _recording_suffixes,
+    "{suffixes_with_keys}": lambda: _recording_suffixes(with_key=True),
+}
+
+
+def filled(text: str) -> str:
+    """The text with the words of `WORDS` filled in."""
+    for mark, words in WORDS.items():
+        if mark in text:
+            text = text.replace(mark, words())
+    return text
+
+
+class FilledHelp(TyperCommand):
+    """A command that fills its help before it shows it."""
+
+    def format_help(self, *arguments: Any) -> None:
+        parameters: list[Any] = self.params
+        for parameter in parameters:
+            parameter.help = filled(parameter.help or "")
+        super().format_help(*arguments)

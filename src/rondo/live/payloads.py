@@ -189,10 +189,10 @@ def _cell_text(value: Any) -> str:
 # ---------------------------------------------------------------- what the address asks to look up
 
 
-def split_by(payload: bytes, field: str) -> dict[str, bytes]:
+def rows_by_field(payload: bytes, field: str) -> dict[str, bytes]:
     """The part of a JSON payload for each device that a field of it names.
 
-    >>> split_by(b'[{"dev": "a", "x": 1}, {"dev": "b", "x": 2}]', "dev")
+    >>> rows_by_field(b'[{"dev": "a", "x": 1}, {"dev": "b", "x": 2}]', "dev")
     {'a': b'[{"dev":"a","x":1}]', 'b': b'[{"dev":"b","x":2}]'}
     """
     found = _json(payload.strip()) if payload.strip()[:1] in (b"{", b"[") else None

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,10 +23,10 @@ from rondo.data.recording import Recording
 from rondo.data.scaling import UsedChannels, refuse_too_many_axes, used_channels
 from rondo.data.signal import Signal, chosen_channels, refuse_shape
 from rondo.data.survey import MOST_VALUES, Survey, n_taken, rebased
-from rondo.errors import OutputError, RecordingError, SettingError
+from rondo.errors import OutputError, RecordingError, RondoWarning, SettingError
 from rondo.files.inputs import RecordingFile
-from rondo.many.engines import engine_of
-from rondo.many.pool import n_cores
+from rondo.many.pool import Engine, Local, Serial, n_cores
+from rondo.many.ray import ray
 from rondo.many.tasks import (
     LABELS,
     SAMPLES,
@@ -60,10 +62,36 @@ from rondo.run.writer import RunWriter
 from rondo.store.folder import PartFolder
 from rondo.store.locations import is_url
 from rondo.store.model_file import MANIFEST
-from rondo.wording import Progress, silent
+from rondo.wording import Progress, did_you_mean, silent
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+ENGINES = ("local", "serial", "ray")
+_NO_WORKERS = (
+    "worker processes need process groups, which this system (Windows?) lacks: tasks run one after the other, as with "
+    "--engine serial"
+)
+
+
+def engine_of(
+    name: str, n_workers: int | None = None, ray_address: str | None = None, tasks_per_gpu: int = 1
+) -> Engine:
+    """`serial`: in this process. `local`: in processes of this machine. `ray`: on a cluster, or embedded here."""
+    if ray_address and name != "ray":
+        raise SettingError(f"an address of a Ray cluster is for the engine 'ray', not '{name}'; add --engine ray")
+    match name:
+        case "local" if not hasattr(os, "killpg"):
+            warnings.warn(_NO_WORKERS, RondoWarning, stacklevel=2)
+            return Serial()
+        case "local":
+            return Local(n_workers or n_cores(), tasks_per_gpu)
+        case "serial":
+            return Serial()
+        case "ray":
+            return ray(ray_address, n_workers, tasks_per_gpu)
+    raise SettingError(f"unknown engine '{name}'; {did_you_mean(name, ENGINES, 'there are ' + ', '.join(ENGINES))}")
 
 
 @dataclass(frozen=True)
