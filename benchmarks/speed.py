@@ -41,7 +41,7 @@ from rondo.data.preparation import Preparation
 from rondo.data.scaling import Preprocessor
 from rondo.data.windows import Windower, WindowGrid, Windows
 from rondo.many.driver import ENGINES, engine_of
-from rondo.many.pool import attempt, peak_mb
+from rondo.many.engine import attempt, peak_mb
 from rondo.metrics import evaluate
 from rondo.motifs.discover import fit_phrases
 from rondo.synthetic import Gaps, Novelty, StreamPlan, plant

@@ -87,7 +87,7 @@ def run(
     Example: rondo bench run static --datasets mocap --methods rondo,ticc --data data --out bench
     """
     from rondo.many.driver import engine_of
-    from rondo.many.pool import n_cores
+    from rondo.many.engine import n_cores
     from rondo_bench.experiments.rows import FILE, open_rows, read_rows
     from rondo_bench.experiments.run import made_from_other_folders, made_under_other_names, pending
     from rondo_bench.experiments.run import run as run_pending

@@ -62,7 +62,7 @@ def test_no_credentials(server: str, monkeypatch: pytest.MonkeyPatch, rondo: Com
 
 
 def test_nobody_answers(server: str, monkeypatch: pytest.MonkeyPatch, rondo: Command) -> None:
-    monkeypatch.setattr(locations, "_ATTEMPTS", 1)  # each pause is a second
+    monkeypatch.setitem(locations._S3_CONFIG, "retries", {"mode": "standard", "total_max_attempts": 1})
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))  # and no listen: whoever connects is refused
         use_endpoint(f"http://127.0.0.1:{closed.getsockname()[1]}", monkeypatch)
@@ -71,7 +71,7 @@ def test_nobody_answers(server: str, monkeypatch: pytest.MonkeyPatch, rondo: Com
 
 @pytest.mark.slow
 def test_a_server_that_says_nothing(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(locations, "_READ_S", 0.2)
+    monkeypatch.setitem(locations._S3_CONFIG, "read_timeout", 0.2)
     with socket.socket() as mute:
         mute.bind(("127.0.0.1", 0))
         mute.listen(50)
@@ -81,7 +81,7 @@ def test_a_server_that_says_nothing(server: str, monkeypatch: pytest.MonkeyPatch
 
 
 def test_an_unknown_name(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(locations, "_ATTEMPTS", 1)
+    monkeypatch.setitem(locations._S3_CONFIG, "retries", {"mode": "standard", "total_max_attempts": 1})
     use_endpoint("http://no-such-host.invalid", monkeypatch)
     monkeypatch.setenv("NO_PROXY", "*")
     with pytest.raises(InputError, match="server cannot be reached"):

@@ -15,7 +15,8 @@ import pytest
 from rondo.errors import RecordingError, SettingError
 from rondo.many import pool
 from rondo.many.driver import engine_of
-from rondo.many.pool import ONE_THREAD, Local, Serial, hold_to_one_thread
+from rondo.many.engine import ONE_THREAD, Serial, hold_to_one_thread, n_cores
+from rondo.many.pool import Local
 from tests.engine import works
 from tests.engine.processes import PATIENCE_S, are_gone, is_there, said_by
 from tests.systems import needs_posix
@@ -42,7 +43,7 @@ def test_numbers_are_those_of_serial_to_the_bit() -> None:
 
 def test_chosen_by_name() -> None:
     assert isinstance(engine_of("serial"), Serial) and engine_of("local", 3) == Local(3)
-    assert engine_of("local") == Local(pool.n_cores())
+    assert engine_of("local") == Local(n_cores())
     for name, more, says in (("serail", {}, "serial"), ("local", {"ray_address": "host:6379"}, "--engine ray")):
         with pytest.raises(SettingError, match=says):
             engine_of(name, **more)

@@ -22,7 +22,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from rondo.errors import MissingExtraError, SettingError
-from rondo.many.pool import (
+from rondo.many.engine import (
     ONE_THREAD,
     TRIES,
     Done,
@@ -37,16 +37,12 @@ from rondo.many.pool import (
 )
 from rondo.wording import Progress, silent
 
-# ----------------------------------------------------------------
-# A connection to Ray: embedded or by address, and whether the cluster is still there.
-#
 # When a cluster goes away, a driver hears nothing for a minute, and then Ray ends its process. So the driver looks for
-# itself, says that the cluster is gone, and disconnects before that.
-
-SILENCE_S = 40.0  # after which a cluster is gone: Ray ends the process after 60, and some restart their head in less
+# itself, says that the cluster is gone, and disconnects before that. Some restart their head in less than this.
+SILENCE_S = 40.0
 NO_NODE_S = 600.0  # after which tasks that no node can run have failed; nodes of a cluster that grows take minutes
 OWN_NODE_GONE = "the Ray node through which this process reaches the cluster went away"
-_LOOK_AT_CLUSTER_EVERY_S = 2.0
+_LOOK_AT_CLUSTER_EVERY_S, _LOOK_EVERY_S = 2.0, 0.5
 _STORE_BYTES = 100_000_000  # of results, which are small: Ray would lay claim to a third of the memory
 
 
@@ -106,7 +102,24 @@ def connected(address: str | None, n_workers: int | None) -> Iterator[tuple[Any,
         return
     in_main = threading.current_thread() is threading.main_thread()
     listening = signal.getsignal(signal.SIGTERM)
-    _connect(api, address, n_workers)
+    embedded = {
+        "address": "local",
+        "num_cpus": n_workers or n_cores(),
+        "object_store_memory": _STORE_BYTES,
+        "include_dashboard": False,
+        # Ray tries a task that runs out of memory again for ever; on a cluster, RAY_task_oom_retries says how often.
+        "_system_config": {"task_oom_retries": TRIES - 1},
+    }
+    try:
+        if address:
+            knock(address)
+        api.init(**({"address": address} if address else embedded), log_to_driver=False, logging_level="ERROR")
+    except (OSError, RuntimeError, ValueError) as error:
+        at = f"no Ray cluster answers at '{address}'" if address else "Ray does not start on this machine"
+        raise SettingError(
+            f"{at} ({in_one_line(error)}); start one with `ray start --head`, set RAY_AUTH_MODE=token if it expects a "
+            "token, or use --engine local"
+        ) from None
     try:
         if in_main:
             signal.signal(signal.SIGTERM, listening)
@@ -117,36 +130,12 @@ def connected(address: str | None, n_workers: int | None) -> Iterator[tuple[Any,
             signal.signal(signal.SIGTERM, listening)
 
 
-def _connect(api: Any, address: str | None, n_workers: int | None) -> None:
-    embedded = {
-        "num_cpus": n_workers or n_cores(),
-        "object_store_memory": _STORE_BYTES,
-        "include_dashboard": False,
-        # Ray tries a task that runs out of memory again for ever; on a cluster, RAY_task_oom_retries says how often.
-        "_system_config": {"task_oom_retries": TRIES - 1},
-    }
-    where = {"address": address} if address else {"address": "local"} | embedded
-    try:
-        if address:
-            knock(address)
-        api.init(**where, log_to_driver=False, logging_level="ERROR")
-    except (OSError, RuntimeError, ValueError) as error:
-        at = f"no Ray cluster answers at '{address}'" if address else "Ray does not start on this machine"
-        raise SettingError(
-            f"{at} ({in_one_line(error)}); start one with `ray start --head`, set RAY_AUTH_MODE=token if it expects a "
-            "token, or use --engine local"
-        ) from None
-
-
 def _watch(api: Any, address: str | None) -> Watch:
     """Of Ray's client only its proxy can be seen from here; else of the head, which knows all nodes."""
     if address is not None and address.startswith("ray://"):
         return Watch(api, address, own_node="")
     here = api.get_runtime_context()
     return Watch(api, here.gcs_address, here.get_node_id())
-
-
-_LOOK_EVERY_S = 0.5
 
 
 def ray(address: str | None = None, n_workers: int | None = None, tasks_per_gpu: int = 1) -> OnRay:

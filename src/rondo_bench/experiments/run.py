@@ -21,7 +21,7 @@ from rondo.data.labels import Labels, runs_of
 from rondo.data.recording import Recording
 from rondo.device import resolve_device
 from rondo.errors import InputError
-from rondo.many.pool import Done, Engine, Stopwatch, in_one_line
+from rondo.many.engine import Done, Engine, Stopwatch, in_one_line
 from rondo.metrics.scores import evaluate
 from rondo.model.folder import provenance_of
 from rondo_bench.data_sets.read import DataSet
