@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from rondo.data.recording import Recording
-from rondo.html_card import MOST_ROWS, card
 from rondo.model.folder import config_of
 from rondo.model.label import label_one
 from rondo.model.rondo import Rondo
+from rondo.wording import MOST_ROWS, card
 from tests.cli.running import waves
 
 EVIL = "<script>alert('x')</script> & \"co\""

@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rondo.errors import RecordingError
-from rondo.html_card import MOST_ROWS, card
-from rondo.wording import counted, duration_in_words
+from rondo.wording import MOST_ROWS, card, counted, duration_in_words
 
 # ----------------------------------------------------------------
 # What a Recording may be made of: checks of values, names, times and rate; each refusal says what to do.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rondo.lazy import Lazy
+from rondo.arrays import Lazy
 from rondo.report.contents import (
     DRAWN_AT_FIRST,
     EVERYTHING,

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rondo.arrays import Lazy
 from rondo.continual.journal import Event
 from rondo.data.recording import Recording
 from rondo.editing.apply import shown
-from rondo.lazy import Lazy
 from rondo.run.findings import edited_findings
 from rondo.run.labelling import FitProfile, Labelling, curve_table
 from rondo.run.overview import FrameScores, Overview, Overviews, signal_overview, told_scores

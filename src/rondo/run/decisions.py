@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.arrays import Lazy
 from rondo.continual.journal import Event, read_journal
 from rondo.data.labels import OTHER
 from rondo.editing import apply
 from rondo.editing.edits import Edits
 from rondo.errors import OutputError, RondoWarning
-from rondo.lazy import Lazy
 from rondo.run.clock import knots_through
 from rondo.run.data import RunData
 from rondo.run.labelling import Labelling

@@ -28,11 +28,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rondo.arrays import Lazy, Passing
 from rondo.data.labels import OTHER, Labels
 from rondo.editing.apply import shown
 from rondo.editing.edits import Edits
 from rondo.errors import OutputError
-from rondo.lazy import Lazy, Passing
 from rondo.run.clock import run_clock
 from rondo.run.data import RunData
 from rondo.run.decisions import DECISIONS, decided_segments, events_of, events_on_rows, read_decisions, stored_stream

@@ -22,7 +22,6 @@ from numpy.typing import ArrayLike, NDArray
 from rondo.data.labels import OTHER, Labels, Runs, are_one_to_one, runs_of
 from rondo.editing.edits import Edits
 from rondo.errors import ModelError
-from rondo.html_card import MOST_ROWS, card
 from rondo.run.segments import (
     LEVELS,
     SegmentRows,
@@ -34,7 +33,7 @@ from rondo.run.segments import (
     unit_sequences,
 )
 from rondo.units.vocabulary import Level
-from rondo.wording import duration_in_words, found_in_words
+from rondo.wording import MOST_ROWS, card, duration_in_words, found_in_words
 
 if TYPE_CHECKING:
     import pandas as pd
