@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from tests.cli.running import waves
+from tests.cli.running import Outcome, waves
 
 ENCODER = """
 from dataclasses import dataclass
@@ -128,12 +128,6 @@ for command in commands:
             code = stopped.code
     print(json.dumps([code, out.getvalue(), err.getvalue()]))
 """
-
-
-class Outcome(NamedTuple):
-    code: int
-    out: str
-    err: str
 
 
 class Home(NamedTuple):

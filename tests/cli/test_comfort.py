@@ -6,13 +6,10 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from rondo.cli import options
-from rondo.cli.main import run
-from rondo.cli.terminal import global_first
 from rondo.methods import method_names
 from rondo.report.export import export_formats
 from tests.cli.running import Command, waves, write_csv
@@ -24,10 +21,6 @@ def test_help_flows_with_the_width_of_the_terminal(rondo: Command, monkeypatch: 
     paragraph = rondo("name", "--help").out.split("lists the entries")[1].split("╭")[0].rstrip()
     *full, _ = paragraph.splitlines()[1:]
     assert full and all(len(line.rstrip()) > 60 for line in full)
-
-
-def test_the_exit_codes_are_told(rondo: Command) -> None:
-    assert {"0", "1", "2", "130"} <= set(rondo("--help").out.split())
 
 
 # ---------------------------------------------------------------- quiet and verbose
@@ -72,11 +65,6 @@ def test_verbose_tells_where_an_error_began(rondo: Command) -> None:
     assert "Traceback" in said
     assert said.splitlines()[-1].startswith("error: nope.csv: ")
     assert "Traceback" not in rondo("discover", "nope.csv", "--out", "out").err
-
-
-def test_what_follows_two_dashes_is_no_option() -> None:
-    assert global_first(["usage", "--", "--quiet"]) == ["usage", "--", "--quiet"]
-    assert global_first(["a", "--verbose", "b"]) == ["--verbose", "a", "b"]
 
 
 def test_a_rate_may_carry_its_unit_and_a_short_recording_is_told(rondo: Command, here: Path) -> None:
@@ -130,16 +118,3 @@ def test_completion_is_installed_for_the_shell_that_is_named(
     assert "complete_fish" in (tmp_path / ".config/fish/completions/rondo.fish").read_text(encoding="utf-8")
     unknown = rondo("--install-completion", "klingon")
     assert (unknown.code, "bash, zsh, fish" in unknown.err) == (2, True)
-
-
-def test_python_m_rondo() -> None:
-    done = subprocess.run([sys.executable, "-m", "rondo", "--version"], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("rondo ")
-
-
-def test_arguments_are_taken_from_the_command_line(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    monkeypatch.setattr(sys, "argv", ["rondo", "--version"])
-    with pytest.raises(SystemExit) as stopped:
-        run()
-    assert stopped.value.code == 0
-    assert capsys.readouterr().out.startswith("rondo ")

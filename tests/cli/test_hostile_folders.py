@@ -15,7 +15,7 @@ import pytest
 from rondo.data.recording import Recording
 from rondo.errors import OutputError
 from rondo.model.rondo import Rondo
-from tests.cli.running import Command, Outcome, tree, waves
+from tests.cli.running import Command, refused, tree, waves
 
 PRECIOUS = "the only copy"
 
@@ -31,12 +31,6 @@ def precious(here: Path) -> Path:
     path = here / "home" / "precious"
     path.write_text(PRECIOUS)
     return path
-
-
-def refused(outcome: Outcome, message: str) -> None:
-    assert (outcome.code, outcome.out) == (2, ""), outcome
-    assert outcome.err.splitlines()[-1].startswith("error: ")
-    assert message in outcome.err
 
 
 # ------------------------------------------------------------ links
@@ -70,12 +64,6 @@ def test_naming_replaces_a_link_and_not_what_it_leads_to(rondo: Command, run: Pa
 def test_a_lock_that_is_a_link_is_refused(rondo: Command, run: Path, precious: Path) -> None:
     (run / ".edits.json.lock").symlink_to(precious)
     refused(rondo("name", "run", "unit:1", "zz"), "a link")
-    assert precious.read_text() == PRECIOUS
-
-
-def test_a_report_kept_for_later_follows_no_link(rondo: Command, run: Path, precious: Path) -> None:
-    (run / ".report_wish.json").symlink_to(precious)
-    assert rondo("report", "run", "--channels", "a").code == 0
     assert precious.read_text() == PRECIOUS
 
 

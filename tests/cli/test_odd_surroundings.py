@@ -21,20 +21,6 @@ from tests.systems import needs_posix
 ROWS = "x\n" + "".join(f"{i % 7}.5\n" for i in range(40))
 
 
-@needs_posix
-def test_a_name_that_is_not_utf8(rondo: Command, tmp_path: Path) -> None:
-    folder = tmp_path / "days"
-    folder.mkdir()
-    name = os.fsdecode(b"bad\xff.csv")
-    (folder / name).write_text(ROWS)
-    for given in (folder / name, folder):
-        found = rondo("discover", given, "--out", tmp_path / "run")
-        assert found.code == 2
-        assert found.err.splitlines()[-1].startswith("error: ")
-        assert "is not UTF-8; rename" in found.err
-    assert not (tmp_path / "run").exists()
-
-
 @pytest.mark.filterwarnings("ignore::rondo.errors.RondoWarning")
 @pytest.mark.parametrize("name", ["=cmd|' /C calc'!A0", "-2+3"])
 @pytest.mark.parametrize(

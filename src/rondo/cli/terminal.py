@@ -153,8 +153,8 @@ def detail(line: str) -> None:
 def global_first(arguments: Sequence[str]) -> list[str]:
     """The same arguments with the global options moved before the command; nothing after `--` is an option.
 
-    >>> global_first(["discover", "a.csv", "--quiet", "--out", "run"])
-    ['--quiet', 'discover', 'a.csv', '--out', 'run']
+    >>> global_first(["discover", "a.csv", "--quiet", "--out", "run"]), global_first(["usage", "--", "--quiet"])
+    (['--quiet', 'discover', 'a.csv', '--out', 'run'], ['usage', '--', '--quiet'])
     """
     end = arguments.index("--") if "--" in arguments else len(arguments)
     moved = sorted(range(end), key=lambda i: arguments[i] not in _GLOBAL)
