@@ -59,14 +59,6 @@ def test_names_cannot_break_out(model: Rondo) -> None:
         assert "u0 <reach>" in _Page(it._repr_html_()).words
 
 
-def test_a_recording_has_size_rate_range_and_few_rows() -> None:
-    values = np.tile(waves(n_channels=1), (1, 40))
-    values[:150, 1] = values[:, 3] = np.nan
-    page = _Page(Recording(values, rate=50)._repr_html_())
-    assert {"frames: 1,500", "rate: 50 Hz", "10.0%", f"{values[:, 0].min():.4g}", "nan"} <= set(page.words)
-    assert page.n_rows == 1 + MOST_ROWS and f"and {40 - MOST_ROWS} more" in page.words
-
-
 def test_a_model_shows_what_it_found_and_what_was_set(model: Rondo, tmp_path: Path) -> None:
     assert any("not fitted" in word for word in _Page(Rondo()._repr_html_()).words)
     words = set(_Page(model._repr_html_()).words)

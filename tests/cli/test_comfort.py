@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from rondo.cli import options
-from rondo.methods import method_names
 from rondo.report.export import export_formats
 from tests.cli.running import Command, waves, write_csv
 
@@ -96,17 +94,6 @@ def test_the_shell_completes_commands_options_and_values() -> None:
     assert completed("rondo discover --method dens") == ["denstream"]
     assert completed("rondo export run --format ") == list(export_formats())
     assert completed("rondo export run --level m") == ["motif"]
-
-
-def test_completion_offers_every_method_and_encoder() -> None:
-    assert options.completing_from(method_names)("") == list(method_names())
-    assert completed("rondo discover --encoder ") == ["summary_stats", "ts2vec", "time_mae", "mantis"]
-
-
-def test_completion_can_be_shown_for_each_shell(rondo: Command) -> None:
-    for shell in ("bash", "zsh", "fish"):
-        outcome = rondo("--show-completion", shell)
-        assert outcome.code == 0 and f"_RONDO_COMPLETE=complete_{shell}" in outcome.out
 
 
 def test_completion_is_installed_for_the_shell_that_is_named(
