@@ -45,9 +45,9 @@ from rondo.device import one_thread
 from rondo.evidence.composition import composition_evidence
 from rondo.evidence.tests import unit_evidence
 from rondo.evidence.verdicts import EntryEvidence, Evidence
+from rondo.motifs.base import UnitRuns
 from rondo.motifs.composed import ComposedMotifs
 from rondo.motifs.mining import Sequences
-from rondo.motifs.model import UnitRuns
 from rondo.synthetic import StreamPlan, plant
 
 KINDS = ("noise", "files", "planted", "plain", "recordings", "motifs", "phrases", "case")

@@ -134,7 +134,7 @@ def mixture() -> Iterator[Case]:
         prior = {"weight_concentration_prior_type": "dirichlet_process", "weight_concentration_prior": 1.0}
 
         def ours(x: Any = x, start: Any = start, config: Any = config) -> Any:
-            return fit_mixture(x, config, np.random.default_rng(0), responsibilities=start).posterior(x)
+            return fit_mixture(x, config, np.random.default_rng(0), start=start).posterior(x)
 
         def theirs(x: Any = x, start: Any = start, settings: Any = kind | prior) -> Any:
             peer = Peer(n_components=start.shape[1], **settings)

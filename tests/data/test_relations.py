@@ -140,4 +140,4 @@ def test_a_stream_fills_as_a_recording_does_and_tells_when_a_channel_falls_silen
     assert [part.begins for part in parts].count(True) == 1
     told = [(event.frame, event.evidence["cause"], event.evidence["channels"]) for event in stream.take_events()]
     assert told == [(100, "no values", "'sum'"), (300, "values again", "'sum'")]
-    assert stream.missing.n_filled.tolist() == [0, 0, 200, 0]
+    assert stream.gaps.missing[2].tolist() == [0, 0, 200, 0]

@@ -7,21 +7,22 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from rondo.data.admission import MOST_ROWS_BEHIND, ROWS_THAT_CONFIRM, Admitted, RowAdmission
+from rondo.data.admission import MOST_ROWS_BEHIND, ROWS_THAT_CONFIRM, RowAdmission, Rows
 
 RATE, MAX_GAP = 50.0, 25
 
 
 def admitted(times: list[float], n_rows: int = 7, *, ends: bool = True) -> tuple[list[int], int]:
     """The numbers of the rows that are taken, and how many were skipped."""
-    admission, found = RowAdmission(1, RATE, MAX_GAP), list[Admitted]()
+    admission, found = RowAdmission(1, RATE, MAX_GAP), list[Rows]()
     for start, stop in pairwise([*range(0, len(times), n_rows), len(times)]):
         values = np.arange(start, stop, dtype=np.float32)[:, None]
         found += admission.push(values, np.array(times[start:stop]), start)
     found += admission.flush() if ends else []
     for part in found:
         assert part.values[:, 0].tolist() == part.numbers.tolist()
-        assert part.times_s is not None and part.times_s.tolist() == [times[number] for number in part.numbers]
+        steps = np.diff([times[number] for number in part.numbers]) * RATE
+        np.testing.assert_allclose(np.diff(part.clock), steps, rtol=1e-9, atol=0.02)
     return [int(number) for part in found for number in part.numbers], admission.n_skipped
 
 

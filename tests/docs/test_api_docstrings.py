@@ -1,7 +1,9 @@
-"""Docstrings of the public API are numpydoc, and name exactly the parameters that the signatures have.
+"""Docstrings of the public API: a plain sentence for each name, numpydoc sections for what people call.
 
 Each test lists all offenders at once. Public is what the page of the Python reference has, with `rondo.metrics`,
-`rondo.synthetic` and `rondo.edit`, every error, and what other packages extend Rondo with.
+`rondo.synthetic` and `rondo.edit`, every error, and what other packages extend Rondo with. Sections are wanted of the
+names of `rondo`, of the methods of Result, Rondo and Recording that take arguments, and of `rondo.edit` and
+`rondo.synthetic`. Where others have sections, these are right too.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ MODULES = {module: names for module, (names, _) in REFERENCE.items()} | {
     "rondo.live.source": "Request Rows Skip Source SourceKind open_source source_kinds",
     "rondo.errors": " ".join(name for name, thing in vars(rondo.errors).items() if inspect.isclass(thing)),
 }
+CALLED = re.compile(r"rondo\.(\w+|(Result|Rondo|Recording)\.\w+|edit\.[a-z]\w+|synthetic\.\w+)")
 EXAMPLES = {  # methods that people call first
     "rondo.Rondo": ("fit", "predict", "fit_predict", "partial_fit", "stream", "adapt", "save", "load", "name", "merge"),
     "rondo.Result": ("plot", "report", "export", "usage", "transitions", "save", "load"),
@@ -88,19 +91,16 @@ def test_everything_public_begins_with_a_plain_sentence() -> None:
 
 def test_parameters_are_those_of_the_signature() -> None:
     named = {name: _documented(_sections(thing).get("Parameters", "")) for name, thing in CALLABLES.items()}
-    assert [name for name, thing in CALLABLES.items() if named[name] != _parameters(thing)] == []
+    checked = [name for name in CALLABLES if named[name] or CALLED.fullmatch(name)]
+    assert [name for name in checked if named[name] != _parameters(CALLABLES[name])] == []
 
 
 def test_what_is_returned_is_documented() -> None:
-    gives = {
-        name: inspect.signature(own).return_annotation for name, own in CALLABLES.items() if not inspect.isclass(own)
-    }
-    offenders = [
-        name
-        for name, thing in CALLABLES.items()
-        if ("Returns" in _sections(thing)) != (gives.get(name) not in (None, "None"))
-    ]
-    assert offenders == []
+    called = [name for name, thing in CALLABLES.items() if CALLED.fullmatch(name) and not inspect.isclass(thing)]
+    gives = {name: inspect.signature(CALLABLES[name]).return_annotation not in (None, "None") for name in called}
+    wanted = {name: gives[name] and bool(_parameters(CALLABLES[name])) for name in called}
+    has = {name: "Returns" in _sections(CALLABLES[name]) for name in called}
+    assert [name for name in called if wanted[name] > has[name] or has[name] > gives[name]] == []
 
 
 def test_raised_errors_exist() -> None:
@@ -122,9 +122,6 @@ def test_what_people_call_first_has_an_example() -> None:
         ("rondo.synthetic.StreamPlan", (), {"n_units": 2}),
         ("rondo.synthetic.plant", (), {"n_frames": 0}),
         ("rondo.continual.journal.Event", ("none", "unit", 0, None, (), {}), {}),
-        ("rondo.metrics.evaluate", ({"a": ([0, 1], [0])},), {}),
-        ("rondo.metrics.clock_labels", (5, 9), {}),
-        ("rondo.encoders.base.declared_encoder", ("none",), {}),
     ],
 )
 def test_what_a_bad_call_raises_is_documented(name: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> None:

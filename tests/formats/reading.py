@@ -57,24 +57,3 @@ def save_array(path: Path, array: np.ndarray) -> None:
     {".npy": np.save, ".npz": lambda p, a: np.savez(p, X=a), ".h5": lambda p, a: save_h5(p, X=a)}[path.suffix](
         path, array
     )
-
-
-def assert_cut_short_anywhere(path: Path, read: Callable[[Path], Recording], file: Path | None = None) -> int:
-    """Cut at each twentieth of its length, a file is refused in one line or gives the beginning of what it held.
-
-    `file` is the one to cut, where it is not the one that is read. Returns how many of the cut files were read.
-    """
-    cut, whole = file or path, read(path)
-    content, n_read = cut.read_bytes(), 0
-    for part in range(20):
-        cut.write_bytes(content[: len(content) * part // 20])
-        try:
-            found = read(path)
-        except RecordingError as error:
-            assert "\n" not in str(error)
-            continue
-        n_read += 1
-        assert 0 < found.n_frames < whole.n_frames
-        np.testing.assert_array_equal(found.values, whole.values[: found.n_frames])
-    cut.write_bytes(content)
-    return n_read

@@ -79,13 +79,6 @@ def test_more_markers_than_one_list_of_labels_can_hold(tmp_path: Path) -> None:
     assert recording.channels == tuple(f"{marker}.{axis}" for marker in markers for axis in "xyz")
 
 
-def test_files_that_are_damaged(tmp_path: Path) -> None:
-    whole = save_c3d(tmp_path / "a.c3d", ("A",)).read_bytes()
-    for content in (b"\x02\x50", whole[:300], whole[:600], b"no c3d at all"):
-        path = write(tmp_path, "b.c3d", content)
-        refusal(lambda path=path: read_one(path), naming=path)
-
-
 def test_a_file_that_would_crash_the_library_is_refused(tmp_path: Path) -> None:
     """Some bytes of its header and parameters are others; ezc3d then reads beyond its end."""
     rng = np.random.default_rng(3)

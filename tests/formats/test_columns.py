@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
 from rondo.errors import RecordingError
-from rondo.files.column_values import Kind, has_no_name, kind_of_numbers
-from rondo.files.columns import choose_columns, without_empty
+from rondo.files.column_values import Kind, kind_of_numbers
+from rondo.files.columns import Column, Columns
+from rondo.files.columns import choose_columns as chosen_of
 from rondo.files.reading import Reading
+
+
+def choose_columns(
+    names: list[str], reading: Reading, kinds: dict[int, Kind] | None = None, wanted: Sequence[str] = ()
+) -> Columns:
+    return chosen_of([Column(name, (kinds or {}).get(i)) for i, name in enumerate(names)], reading, wanted)
 
 
 def test_what_is_no_channel_is_left_out_and_said() -> None:
@@ -62,19 +71,6 @@ def test_a_counter_that_is_all_there_is_stays() -> None:
 def test_what_numbers_show(numbers: np.ndarray, unnamed: str | None, named: str | None) -> None:
     assert kind_of_numbers(numbers, is_unnamed=True) == unnamed
     assert kind_of_numbers(numbers, is_unnamed=False) == named
-
-
-def test_names_that_pandas_gives() -> None:
-    assert all(map(has_no_name, ["", "Unnamed: 0", "__index_level_0__"]))
-    assert not any(map(has_no_name, ["index", "x", "Unnamed"]))
-
-
-def test_columns_without_a_value() -> None:
-    values = np.array([[1, np.nan, np.nan], [2, np.nan, 5]], np.float32)
-    kept, channels, notes = without_empty(values, ["x", "y", "z"])
-    assert (kept.shape, channels, notes) == ((2, 2), ("x", "z"), ("column 'y' left out: it has no values",))
-    nothing = np.full((2, 1), np.nan, np.float32)
-    assert without_empty(nothing, ["x"]) == (pytest.approx(nothing, nan_ok=True), ("x",), ())
 
 
 def test_channels_that_a_model_knows_are_channels_whatever_they_look_like() -> None:

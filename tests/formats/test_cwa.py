@@ -9,7 +9,7 @@ import numpy as np
 import numpy.testing as npt
 import pytest
 
-from tests.formats.reading import assert_cut_short_anywhere, read_one, refusal, write
+from tests.formats.reading import read_one, refusal, write
 
 HEADER = (b"MD" + struct.pack("<H", 1020) + b"\x17").ljust(1024, b"\xff")
 RATE_50 = 0x49  # 50 Hz, 8 g
@@ -41,6 +41,10 @@ def packed(x: int, y: int, z: int, exponent: int) -> bytes:
 def seconds(first: int, last: int, count: int = 50) -> list[bytes]:
     """Blocks of a second each, with samples of the numbers of the block."""
     return [block(i, np.full((count, 3), i, "<i2").tobytes(), count, second=i) for i in range(first, last)]
+
+
+def seconds_of(n: int) -> bytes:
+    return HEADER + b"".join(seconds(0, n))
 
 
 def test_packed_samples(tmp_path: Path) -> None:
@@ -109,11 +113,6 @@ def test_what_is_no_recording_is_refused(tmp_path: Path) -> None:
     ):
         path = write(tmp_path, "a.cwa", content)
         assert expected in refusal(lambda path=path: read_one(path), naming=path)  # type: ignore[misc]
-
-
-def test_cut_short_anywhere(tmp_path: Path) -> None:
-    path = write(tmp_path, "a.cwa", HEADER + b"".join(seconds(0, 30)))
-    assert assert_cut_short_anywhere(path, read_one) == 18
 
 
 def test_channels_and_rate_as_they_are_asked_for(tmp_path: Path) -> None:

@@ -41,19 +41,6 @@ def test_unknown_label_columns_and_keys_are_refused(tmp_path: Path) -> None:
     assert "a key ('X') names" in said
 
 
-@pytest.mark.parametrize("suffix", [".parquet", ".npy", ".npz", ".h5"])
-def test_truncated_files(tmp_path: Path, suffix: str) -> None:
-    path = tmp_path / f"a{suffix}"
-    save_any(path)
-    whole = path.read_bytes()
-    for share in (0.1, 0.5, 0.9, 0.999):
-        path.write_bytes(whole[: int(len(whole) * share)])
-        said = refusal(lambda: read_one(path), naming=path)
-        assert "damaged" in said or "truncated" in said or "cannot be read" in said
-    path.write_bytes(b"time,x\n0,1\n")
-    refusal(lambda: read_one(path), naming=path)
-
-
 @pytest.mark.parametrize("suffix", suffixes())
 def test_missing_folder_empty_and_unreadable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str) -> None:
     path = tmp_path / f"a{suffix}"
@@ -129,24 +116,6 @@ def test_find_recordings(tmp_path: Path) -> None:
     write(tmp_path, "b.npz", b"1")
     said = refusal(lambda: find_recordings([inside, tmp_path / "b.npz"]), naming=inside / "b.csv")
     assert "both be recording 'b'" in said
-
-
-def test_what_is_packed_is_to_be_unpacked(tmp_path: Path) -> None:
-    path = write(tmp_path, "a.npy.gz", b"\x1f\x8b")
-    assert "packed (.gz); unpack" in refusal(lambda: read_one(path), naming=path)
-
-
-def test_what_lies_about_in_folders_is_no_recording(tmp_path: Path) -> None:
-    for name in (".hidden.csv", "._a.csv", "~$a.csv", "README.txt", "Licence.txt", "notes.md", "a.csv", "walk.txt"):
-        write(tmp_path, name, "x,y\n1,2\n")
-    assert [path.name for path in find_recordings([tmp_path])] == ["a.csv", "walk.txt"]
-    assert find_recordings([tmp_path / "README.txt"]) == [tmp_path / "README.txt"]  # named, it is meant
-
-
-def test_a_bare_name_may_be_that_of_a_data_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert "`rondo datasets list`" in refusal(lambda: find_recordings([Path("MoCap")]), naming="MoCap")
-    assert "data set" not in refusal(lambda: find_recordings([tmp_path / "x" / "mocap"]), naming=tmp_path)
 
 
 # VmHWM and not ru_maxrss: a child inherits the latter from its parent, and pytest outgrows what is measured.

@@ -49,12 +49,9 @@ def test_records_are_frames(tmp_path: Path) -> None:
 
 def test_what_is_no_activity_is_refused(tmp_path: Path) -> None:
     whole = fit((1, 0, 60, 0), (2, 0, 61, 0))
-    wrong = bytearray(whole)
-    wrong[40] ^= 1
     for content, expected in (
         (b"x,y\n1,2\n", "no FIT file"),
-        (whole[:50], "damaged"),
-        (bytes(wrong), "damaged"),
+        (whole[:40] + bytes([whole[40] ^ 1]) + whole[41:], "damaged"),
         (fit((1, 0, 60, 0), message=18), "it holds no points"),
     ):
         path = write(tmp_path, "a.fit", content)

@@ -15,7 +15,7 @@ import numpy.testing as npt
 import pytest
 
 from rondo.formats.mcap import MAGIC
-from tests.formats.reading import assert_cut_short_anywhere, read_one, refusal, write
+from tests.formats.reading import read_one, refusal, write
 
 mcap_writer = pytest.importorskip("mcap.writer", reason="needs mcap: pip install 'rondo-ts[io]'")
 
@@ -225,12 +225,9 @@ def test_messages_with_ever_new_fields_are_refused(tmp_path: Path) -> None:
     assert "more than 4096 fields" in refusal(lambda: read_one(path), naming=path)
 
 
-def test_cut_short_anywhere(tmp_path: Path) -> None:
-    path = save(tmp_path / "a.mcap", *imu(range(0, 4000, 20)), use_chunking=True)
-    content = path.read_bytes()
-    index = path.read_bytes().rindex(b"\x0f\x04\0\0\0\0\0\0\0")  # where the data end, and the index begins
-    write(tmp_path, "a.mcap", content[:index])
-    assert assert_cut_short_anywhere(path, read_one) > 10
+def test_a_file_that_is_cut_is_read_as_far_as_it_is_whole(tmp_path: Path) -> None:
+    content = save(tmp_path / "a.mcap", *imu(range(0, 4000, 20)), use_chunking=True).read_bytes()
+    index = content.rindex(b"\x0f\x04\0\0\0\0\0\0\0")  # where the data end, and the index begins
     cut = read_one(write(tmp_path, "b.mcap", content[: index // 2]))
     assert any("no whole record" in note for note in cut.notes)
     changed = bytearray(content)

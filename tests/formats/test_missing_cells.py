@@ -18,38 +18,26 @@ RNG = np.random.default_rng(0)
 NOISE = RNG.normal(size=400).astype(np.float32)
 
 
-def missing_numbers(
-    low: float, high: float, own: tuple[float, ...] = (), elsewhere: tuple[float, ...] = ()
-) -> set[float]:
-    return set(KnownValues((low, 0.0), (high, 1.0), (own, elsewhere)).missing_numbers()[0])
-
-
-def test_a_code_that_was_found_is_missing_wherever_it_lies() -> None:
-    assert -200.0 in missing_numbers(-500, 500, own=(-200.0,))
-    assert missing_numbers(-500, 500, own=(-12.5,)) >= {-12.5}
-
-
-def test_a_code_of_another_channel_need_not_be_so_far() -> None:
-    assert -200.0 not in missing_numbers(2, 1500)  # 0.13 of the width away
-    assert -200.0 in missing_numbers(2, 1500, elsewhere=(-200.0,))
-    assert -200.0 not in missing_numbers(-190, 1500, elsewhere=(-200.0,))
-
-
-def test_codes_of_programs_are_missing_beyond_the_width_of_the_fitted_range() -> None:
-    found = missing_numbers(-100, 100)
-    for code in CODES.tolist():
-        assert (code in found) == (abs(code) > 300)
-    assert not {-200.0, -999.0} & missing_numbers(-1000, 0)
-
-
-def test_fill_values_are_missing_a_thousand_widths_away() -> None:
-    assert set(FILLS.tolist()) <= missing_numbers(-1, 1)
-    assert not {-32768.0, 65535.0} & missing_numbers(-2000, 2000)  # the ends of a sensor of 16 bits
-    assert 1e20 in {float(f"{number:.3g}") for number in missing_numbers(-2000, 2000)}
-
-
-def test_a_channel_that_never_moved_has_only_what_was_found() -> None:
-    assert missing_numbers(0, 0, own=(-200.0,), elsewhere=(-999.0,)) == {-200.0}
+@pytest.mark.parametrize(
+    ("low", "high", "found", "elsewhere", "missing", "values"),
+    [
+        (-500, 500, (-200.0,), (), {-200.0}, set()),  # what was found is missing wherever it lies
+        (2, 1500, (), (), set(), {-200.0}),  # 0.13 of the width away
+        (2, 1500, (), (-200.0,), {-200.0}, set()),  # a code of another channel need not be so far
+        (-190, 1500, (), (-200.0,), set(), {-200.0}),
+        (-1000, 0, (), (), set(), {-200.0, -999.0}),
+        (-1, 1, (), (), set(FILLS.tolist()), set()),  # fill values: a thousand widths away
+        (-2000, 2000, (), (), set(), {-32768.0, 65535.0}),  # the ends of a sensor of 16 bits
+        (-100, 100, (), (), {code for code in CODES.tolist() if abs(code) > 300}, {-200.0, 200.0}),
+        (0, 0, (-200.0,), (-999.0,), {-200.0}, {-999.0}),  # a channel that never moved
+    ],
+)
+def test_numbers_that_are_missing(
+    low: float, high: float, found: tuple[float, ...], elsewhere: tuple[float, ...], missing: set[float],
+    values: set[float],
+) -> None:  # fmt: skip
+    numbers = set(KnownValues((low, 0.0), (high, 1.0), (found, elsewhere)).missing_numbers()[0])
+    assert missing <= numbers and not values & numbers
 
 
 def test_cells_one_by_one_and_all_at_once() -> None:
@@ -77,11 +65,6 @@ def test_columns_to_keep_are_taken_as_they_are() -> None:
     known = [KnownChannel("a", (-200.0,)), KnownChannel("nose.x"), KnownChannel("nose.y")]
     kept = MissingCells.of(known, {"a", "nose.likelihood"})
     assert (kept.numbers, kept.beside) == (((), (), ()), ("nose.score",))
-
-
-def test_a_likelihood_that_is_a_channel_masks_nothing() -> None:
-    channels = [KnownChannel(name) for name in ("nose.x", "nose.y", "nose.likelihood")]
-    assert MissingCells.of(channels).beside == ("nose.score",)
 
 
 # ------------------------------------------------------------ stored recordings

@@ -66,11 +66,6 @@ def test_what_is_no_code(what: str) -> None:
     assert missing_codes(np.asarray(NO_CODES[what], np.float32)) == []
 
 
-def test_two_codes_in_one_channel() -> None:
-    column = with_code(with_code(np.abs(NOISE), -200), -999)
-    assert sorted(found.code for found in missing_codes(column)) == [-999.0, -200.0]
-
-
 def test_a_channel_that_is_mostly_code_is_left_out() -> None:
     column = with_code(np.abs(NOISE), -200, share=0.9)
     found = with_codes_missing(Recording(np.stack([NOISE, column], axis=1), channels=["a", "b"]), Reading())

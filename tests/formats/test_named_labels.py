@@ -9,10 +9,9 @@ import polars as pl
 import pytest
 
 import rondo
-from rondo.data.known_channels import KnownChannel
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
-from rondo.files.columns import choose_columns, no_signal_by_values, signals_of
+from rondo.files.columns import Column, choose_columns, no_signal_by_values, signals_of
 from rondo.files.read import from_frame, read_recording
 from rondo.files.reading import Reading
 from tests.formats.reading import read_one, write
@@ -110,20 +109,10 @@ def test_plain_labels_are_kept_on_request_only(tmp_path: Path, name: str) -> Non
 
 def test_wishes_that_cannot_be(tmp_path: Path) -> None:
     with pytest.raises(RecordingError, match=r"no column 'z'"):
-        choose_columns(["x", "y"], Reading(keep=["z"]))
+        choose_columns([Column("x"), Column("y")], Reading(keep=["z"]))
     with pytest.raises(RecordingError, match=r"'x' .*left out .*kept"):
         Reading(leave_out=["x"], keep=["x"])
     only = write(tmp_path, "a.csv", "time,label\n" + "".join(f"{i},{i // 10}\n" for i in range(40)))
     with pytest.raises(RecordingError, match=r"no channel .*--keep-column 'label'"):
         read_recording(only)
     assert read_one(only, keep=["label"]).channels == ("label",)
-
-
-def test_a_column_that_a_model_knows_is_kept_without_a_word(tmp_path: Path) -> None:
-    recording = beside_a_wave("anomaly", NO_SIGNALS["anomaly"])
-    path = tmp_path / "a.csv"
-    pl.DataFrame(dict(zip(recording.channels, recording.values.T, strict=True))).write_csv(path)
-    assert (
-        read_recording(path, Reading(known=[KnownChannel(name) for name in ("anomaly", "wave", "lacking")])).n_channels
-        == 2
-    )

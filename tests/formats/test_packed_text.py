@@ -9,13 +9,11 @@ from pathlib import Path
 
 import numpy.testing as npt
 import pytest
-from typer.testing import CliRunner
 
 import rondo
 from rondo.files.inputs import RecordingFile
 from rondo.files.read import find_recordings
 from rondo.files.text import lines
-from rondo.live.files import is_recorded
 from tests.formats.reading import VALUES, read_in_blocks, read_one, refusal, write
 
 Pack = Callable[[bytes], bytes]
@@ -91,11 +89,6 @@ def test_what_gzip_says_of_its_size_counts_before_it_is_read(tmp_path: Path) -> 
     assert file.expected().n_bytes == 4 * path.stat().st_size
 
 
-def test_other_formats_are_not_read_packed(tmp_path: Path) -> None:
-    path = write(tmp_path, "a.npy.gz", gzip.compress(b"x"))
-    assert "unpack it first" in refusal(lambda: read_one(path), naming=path)
-
-
 def test_a_folder_finds_them_and_two_of_one_id_are_refused(tmp_path: Path) -> None:
     for name in ("a.csv.gz", "b.csv", "a_labels.csv.gz", "notes.npy.gz", ".hidden.csv.gz", "README.txt.gz"):
         write(tmp_path, name, gzip.compress(TABLE) if name.endswith("gz") else TABLE)
@@ -103,21 +96,3 @@ def test_a_folder_finds_them_and_two_of_one_id_are_refused(tmp_path: Path) -> No
     assert [one.id for one in rondo.read([tmp_path / "a.csv.gz", tmp_path / "b.csv"])] == ["a", "b"]
     write(tmp_path, "b.csv.gz", gzip.compress(TABLE))
     assert "both be recording 'b'" in refusal(lambda: find_recordings([tmp_path]), naming=tmp_path.parent.anchor)
-
-
-def test_a_stream_replays_them_and_cannot_follow_them(tmp_path: Path) -> None:
-    assert is_recorded(write(tmp_path, "a.csv.gz", gzip.compress(TABLE)))
-
-
-def test_a_column_of_labels_is_the_truth(tmp_path: Path) -> None:
-    from rondo.cli.main import app
-
-    table = "x,activity\n" + "".join(f"{row % 7},{'walk' if row < 30 else 'run'}\n" for row in range(60))
-    path = write(tmp_path, "a.csv.gz", gzip.compress(table.encode()))
-    write(tmp_path, "a.csv", table)
-    asked = [
-        CliRunner().invoke(app, ["evaluate", str(truth), str(tmp_path / "a.csv"), "--json"])
-        for truth in (path, tmp_path / "a.csv")
-    ]
-    assert asked[0].exit_code == 0, asked[0].output
-    assert asked[0].output == asked[1].output

@@ -44,13 +44,6 @@ def test_rows_of_one_value_are_one_recording(tmp_path: Path) -> None:
             assert "apart by column 'subject'" in one.notes[-1]
 
 
-def test_json_lines_are_split_too(tmp_path: Path) -> None:
-    lines = "".join(f'{{"unit": {1 + i % 3}, "t": {i // 3}, "x": {i * i}}}\n' for i in range(60))
-    found = rondo.read(write(tmp_path, "fleet.jsonl", lines), Reading(split_by="unit"))
-    assert isinstance(found, list)
-    assert [(one.id, one.n_frames) for one in found] == [("fleet_1", 20), ("fleet_2", 20), ("fleet_3", 20)]
-
-
 @pytest.mark.parametrize("clock", ["{:.1f}", "2026-11-14 08:00:{:04.1f}", "14.11.2026 08:00:{:04.1f}"])
 def test_the_clock_cuts_where_it_goes_back(tmp_path: Path, clock: str) -> None:
     times = [*np.arange(0, 30) / 10, *np.arange(0, 50) / 10, *np.arange(0.5, 2, 0.1)]
@@ -119,14 +112,6 @@ def test_all_tables_are_split_alike(tmp_path: Path, who: list[object]) -> None:
         assert [f"day_{one.id.removeprefix('recording_')}" for one in parts] == [str(row[0]) for row in expected]
 
 
-def test_clocks_cut_all_tables_alike(tmp_path: Path) -> None:
-    times = np.concatenate([np.arange(0, 30) / 10, np.arange(0, 50) / 10, np.arange(5, 20) / 10])
-    frame = pl.DataFrame({"time": times, "x": np.arange(95) % 7 + 0.5})
-    expected, *others = (contents(rondo.read(path, Reading(split_by="time"))) for path in stored(tmp_path, frame))
-    assert [(row[0], len(row[3])) for row in expected] == [("day_1", 30), ("day_2", 50), ("day_3", 15)]
-    assert all(found == expected for found in others)
-
-
 def test_tables_that_cannot_be_split_are_refused_alike(tmp_path: Path) -> None:
     frame = pl.DataFrame({"time": np.arange(20) / 10, "x": np.arange(20) % 7 + 0.5})
     for path in stored(tmp_path, frame):
@@ -163,24 +148,3 @@ def test_every_command_splits(tmp_path: Path) -> None:
                                        "--split-by", "who", "--engine", "serial"])  # fmt: skip
     assert isinstance(outcome.exception, SettingError)
     assert "--split-by cuts files" in str(outcome.exception)
-
-
-def test_from_the_command_line(tmp_path: Path) -> None:
-    rng = np.random.default_rng(0)
-    lines = "".join(
-        f"{s},{i},{rng.normal() + 5 * (i // 50 % 2):.3f},{rng.normal():.3f}\n" for s in "ab" for i in range(400)
-    )
-    path = write(tmp_path, "day.csv", "id,time,x,y\n" + lines)
-    asked = [
-        "discover",
-        str(path),
-        "--split-by",
-        "id",
-        "--out",
-        str(tmp_path / "run"),
-        "--set",
-        "evidence.surrogates=0",
-    ]
-    outcome = CliRunner().invoke(app, asked)
-    assert outcome.exit_code == 0, outcome.output
-    assert [one.id for one in Result.load(tmp_path / "run").recordings] == ["day_a", "day_b"]

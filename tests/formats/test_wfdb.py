@@ -10,7 +10,7 @@ import pytest
 
 from rondo.errors import RecordingError
 from rondo.files.inputs import RecordingFile
-from tests.formats.reading import assert_cut_short_anywhere, read_one, refusal, write
+from tests.formats.reading import read_one, refusal, write
 from tests.systems import needs_posix
 
 A, B = 995, -1011  # two samples of 12 bits
@@ -32,6 +32,14 @@ def save(folder: Path, *lines: str, **files: bytes) -> Path:
     for name, content in files.items():
         write(folder, f"{name}.dat", content)
     return write(folder, "r.hea", "# a remark\n" + "\n".join(lines) + "\n# another\n")
+
+
+def save_two(path: Path) -> None:
+    """Two signals without a number of frames, in `sound.dat` beside their header."""
+    write(path.parent, f"{path.stem}.dat", bytes(range(1, 241)))
+    names = ("x", "y")
+    lines = [f"{path.stem} 2 50", *(f"{path.stem}.dat 212 200/mV 12 0 0 0 0 {name}" for name in names)]
+    write(path.parent, path.name, "\n".join(lines) + "\n")
 
 
 @pytest.mark.parametrize("format", EXAMPLES)
@@ -120,13 +128,16 @@ def test_links_out_of_the_folder_are_not_followed(tmp_path: Path) -> None:
     assert "a link to elsewhere" in refusal(lambda: read_one(path), naming=path)
 
 
-def test_cut_short_anywhere(tmp_path: Path) -> None:
+def test_samples_that_are_cut(tmp_path: Path) -> None:
+    """Refused where the header knows how many there are, else read as far as they go."""
     lines = ("r.dat 212 200/mV 12 0 0 0 0 x", "r.dat 212 200/mV 12 0 0 0 0 y")
     content = bytes(range(1, 241))
-    path = save(tmp_path, "r 2 50 80", *lines, r=content)
-    assert assert_cut_short_anywhere(path, read_one, tmp_path / "r.dat") == 0  # the header knows the length
-    path = save(tmp_path, "r 2 50", *lines, r=content)
-    assert assert_cut_short_anywhere(path, read_one, tmp_path / "r.dat") == 19
+    whole = read_one(save(tmp_path, "r 2 50", *lines, r=content))
+    for n_bytes in range(12, 240, 12):
+        found = read_one(save(tmp_path, "r 2 50", *lines, r=content[:n_bytes]))
+        npt.assert_array_equal(found.values, whole.values[: n_bytes // 3])
+        path = save(tmp_path, "r 2 50 80", *lines, r=content[:n_bytes])
+        assert "is truncated" in refusal(lambda path=path: read_one(path), naming=path)  # type: ignore[misc]
 
 
 def test_a_header_that_is_cut_is_refused_or_noted(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.testing as npt
 import pytest
 
-from tests.formats.reading import read_one, refusal, write
+from tests.formats.reading import read_one, refusal
 
 pytest.importorskip("pyxdf", reason="needs pyxdf: pip install 'rondo-ts[io]'")
 
@@ -107,10 +107,3 @@ def test_a_given_rate_is_the_clock(tmp_path: Path) -> None:
     recording = read_one(save_xdf(tmp_path / "a.xdf", SIGNAL), rate=25, leave_out=["y"])
     assert (recording.channels, recording.rate, recording.timestamps_s) == (("x",), 25.0, None)
     assert ["given rate of 25 Hz" in note for note in recording.notes] == [True]
-
-
-def test_files_that_are_damaged(tmp_path: Path) -> None:
-    whole = save_xdf(tmp_path / "a.xdf", SIGNAL).read_bytes()
-    for content in (b"XDF:", whole[:50], whole[:300], b"no xdf at all"):
-        path = write(tmp_path, "b.xdf", content)
-        refusal(lambda path=path: read_one(path), naming=path)

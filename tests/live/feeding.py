@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
@@ -123,6 +123,17 @@ class Asked:
 
     def says(self, words: str) -> bool:
         return any(words in line for line in self.said)
+
+
+def after_loss(messages: Sequence[Message]) -> list[bool]:
+    """Which of them are the first of their device after a loss, for devices that have had nothing before."""
+    seen: dict[tuple[str, str], int] = {}
+    found = []
+    for message in messages:
+        key = message.device, message.partition
+        found.append(seen.get(key, 0) <= message.lost_until)
+        seen[key] = message.offset + 1
+    return found
 
 
 def collect(feed: Feed, n_messages: int) -> list[Message]:

@@ -73,7 +73,7 @@ def sender(port: int, **options: Any) -> Iterator[Sender]:
 
 def subscribed(feed: MqttFeed) -> None:
     """Return when what is sent from now on will be delivered."""
-    wait_until(lambda: feed._connection.is_subscribed, "a subscription")
+    wait_until(lambda: feed.is_subscribed, "a subscription")
 
 
 def payloads(messages: list[Message]) -> list[bytes]:

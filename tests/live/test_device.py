@@ -109,7 +109,7 @@ def boundaries(given: list[Rows]) -> list[str]:
 def test_a_loss_is_a_boundary_before_the_rows_that_follow_it() -> None:
     source = opened()
     source.take(message(as_objects(table(100)), 0))
-    source.take(message(as_objects(table(150)[100:]), 1, is_after_loss=True))
+    source.take(message(as_objects(table(150)[100:]), 1, lost_until=1))
     given = drained(source)
     assert [len(own.values) for own in given] == [100, 0, 50]
     assert boundaries(given) == ["messages were lost before this one"]

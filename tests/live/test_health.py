@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -167,25 +166,3 @@ def test_before_anything_is_opened_nothing_is_written(tmp_path: Path) -> None:
     with pytest.raises(RecordingError), Health(tmp_path):
         raise RecordingError("no such file")
     assert list(tmp_path.iterdir()) == []
-
-
-@needs_posix
-@pytest.mark.parametrize("is_abstract", [False, True])
-def test_systemd_hears_that_it_is_ready_alive_and_stopping(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_abstract: bool
-) -> None:
-    if is_abstract and not sys.platform.startswith("linux"):
-        pytest.skip("names without a file exist on Linux only")
-    name = f"@rondo-test-{os.getpid()}" if is_abstract else os.path.relpath(tmp_path / "notify")
-    monkeypatch.setenv("NOTIFY_SOCKET", name if is_abstract else str(tmp_path / "notify"))
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
-        listener.settimeout(30)
-        listener.bind(name.replace("@", "\0") if is_abstract else name)
-        health = Health(tmp_path)
-        Device(health, tmp_path)
-        health.tick(time.monotonic())
-        assert listener.recv(4096) == b"READY=1\nWATCHDOG=1\nSTATUS=ok: 1 device, 0 rows, 0 windows"
-        health.tick(time.monotonic() + 6)
-        assert listener.recv(4096).startswith(b"WATCHDOG=1")
-        health.close("stopped")
-        assert listener.recv(4096) == b"STOPPING=1"

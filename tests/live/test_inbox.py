@@ -39,31 +39,31 @@ STEPS = st.one_of(
 
 
 class Twin:
-    """What was appended, in a list; which packets are known, and which devices have lost messages."""
+    """What was appended, in a list; which packets are known, and where messages were lost last."""
 
     def __init__(self) -> None:
-        self.all: list[Arrival] = []
+        self.all: list[Message] = []
         self.mark = self.read = 0
         self._packets: dict[int, tuple[str, bytes]] = {}
-        self._lost: dict[str, bool] = {}
+        self._lost_until = -1
 
     def append(self, arrivals: list[Arrival]) -> None:
         for arrival in arrivals:
             if not arrival.device:
-                self._packets, self._lost = {}, dict.fromkeys(self._lost, True)
+                self._packets, self._lost_until = {}, len(self.all) + 1
                 continue
             content = arrival.device, arrival.payload
             if arrival.packet_id and arrival.is_repeat and self._packets.get(arrival.packet_id) == content:
                 continue
             if arrival.packet_id:
                 self._packets[arrival.packet_id] = content
-            self.all.append(arrival._replace(is_after_loss=self._lost.get(arrival.device, False)))
-            self._lost[arrival.device] = False
+            offset = len(self.all) + 1
+            self.all.append(Message(*content, "inbox", offset, arrival.arrived_s, self._lost_until))
 
     def next(self, at_most: int) -> list[Message]:
-        found = list(enumerate(self.all, start=1))[self.read : self.read + at_most]
+        found = self.all[self.read : self.read + at_most]
         self.read += len(found)
-        return [Message(a.device, a.payload, "inbox", n, a.arrived_s, a.is_after_loss) for n, a in found]
+        return found
 
 
 @contextmanager
@@ -189,7 +189,7 @@ def test_the_feed_of_an_older_version_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_network_drive_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    mounts = f"/dev/sda1 / ext4 rw 0 0\nserver:/data {tmp_path} nfs4 rw 0 0\n"
-    monkeypatch.setattr(inbox_module, "_mounts", lambda: mounts)
+    (tmp_path / "mounts").write_text(f"/dev/sda1 / ext4 rw 0 0\nserver:/data {tmp_path} nfs4 rw 0 0\n")
+    monkeypatch.setattr(inbox_module, "_MOUNTS", tmp_path / "mounts")
     with pytest.raises(OutputError, match="nfs4"):
         FeedStore(tmp_path / "live" / "feed")

@@ -16,7 +16,7 @@ import pytest
 from rondo.errors import RecordingError, SettingError
 from rondo.live.lsl import FEED
 from rondo.live.source import Feed, Message
-from tests.live.feeding import Asked
+from tests.live.feeding import Asked, after_loss
 from tests.live.lsl_outlet import Outlet, OutletPlan, configure
 from tests.live.servers import wait_until
 
@@ -85,7 +85,7 @@ def test_rows_and_times_arrive(outlets: Callable[..., Outlet], name: str, tmp_pa
     assert abs(array[-1, 0] - time.time()) < 60  # seconds since 1970
     assert {one.device for one in found} == {f"{name}-1"}
     assert [one.offset for one in found] == list(range(1, len(found) + 1))
-    assert [one.is_after_loss for one in found] == [True] + [False] * (len(found) - 1)
+    assert after_loss(found) == [True] + [False] * (len(found) - 1)
     assert asked.says(f"the stream '{name}-1' is read (2 channels, 50 Hz")
 
 
@@ -109,7 +109,7 @@ def test_an_outlet_that_is_killed_and_back_is_a_loss(outlets: Callable[..., Outl
         before += read(feed, lambda found: asked.says("is gone; waiting for it"), "a word that it is gone")
         outlets(name, source_id=name, first=10_000)
         after = read(feed, lambda found: len(found) >= 3)
-    assert [one.is_after_loss for one in after] == [True] + [False] * (len(after) - 1)
+    assert after_loss(after) == [True] + [False] * (len(after) - 1)
     numbers = rows(before + after)[:, 1]
     assert np.sum(np.diff(numbers) != 1) == 1  # one boundary, and nothing lost besides
     assert numbers[-1] > 10_000
@@ -171,12 +171,3 @@ def test_an_address_that_cannot_be_used_is_one_line(tmp_path: Path, where: str, 
     with pytest.raises(SettingError) as caught:
         FEED.open(where, wanted(tmp_path).request)
     assert message in str(caught.value)
-
-
-@pytest.mark.slow
-def test_patience_ends(name: str, tmp_path: Path) -> None:
-    asked = wanted(tmp_path)
-    ends = pytest.raises(RecordingError, match=r"no stream has matched for 2\.5 s")
-    with closing(FEED.open(f"lsl:{name}?patience=2.5s", asked.request)) as feed, ends:
-        read(feed, bool)
-    assert asked.says("no stream matches; waiting for one")

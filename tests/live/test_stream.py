@@ -20,8 +20,7 @@ import pytest
 from rondo.continual import checkpoint as checkpoint_module
 from rondo.continual.journal import read_journal
 from rondo.data.recording import Recording
-from rondo.live import files as table_file
-from rondo.live import session
+from rondo.live import files, session
 from rondo.model.method import relabel
 from rondo.model.rondo import Rondo
 from tests.cli.killing import Killer
@@ -447,15 +446,15 @@ def test_a_source_that_disappears_loses_nothing(
     assert rondo("stream", model, "--source", rows, "--out", "whole").code == 0
     text = rows.read_bytes()
     rows.write_bytes(text[: len(text) // 2])
-    real = table_file.TableFile.is_at
+    real = files.TableFile.is_at
 
-    def gone(self: table_file.TableFile, path: Path) -> bool:
+    def gone(self: files.TableFile, path: Path) -> bool:
         path.unlink(missing_ok=True)
         return real(self, path)
 
-    monkeypatch.setattr(table_file.Patience.__init__, "__defaults__", (0.2,))
+    monkeypatch.setattr(files, "PATIENCE_S", 0.2)
     with monkeypatch.context() as patched:
-        patched.setattr(table_file.TableFile, "is_at", gone)
+        patched.setattr(files.TableFile, "is_at", gone)
         refused(rondo("stream", model, "--source", rows, "--out", "out", "--follow"), "it has disappeared", exit_code=4)
     rows.write_bytes(text)
     again = rondo("stream", model, "--source", rows, "--out", "out")

@@ -12,7 +12,7 @@ from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 
 from rondo.errors import OutputError
 from rondo.report.compare import Tracks
-from rondo.report.lanes import colour_of
+from rondo.report.lanes import look_of
 from rondo.report.render import render
 from tests.report.on_folders import compare, write_report
 from tests.report.run_folders import edit_summary, write_run_folder
@@ -36,7 +36,7 @@ def test_the_same_run_under_other_ids_agrees_wholly_and_in_colour(tmp_path: Path
     lanes = summary["recordings"][0]["lanes"]
     assert [lane["title"] for lane in lanes] == ["units first", "units second", "motifs first", "motifs second"]
     assert lanes[0]["colours"] == lanes[1]["colours"]
-    assert dict(zip(lanes[1]["names"], lanes[1]["colours"], strict=True))["u3"] == colour_of("unit", 0)
+    assert dict(zip(lanes[1]["names"], lanes[1]["colours"], strict=True))["u3"] == look_of("unit", 0).colour
 
 
 def test_motifs_that_are_units_in_both_runs_are_not_held_against_each_other_once_more(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from rondo.editing.edits import Edits
 from rondo.errors import MissingExtraError, RecordingError, RondoWarning, SettingError
 from rondo.evaluation import scored
 from rondo.plot.recording import MOST_FIGURES
-from rondo.report.lanes import colour_of
+from rondo.report.lanes import look_of
 from rondo.result import Result, make_result
 from tests.report.by_hand import STEP, UNITS, labelling_of, result_by_hand
 from tests.report.stream_folders import write_stream_folder
@@ -57,9 +57,9 @@ def test_blocks_of_motifs_stand_above_a_row_for_each_unit(one: Result) -> None:
     *signals, motifs, units = figure.axes  # type: ignore[union-attr]
     assert len(signals) == 2
     assert [text.get_text() for text in motifs.texts] == ["m0", "m1"]
-    assert colours_of(motifs) == [colour_of("motif", 0), colour_of("motif", 1)]
+    assert colours_of(motifs) == [look_of("motif", 0).colour, look_of("motif", 1).colour]
     assert [text.get_text() for text in units.get_yticklabels()] == ["u3", "u2", "u1", "u0"]  # from the bottom up
-    expected = [colour_of("unit", unit) for unit in (3, 2, 1, 0) for _ in range(UNITS.count(unit))]
+    expected = [look_of("unit", unit).colour for unit in (3, 2, 1, 0) for _ in range(UNITS.count(unit))]
     assert [it for it in colours_of(units) if it in expected] == expected
     edges = units.collections[-1].get_segments()
     assert [float(line[0][0]) for line in edges] == [0.0, 4.0, 8.0]  # where blocks begin and end, in seconds
@@ -196,9 +196,9 @@ def test_truth_has_the_colour_of_what_was_found_there(one: Result) -> None:
     result = scored(one, {"day1": (true, np.repeat(np.array([3, -1], np.int32), 200))})
     *_, motifs, units = result.plot().axes  # type: ignore[union-attr]
     assert "true motifs" in [text.get_text() for text in motifs.get_yticklabels()] and colours_of(motifs) == [
-        colour_of("motif", 0)
+        look_of("motif", 0).colour
     ]
-    assert colours_of(units) == [colour_of("unit", unit) for unit in UNITS]
+    assert colours_of(units) == [look_of("unit", unit).colour for unit in UNITS]
     assert [text.get_text() for text in units.texts][:2] == ["7", "5"]
 
 
@@ -206,13 +206,13 @@ def test_an_annotation_file_is_drawn_like_the_level_that_it_agrees_with(one: Res
     np.save(tmp_path / "day1.npy", np.repeat([4, 2], 200))
     axis = one.plot(truth=tmp_path / "day1.npy").axes[-1]  # type: ignore[union-attr]
     assert "annotation" in [text.get_text() for text in axis.get_yticklabels()]
-    assert colours_of(axis) == [colour_of("motif", 0), colour_of("motif", 1)]
+    assert colours_of(axis) == [look_of("motif", 0).colour, look_of("motif", 1).colour]
 
 
 def test_classes_that_nothing_found_stands_for_have_colours_of_their_own(one: Result) -> None:
     true = np.repeat(np.arange(8, dtype=np.int32), STEP)  # eight classes, four units
     units = scored(one, {"day1": (true, true)}).plot(level="unit").axes[-1]  # type: ignore[union-attr]
-    colours, found = colours_of(units), {colour_of("unit", unit) for unit in range(4)}
+    colours, found = colours_of(units), {look_of("unit", unit).colour for unit in range(4)}
     assert len(set(colours)) == 8 and len(found & set(colours)) == 4
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from rondo.editing.edits import Edits
-from rondo.report.lanes import colour_of
+from rondo.report.lanes import look_of
 from rondo.result import Result
 from tests.report.by_hand import result_by_hand
 from tests.report.stream_folders import write_stream_folder
@@ -52,7 +52,7 @@ def test_the_finding_and_the_entries() -> None:
     words = Shown(html).words
     assert "4 units and 2 motifs" in "\n".join(words)
     assert {"m0", "m1", "u0", "u3", "25 %", "1 s", 'result.report("report.html")'} <= set(words)
-    assert all(colour_of(level, id) in html for level, id in (("unit", 2), ("motif", 1)))
+    assert all(look_of(level, id).colour in html for level, id in (("unit", 2), ("motif", 1)))
     assert "<script" not in html and "<iframe" not in html
 
 

@@ -11,7 +11,8 @@ import numpy as np
 from aeon.segmentation.base import BaseSegmenter
 from numpy.typing import NDArray
 
-from rondo.adapters.series import fitted_to, labels_of
+from rondo.adapters import labels_of
+from rondo.model.rondo import Rondo
 
 
 class RondoSegmenter(BaseSegmenter):  # type: ignore[misc] # aeon has no types
@@ -69,9 +70,8 @@ class RondoSegmenter(BaseSegmenter):  # type: ignore[misc] # aeon has no types
 
     def _fit(self, X: NDArray[Any], y: Any = None) -> RondoSegmenter:
         """Learn the vocabulary of one series; `y` is never read."""
-        self.model_ = fitted_to(
-            X, window=self.window, motif_window=self.motif_window, rate=self.rate, seed=self.random_state
-        )
+        model = Rondo(window=self.window, motif_window=self.motif_window, seed=self.random_state)
+        self.model_ = model.fit(np.asarray(X, np.float64), rate=self.rate)
         return self
 
     def _predict(self, X: NDArray[Any]) -> NDArray[np.int64]:

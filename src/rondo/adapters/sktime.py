@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from sktime.detection.base import BaseDetector
 
-from rondo.adapters.series import fitted_to, labels_of
+from rondo.adapters import labels_of
 from rondo.data.labels import runs_of
+from rondo.model.rondo import Rondo
 
 
 class RondoDetector(BaseDetector):  # type: ignore[misc] # sktime has no types
@@ -76,14 +78,12 @@ class RondoDetector(BaseDetector):  # type: ignore[misc] # sktime has no types
 
     def _fit(self, X: pd.DataFrame, y: Any = None) -> RondoDetector:
         """Learn the vocabulary of one series; `y` is never read."""
-        self.model_ = fitted_to(
-            X.to_numpy(), window=self.window, motif_window=self.motif_window, rate=self.rate, seed=self.random_state
-        )
+        model = Rondo(window=self.window, motif_window=self.motif_window, seed=self.random_state)
+        self.model_ = model.fit(np.asarray(X.to_numpy(), np.float64), rate=self.rate)
         return self
 
     def _predict(self, X: pd.DataFrame) -> pd.DataFrame:
-        labels = labels_of(self.model_, X.to_numpy(), self.level, self.rate)
-        runs = runs_of(labels)
+        runs = runs_of(labels_of(self.model_, X.to_numpy(), self.level, self.rate))
         intervals = pd.IntervalIndex.from_arrays(runs.starts, runs.stops, closed="left")
         return pd.DataFrame({"ilocs": intervals, "labels": runs.ids})
 

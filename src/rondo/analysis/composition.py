@@ -89,11 +89,7 @@ def part_shares(occurrences: Sequence[Sequence[Run]], parts: Sequence[Piece]) ->
 
 
 def mix_shares(occurrences: Sequence[Sequence[Run]]) -> dict[int, float]:
-    """The mean share of an occurrence's time of every unit, the largest first, OTHER left out.
-
-    >>> mix_shares([[(1, 6.0), (2, 2.0)], [(2, 1.0), (-1, 1.0)]])
-    {1: 0.375, 2: 0.375}
-    """
+    """The mean share of an occurrence's time of every unit, the largest first, OTHER left out."""
     found: dict[int, float] = {}
     for runs in occurrences:
         whole = sum(length for _, length in runs) or 1.0

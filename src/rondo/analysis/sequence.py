@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.analysis.usage import MOST_COMPARED, entry_names, gaps_between, groups_for, holm, mean_interval
+from rondo.analysis.usage import MOST_COMPARED, gaps_between, groups_for, holm, mean_interval
 from rondo.arrays import Floats
 from rondo.data.labels import OTHER
 from rondo.run.labelling import row_table
@@ -81,7 +81,8 @@ class TransitionDifference:
 
 def transitions_of(result: Result, groups: Mapping[str, str] | None = None) -> list[Transition]:
     """Every transition that occurs in a vocabulary, in every recording in which its first entry is followed at all."""
-    return transitions_in(result.tables["segments"], result.recordings, entry_names(result), groups)
+    names: dict[tuple[str, int], str] = {(level, entry.id): entry.name for level, entry in result.entries}
+    return transitions_in(result.tables["segments"], result.recordings, names, groups)
 
 
 def transition_table(result: Result, group_by: str | Mapping[str, str] | None, per: str) -> pd.DataFrame:
@@ -98,8 +99,18 @@ def transitions_in(
     names: Mapping[tuple[str, int], str],
     groups: Mapping[str, str] | None = None,
 ) -> list[Transition]:
-    """The same of a table of segments of some recordings; `names` as `entry_names` gives them."""
-    counts = transition_counts(table, recordings)
+    """The same of a table of segments of some recordings; `names` by level and id."""
+    import polars as pl
+
+    table = table.filter(pl.col("id") != OTHER).sort("recording", "level", "start_frame")
+    same = (pl.col("recording") == pl.col("recording").shift(-1)) & (pl.col("level") == pl.col("level").shift(-1))
+    found = table.with_columns(pl.col("id").shift(-1).alias("next_id"), pl.col("start_frame").shift(-1).alias("next"))
+    found = found.filter(same & (pl.col("end_frame") == pl.col("next")))
+    breaks = [(one.id, frame) for one in recordings for frame in one.breaks]
+    cuts = pl.DataFrame(breaks, schema={"recording": pl.String, "next": found.schema["next"]}, orient="row")
+    found = found.join(cuts, on=["recording", "next"], how="anti")
+    counted = found.group_by("recording", "level", "id", "next_id").len()
+    counts: dict[tuple[str, str, int, int], int] = {row[:4]: row[4] for row in counted.iter_rows()}
     followed: dict[tuple[str, str, int], int] = {}
     known: dict[tuple[str, int], set[int]] = {}
     for (recording, level, id, next_id), n in counts.items():
@@ -114,24 +125,6 @@ def transitions_in(
             group = "" if groups is None else groups[recording]
             rows.append(Transition(recording, group, level, id, next_id, *called, n, total, n / total))
     return rows
-
-
-def transition_counts(
-    table: pl.DataFrame, recordings: Sequence[RecordingSummary]
-) -> dict[tuple[str, str, int, int], int]:
-    """How often each transition occurs, by recording, level and the two ids."""
-    import polars as pl
-
-    table = table.filter(pl.col("id") != OTHER).sort("recording", "level", "start_frame")
-    recording, level = pl.col("recording"), pl.col("level")
-    same = (recording == recording.shift(-1)) & (level == level.shift(-1))
-    found = table.with_columns(pl.col("id").shift(-1).alias("next_id"), pl.col("start_frame").shift(-1).alias("next"))
-    found = found.filter(same & (pl.col("end_frame") == pl.col("next")))
-    breaks = [(one.id, frame) for one in recordings for frame in one.breaks]
-    cuts = pl.DataFrame(breaks, schema={"recording": pl.String, "next": found.schema["next"]}, orient="row")
-    found = found.join(cuts, on=["recording", "next"], how="anti")
-    counted = found.group_by("recording", "level", "id", "next_id").len()
-    return {(row[0], row[1], int(row[2]), int(row[3])): int(row[4]) for row in counted.iter_rows()}
 
 
 def group_transitions(rows: Sequence[Transition]) -> list[GroupTransition]:
@@ -191,7 +184,6 @@ def _pair(rows: Sequence[Transition], pair: tuple[str, str]) -> list[TransitionD
     return [TransitionDifference(level, first, id, pair, float(gap[i]), float(p[i])) for id, i in column_of.items()]
 
 
-# ----------------------------------------------------------------
 # Which entries come back at regular intervals, and how long those are.
 #
 # An interval lies between the starts of two occurrences that follow each other in one recording, with no break
@@ -237,26 +229,19 @@ def cycles_in(table: pl.DataFrame, recordings: Sequence[RecordingSummary]) -> li
     in_seconds = all(recording.rate is not None for recording in recordings)
     cycles, parts = [], table.sort("start_frame").partition_by("recording", "level", as_dict=True)
     for level in ("unit", "motif"):
-        stretches = [
-            stretch
-            for recording in sorted(recordings, key=lambda recording: recording.id)
-            for stretch in _stretches(parts.get((recording.id, level), table.clear()), recording, in_seconds=in_seconds)
-        ]
+        stretches: list[Unbroken] = []
+        for recording in sorted(recordings, key=lambda recording: recording.id):
+            rows = parts.get((recording.id, level), table.clear())
+            starts, ids = rows["start_frame"].to_numpy(), rows["id"].to_numpy().astype(np.int64)
+            lengths = (rows["end_frame"].to_numpy() - starts) / ((recording.rate or 1.0) if in_seconds else 1.0)
+            cuts = np.searchsorted(starts, recording.breaks)
+            stretches += map(Unbroken, np.split(ids, cuts), np.split(lengths, cuts))
         for id in sorted({int(id) for stretch in stretches for id in stretch.ids if id >= 0}):
             intervals = periodic(stretches, id)
             if intervals is not None:
                 low, median, high = np.quantile(intervals, [0.1, 0.5, 0.9]).tolist()
                 cycles.append(RegularReturns(level, id, intervals.size, median, low, high, in_seconds))
     return cycles
-
-
-def _stretches(rows: pl.DataFrame, recording: RecordingSummary, *, in_seconds: bool) -> list[Unbroken]:
-    """The segments of one level of a recording, in order, cut at its breaks."""
-    starts = rows["start_frame"].to_numpy()
-    lengths = (rows["end_frame"].to_numpy() - starts) / ((recording.rate or 1.0) if in_seconds else 1.0)
-    cuts = np.searchsorted(starts, recording.breaks)
-    ids = rows["id"].to_numpy().astype(np.int64)
-    return [Unbroken(*parts) for parts in zip(np.split(ids, cuts), np.split(lengths, cuts), strict=True)]
 
 
 def periodic(stretches: Sequence[Unbroken], id: int) -> Floats | None:
@@ -296,10 +281,6 @@ def _intervals(stretches: Sequence[Unbroken], id: int) -> Floats:
 
 
 def variation(intervals: Floats) -> float:
-    """The coefficient of variation without the longest tenth; infinite where there is none.
-
-    >>> variation(np.array([4.0, 4, 4, 4, 4, 4, 4, 4, 4, 8])), variation(np.zeros(0))
-    (0.0, inf)
-    """
+    """The coefficient of variation without the longest tenth; infinite where there is none."""
     kept = np.sort(intervals)[: intervals.size - intervals.size // 10]
     return float(kept.std() / kept.mean()) if kept.size and kept.mean() > 0 else np.inf

@@ -37,16 +37,13 @@ _DIRECTIONS = (("lower", "higher"), ("moves less", "moves more"))
 
 def standardised(overview: Overview, most: int = FRAMES_COMPARED) -> Overview:
     """The same codes, read as deviations from the mean of each channel in standard deviations."""
-    values = overview._replace(codes=overview.codes[:: _every(overview, most)]).values().mean(axis=2)
+    every = max(1, len(overview.codes) // most)
+    values = overview._replace(codes=overview.codes[::every]).values().mean(axis=2)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # a channel without any value: its mean is none
         mean, deviation = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
     unit = np.where(deviation > 0, deviation, 1.0)
     return overview._replace(low=(overview.low - mean) / unit, high=(overview.high - mean) / unit)
-
-
-def _every(overview: Overview, most: int) -> int:
-    return max(1, len(overview.codes) // most)
 
 
 @dataclass
@@ -64,7 +61,7 @@ class Sums:
     def add(self, overview: Overview, track: NDArray[np.int32], most: int = FRAMES_COMPARED) -> None:
         """Add the frames of one recording, or about so many of them; `track` gives the id of each."""
         n_buckets, bucket = overview.codes.shape[0], overview.bucket_frames
-        places = np.arange(0, n_buckets, _every(overview, most))
+        places = np.arange(0, n_buckets, max(1, n_buckets // most))
         now, before = (
             overview._replace(codes=overview.codes[at]).values() for at in (places, np.maximum(places - 1, 0))
         )
@@ -84,35 +81,22 @@ class Sums:
         inside = (self.n, self.total, self.squares)
         rest = tuple(part.sum(axis=0) - part for part in inside)
         with np.errstate(invalid="ignore", divide="ignore"):
-            means, variances = zip(*(_moments(*parts) for parts in (inside, rest)), strict=True)
-            d = (means[0] - means[1]) / np.sqrt((variances[0] + variances[1]) / 2)
+            mean, rest_mean = (total / n for n, total, _ in (inside, rest))
+            variance = np.maximum(self.squares / self.n - mean**2, 0)
+            rest_variance = np.maximum(rest[2] / rest[0] - rest_mean**2, 0)
+            d = (mean - rest_mean) / np.sqrt((variance + rest_variance) / 2)
         shown: Floats = np.clip(np.nan_to_num(d, nan=0.0), -_LARGEST, _LARGEST)
         return shown[:-1]
 
 
-def _moments(n: Floats, total: Floats, squares: Floats) -> tuple[Floats, Floats]:
-    mean = total / n
-    return mean, np.maximum(squares / n - mean**2, 0)
-
-
-def most_apart(d: Floats, most: int) -> NDArray[np.int64]:
-    """The channels in which an entry differs most, by its d (2, n_channels); equal ones in their order."""
-    return np.argsort(-np.abs(d).max(axis=0), kind="stable")[:most]
-
-
 def in_words(channel: str, d: Floats) -> dict[str, Any] | None:
-    """How a channel (d of level and movement) sets an entry apart; None where it does not.
-
-    >>> in_words("x", np.array([-1.25, 0.4]))
-    {'channel': 'x', 'words': 'lower', 'd': -1.2}
-    """
+    """How a channel (d of level and movement) sets an entry apart; None where it does not."""
     kind = int(np.argmax(np.abs(d)))
     if abs(d[kind]) < _WORTH_NAMING:
         return None
     return {"channel": channel, "words": _DIRECTIONS[kind][int(d[kind] > 0)], "d": round(float(d[kind]), 1)}
 
 
-# ----------------------------------------------------------------
 # Occurrences of an entry over each other: their mean and the band that holds 80 % of them, in each channel.
 #
 # An occurrence is read in columns. Column c is the mean of the signal between two moments,
@@ -175,23 +159,20 @@ def mean_and_band(stack: Floats) -> Floats:
     """
     ordered = np.sort(stack, axis=0)  # NaN go last
     n = np.isfinite(ordered).sum(axis=0)
+    last = np.maximum(n - 1, 0)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.nansum(stack, axis=0) / n
-    bands = np.stack([_quantile(ordered, n, 0.1), mean, _quantile(ordered, n, 0.9)], axis=1)
+    quantiles = []
+    for share in (0.1, 0.9):  # of the first n, with straight lines between neighbours
+        low = np.floor(share * last).astype(np.int64)
+        ends = (low, np.minimum(low + 1, last))
+        below, above = (np.take_along_axis(ordered, place[None], axis=0)[0] for place in ends)
+        quantiles.append(below + (share * last - low) * (above - below))
+    bands = np.stack([quantiles[0], mean, quantiles[1]], axis=1)
     enough = n >= max(1.0, LEAST_SHARE * len(stack))
     return np.where(enough[:, None], bands, np.nan)
 
 
-def _quantile(ordered: Floats, n: NDArray[np.int64], share: float) -> Floats:
-    """Of the first n along axis 0, with straight lines between neighbours."""
-    at = share * np.maximum(n - 1, 0)
-    low = np.floor(at).astype(np.int64)
-    high = np.minimum(low + 1, np.maximum(n - 1, 0))
-    below, above = (np.take_along_axis(ordered, place[None], axis=0)[0] for place in (low, high))
-    return np.asarray(below + (at - low) * (above - below))
-
-
-# ----------------------------------------------------------------
 # How long the occurrences of an entry last, and when they come: counts and shares for small pictures.
 #
 # When: by the hour of the day where the clock has dates and the recordings cover at least `LEAST_HOURS` different
@@ -235,11 +216,7 @@ def duration_bins(lengths: Sequence[float] | Floats, *, in_seconds: bool) -> dic
 
 
 def frames_before(starts: Floats, ends: Floats, at: Floats) -> Floats:
-    """How many frames before each place lie inside the spans, which are in order and apart.
-
-    >>> frames_before(np.array([2.0, 6.0]), np.array([4.0, 7.0]), np.array([0.0, 3.0, 5.0, 9.0])).tolist()
-    [0.0, 1.0, 2.0, 3.0]
-    """
+    """How many frames before each place lie inside the spans, which are in order and apart."""
     if not starts.size:
         return np.zeros_like(at)
     knots = np.stack([starts, ends], axis=1).ravel()
@@ -249,39 +226,26 @@ def frames_before(starts: Floats, ends: Floats, at: Floats) -> Floats:
 
 def when(spans: Spans, recordings: Sequence[RecordingSummary]) -> dict[str, Any]:
     """The share of recorded time by hour of the day or by place; None in `shares` where nothing was recorded."""
-    hours = _by_hour(spans, recordings)
-    if hours is not None:
-        return hours
-    taken, there = np.zeros(N_PLACES), np.zeros(N_PLACES)
-    for one in recordings:
-        edges = np.linspace(0, one.n_frames, N_PLACES + 1)
-        taken += np.diff(frames_before(*spans.get(one.id, _NOTHING), edges))
-        there += np.diff(edges)
-    ends = ["start", "end"]
-    if len(recordings) == 1 and recordings[0].duration_s is not None:
-        ends = ["0", duration_in_words(recordings[0].duration_s)]
-    return {"by": "place", "shares": _shares(taken, there), "ends": ends, "n_recordings": len(recordings)}
-
-
-_NOTHING = (np.zeros(0), np.zeros(0))
-
-
-def _by_hour(spans: Spans, recordings: Sequence[RecordingSummary]) -> dict[str, Any] | None:
-    """None where a recording has no dates, or where all of them together cover too few hours of the day."""
+    nothing = (np.zeros(0), np.zeros(0))
+    by, ends = "hour", ["0 h", "24 h"]
     taken, there = np.zeros(24), np.zeros(24)
-    for one in recordings:
-        if one.clock is None or not is_date(one.clock.seconds[0]):
-            return None
+    dated = [one for one in recordings if one.clock is not None and is_date(one.clock.seconds[0])]
+    for one in dated:
+        assert one.clock is not None
         first, last = one.clock.seconds[0], one.clock.seconds[-1]
         edges = np.arange(np.floor(first / 3600), np.ceil(last / 3600) + 1)
         frames = np.interp(edges * 3600, one.clock.seconds, one.clock.frames)
         hour = edges[:-1].astype(np.int64) % 24
-        np.add.at(taken, hour, np.diff(frames_before(*spans.get(one.id, _NOTHING), frames)))
+        np.add.at(taken, hour, np.diff(frames_before(*spans.get(one.id, nothing), frames)))
         np.add.at(there, hour, np.diff(frames))
-    if np.count_nonzero(there) < LEAST_HOURS:
-        return None
-    return {"by": "hour", "shares": _shares(taken, there), "ends": ["0 h", "24 h"], "n_recordings": len(recordings)}
-
-
-def _shares(taken: Floats, there: Floats) -> list[float | None]:
-    return [round(float(a / b), 4) if b > 0 else None for a, b in zip(taken, there, strict=True)]
+    if len(dated) < len(recordings) or np.count_nonzero(there) < LEAST_HOURS:
+        by, ends = "place", ["start", "end"]
+        if len(recordings) == 1 and recordings[0].duration_s is not None:
+            ends = ["0", duration_in_words(recordings[0].duration_s)]
+        taken, there = np.zeros(N_PLACES), np.zeros(N_PLACES)
+        for one in recordings:
+            edges = np.linspace(0, one.n_frames, N_PLACES + 1)
+            taken += np.diff(frames_before(*spans.get(one.id, nothing), edges))
+            there += np.diff(edges)
+    shares = [round(float(a / b), 4) if b > 0 else None for a, b in zip(taken, there, strict=True)]
+    return {"by": by, "shares": shares, "ends": ends, "n_recordings": len(recordings)}

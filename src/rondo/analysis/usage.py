@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from rondo.result import Result
 
 
-# ---------------------------------------------------------------- statistics over recordings
-
 N_DEALS = 99_999
 """Random deals at most, where there are too many to try all."""
 MOST_COMPARED = 12
@@ -86,9 +84,12 @@ def gaps_between(
     all of them, of random ones with the true one among them, or, for two groups of 100 recordings or more, of the
     normal distribution that the gap then follows, where no recording has more than 4 % of the column's variance.
     """
-    gap = _gap(values, is_first[None])[0]
-    if comb(is_first.size, int(is_first.sum())) <= _ALL_TRIED:
-        return gap, (np.abs(_gap(values, _every_deal(is_first))) >= np.abs(gap) - 1e-12).mean(axis=0)
+    gap, n, n_first = _gap(values, is_first[None])[0], is_first.size, int(is_first.sum())
+    if comb(n, n_first) <= _ALL_TRIED:
+        chosen = np.array(list(combinations(range(n), n_first)))
+        deals = np.zeros((chosen.shape[0], n), dtype=np.bool_)
+        np.put_along_axis(deals, chosen, True, axis=1)
+        return gap, (np.abs(_gap(values, deals)) >= np.abs(gap) - 1e-12).mean(axis=0)
     p, by_deals = _normal_p(values, is_first, gap)
     if by_deals.any():
         p[by_deals] = _dealt_p(values[:, by_deals], is_first, gap[by_deals])
@@ -106,15 +107,6 @@ def _gap(values: NDArray[np.float64], is_first: NDArray[np.bool_]) -> NDArray[np
     n_first = first.sum(axis=1, keepdims=True)
     sums = first @ values
     return np.asarray(sums / n_first - (values.sum(axis=0) - sums) / (first.shape[1] - n_first))
-
-
-def _every_deal(is_first: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """All ways to deal the recordings to two groups of these sizes."""
-    n, n_first = is_first.size, int(is_first.sum())
-    chosen = np.array(list(combinations(range(n), n_first)))
-    deals = np.zeros((chosen.shape[0], n), dtype=np.bool_)
-    np.put_along_axis(deals, chosen, True, axis=1)
-    return deals
 
 
 def _normal_p(
@@ -153,11 +145,7 @@ def _dealt_p(values: NDArray[np.float64], is_first: NDArray[np.bool_], gap: NDAr
 
 
 def holm(p: Sequence[float]) -> list[float]:
-    """Holm's step-down correction.
-
-    >>> [round(value, 3) for value in holm([0.01, 0.04, 0.03])]
-    [0.03, 0.06, 0.06]
-    """
+    """Holm's step-down correction."""
     raw = np.asarray(p, dtype=np.float64)
     order = np.argsort(raw, kind="stable")
     stepped = np.maximum.accumulate(raw[order] * np.arange(raw.size, 0, -1))
@@ -222,7 +210,7 @@ def usage_of(result: Result, groups: Mapping[str, str] | None = None) -> list[Us
     counts = segments.group_by("recording", "level", "id").agg(pl.len(), frames)
     cells = {(recording, level, id): (n, n_frames) for recording, level, id, n, n_frames in counts.iter_rows()}
     entries = sorted({(level, id) for _, level, id in cells})
-    names, rows = entry_names(result), []
+    names, rows = {(level, entry.id): entry.name for level, entry in result.entries}, []
     for recording in result.recordings:
         rate = recording.rate
         for level, id in entries:
@@ -249,14 +237,6 @@ def usage_table(result: Result, group_by: str | Mapping[str, str] | None, per: s
     """What `Result.usage` gives."""
     rows = usage_of(result, groups_for(result, group_by, per))
     return row_table(Usage, rows) if per == "recording" else row_table(GroupUsage, group_usage(rows))
-
-
-def entry_names(result: Result) -> dict[tuple[str, int], str]:
-    """What people call entries, by level and id."""
-    return {(level, entry.id): entry.name for level, entry in result.entries}
-
-
-# ---------------------------------------------------------------- groups
 
 
 def groups_of_run(result: Result, by: str | Mapping[str, str] | None = None) -> dict[str, str] | None:

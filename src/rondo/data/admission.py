@@ -1,4 +1,4 @@
-"""RowAdmission: which rows are taken, by their timestamps, and which are skipped.
+"""RowAdmission: which rows are taken, by their timestamps, and where they lie on the frame axis.
 
 Rules, of rows in the order in which they come:
 
@@ -19,14 +19,14 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.arrays import Floats, Ints, Tensors
+from rondo.arrays import Flags, Floats, Ints, Tensors
 from rondo.data.recording import Values
 
 MOST_ROWS_BEHIND = 1_000  # ours: a source that sends a block again mostly sends less, and a clock set back stays back
@@ -37,13 +37,39 @@ _MOST_FRAMES = 2.0**53  # beyond, float64 does not hold every whole number: such
 _MOST_SUSPECTS = 64  # where nearly every row jumps, those before the first jump are taken
 
 
-class Admitted(NamedTuple):
-    """Rows that are taken; `set_back`: the clock was set back before the first of them."""
+class Rows(NamedTuple):
+    """Rows in the order of time, from admission through gaps to the grid."""
 
-    values: Values
-    times_s: Floats | None
-    numbers: Ints  # of the rows as they came
-    set_back: bool = False
+    values: Values  # (n_rows, n_channels)
+    clock: Floats  # (n_rows,) where each row lies on the frame axis, in frames since the first row
+    numbers: Ints  # (n_rows,) of the input rows
+    begins: Flags  # (n_rows,) whether a new piece begins: time jumps before the row
+    flaws: NDArray[np.uint8] | None = None  # (n_rows,) what became of a row (`rondo.data.gaps`); None: all sound
+    filled: Flags | None = None  # (n_rows, n_channels) whether a value was predicted; None: none was
+    set_back: bool = False  # the clock was set back before the first row: time counts again from there
+
+    @classmethod
+    def none(cls, n_channels: int) -> Rows:
+        empty = np.zeros(0)
+        return cls(np.zeros((0, n_channels), np.float32), empty, empty.astype(np.int64), empty.astype(np.bool_))
+
+    def part(self, start: int, stop: int | None = None) -> Rows:
+        """The rows [start, stop)."""
+        rows = slice(start, stop)
+        flaws = None if self.flaws is None else self.flaws[rows]
+        filled = None if self.filled is None else self.filled[rows]
+        return Rows(self.values[rows], self.clock[rows], self.numbers[rows], self.begins[rows], flaws, filled)
+
+
+def joined(several: Sequence[Rows]) -> Rows:
+    """A copy of rows one after the other, before anything has become of them."""
+    values, clock, numbers, begins, *_ = zip(*several, strict=True)
+    return Rows(np.concatenate(values), np.concatenate(clock), np.concatenate(numbers), np.concatenate(begins))
+
+
+def jumps(clock: Floats, max_gap: int) -> Flags:
+    """Whether more than `max_gap` frames are left out before each row but the first."""
+    return np.asarray(np.rint(clock[1:] - clock[:-1]) - 1 > max_gap)
 
 
 class _Held(NamedTuple):
@@ -61,20 +87,17 @@ class RowAdmission:
         """Rows that leave out more than `max_gap` frames are suspect; none where the rate is unknown."""
         self._n_channels, self._rate, self._max_gap = n_channels, rate, max_gap
         self.n_skipped = 0
+        self.n_admitted = 0
+        self.origin_s: float | None = None  # time of clock 0
+        self.last_clock: float | None = None  # of the last row that was admitted; None where time begins
+        self.is_open = False  # whether the next row follows on the last one
         self._latest_s = -math.inf
         self._n_behind = 0  # rows skipped on end
         self._suspects: list[_Held] = []  # rows after a jump, in the order of time
         self._back: list[_Held] = []  # the rows right after them that go on from before a jump
         self._back_at = 0  # the suspect after that jump
 
-    @property
-    def n_held(self) -> int:
-        """Rows of earlier calls that wait."""
-        return len(self._suspects) + len(self._back)
-
-    def push(
-        self, values: Values, times: Floats | None, first_number: int, *, ends: bool = False
-    ) -> Iterator[Admitted]:
+    def push(self, values: Values, times: Floats | None, first_number: int, *, ends: bool = False) -> Iterator[Rows]:
         """The next rows, numbered from `first_number` on; `ends`: none will follow."""
         n_rows = values.shape[0]
         if not n_rows:
@@ -86,15 +109,31 @@ class RowAdmission:
             self._n_behind = 0
             if times is not None:
                 self._latest_s = float(times[-1])
-            yield Admitted(values, times, numbers)
+            yield self._admitted(values, times, numbers)
             return
         yield from self._one_by_one(map(_Held, values, times.tolist(), numbers.tolist()))
 
-    def flush(self) -> Iterator[Admitted]:
+    def flush(self) -> list[Rows]:
         """The input ends, or begins again: the suspects are taken."""
         taken = self._confirmed()
-        if taken:
-            yield self._as_admitted(taken)
+        return [self._admitted(*self._stacked(taken))] if taken else []
+
+    def _admitted(self, values: Values, times: Floats | None, numbers: Ints, set_back: bool = False) -> Rows:
+        if set_back:
+            self.origin_s, self.last_clock, self.is_open = None, None, False
+        first, self.n_admitted = self.n_admitted, self.n_admitted + numbers.size
+        begins = np.zeros(numbers.size, np.bool_)
+        if times is None or self._rate is None:
+            clock = np.arange(first, self.n_admitted, dtype=np.float64)
+        else:
+            self.origin_s = float(times[0]) if self.origin_s is None else self.origin_s
+            clock = (times - self.origin_s) * self._rate
+            begins[1:] = jumps(clock, self._max_gap)
+            if self.last_clock is not None:
+                begins[0] = np.rint(clock[0] - self.last_clock) - 1 > self._max_gap
+        begins[0] |= not self.is_open
+        self.last_clock, self.is_open = float(clock[-1]), True
+        return Rows(values, clock, numbers, begins, set_back=set_back)
 
     def _are_sound(self, times: Floats, ends: bool) -> bool:
         """Whether all times are finite, in order and after the latest one, and none is suspect."""
@@ -104,9 +143,8 @@ class RowAdmission:
             return False
         if ends or self._rate is None:
             return True
-        if self._jumps(self._latest_s, float(times[0])):
-            return False
-        return times.size == 1 or not bool((np.rint(np.diff(times) * self._rate) - 1 > self._max_gap).any())
+        leaves_out = np.rint(np.diff(times) * self._rate) - 1
+        return not self._jumps(self._latest_s, float(times[0])) and not bool((leaves_out > self._max_gap).any())
 
     def _jumps(self, before_s: float, time_s: float) -> bool:
         if self._rate is None:
@@ -114,7 +152,7 @@ class RowAdmission:
         step = (time_s - before_s) * self._rate
         return not math.isfinite(step) or round(step) - 1 > self._max_gap
 
-    def _one_by_one(self, rows: Iterator[_Held]) -> Iterator[Admitted]:
+    def _one_by_one(self, rows: Iterator[_Held]) -> Iterator[Rows]:
         taken: list[_Held] = []
         set_back = False
         for row in rows:
@@ -125,7 +163,7 @@ class RowAdmission:
                 if place is None and self._n_behind >= MOST_ROWS_BEHIND and math.isfinite(now.time_s):
                     taken += self._confirmed()
                     if taken:
-                        yield self._as_admitted(taken, set_back)
+                        yield self._admitted(*self._stacked(taken), set_back)
                     taken, set_back = [now], True
                     self._latest_s = now.time_s
                 elif place is None:
@@ -136,7 +174,7 @@ class RowAdmission:
                 else:
                     taken += self._went_on(now)
         if taken:
-            yield self._as_admitted(taken, set_back)
+            yield self._admitted(*self._stacked(taken), set_back)
 
     def _place_of(self, time_s: float) -> int | None:
         """Before which suspect a row lies if there is a jump, their number if it goes on from all; None: behind."""
@@ -169,10 +207,10 @@ class RowAdmission:
             self._latest_s = row.time_s
             return [row]
         self._suspects.append(row)
-        jumps = [i for i in range(1, len(self._suspects)) if self._jumps_before(i)]
-        if len(self._suspects) - (jumps[-1] if jumps else 0) >= ROWS_THAT_CONFIRM:
+        jumps_at = [i for i in range(1, len(self._suspects)) if self._jumps_before(i)]
+        if len(self._suspects) - (jumps_at[-1] if jumps_at else 0) >= ROWS_THAT_CONFIRM:
             return self._confirmed()
-        return self._confirmed(jumps[0]) if len(self._suspects) > _MOST_SUSPECTS else []
+        return self._confirmed(jumps_at[0]) if len(self._suspects) > _MOST_SUSPECTS else []
 
     def _jumps_before(self, place: int) -> bool:
         return self._jumps(self._suspects[place - 1].time_s, self._suspects[place].time_s)
@@ -195,22 +233,14 @@ class RowAdmission:
         self._n_behind = 0
         return confirmed
 
-    def _as_admitted(self, rows: list[_Held], set_back: bool = False) -> Admitted:
+    def _stacked(self, rows: list[_Held]) -> tuple[Values, Floats, Ints]:
         values = np.array([row.values for row in rows], np.float32).reshape(len(rows), self._n_channels)
-        numbers = np.array([row.number for row in rows], np.int64)
-        return Admitted(values, np.array([row.time_s for row in rows]), numbers, set_back)
-
-    # ------------------------------------------------------------ keeping
+        return values, np.array([row.time_s for row in rows]), np.array([row.number for row in rows], np.int64)
 
     def state(self) -> tuple[dict[str, NDArray[np.generic]], dict[str, Any]]:
-        """Everything, exactly."""
-        held = self._as_admitted([*self._suspects, *self._back])
-        assert held.times_s is not None
-        tensors: dict[str, NDArray[np.generic]] = {
-            "held_values": held.values,
-            "held_times": held.times_s,
-            "held_numbers": held.numbers,
-        }
+        """The rows that wait; clock and count are those of the preparation."""
+        values, times, numbers = self._stacked([*self._suspects, *self._back])
+        tensors: dict[str, NDArray[np.generic]] = {"held_values": values, "held_times": times, "held_numbers": numbers}
         latest_s = self._latest_s if math.isfinite(self._latest_s) else None
         counts = [len(self._suspects), self._back_at, self._n_behind, self.n_skipped]
         return tensors, {"latest_s": latest_s, "counts": counts}

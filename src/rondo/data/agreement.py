@@ -66,14 +66,18 @@ def expected_mutual_information(class_sizes: Ints, cluster_sizes: Ints) -> float
 
 def _inner_sums(a: Ints, b: Ints, n: int, lowest: Ints, highest: Ints) -> NDArray[np.float64]:
     """The sum over m in [lowest, highest] of the equation above, for each pair of sizes."""
+
+    def log_factorial(number: Ints | int) -> NDArray[np.float64]:
+        return np.asarray(gammaln(np.asarray(number) + 1.0))
+
     n_terms = highest - lowest + 1
     pair = np.repeat(np.arange(a.size), n_terms)
     first_term = np.cumsum(n_terms) - n_terms
     m = np.arange(pair.size) - (first_term - lowest)[pair]
-    constant = _log_factorial(a) + _log_factorial(b) + _log_factorial(n - a) + _log_factorial(n - b) - _log_factorial(n)
+    constant = log_factorial(a) + log_factorial(b) + log_factorial(n - a) + log_factorial(n - b) - log_factorial(n)
     log_probability = constant[pair] - (
-        _log_factorial(m) + _log_factorial(a[pair] - m) + _log_factorial(b[pair] - m)
-        + _log_factorial((n - a - b)[pair] + m)
+        log_factorial(m) + log_factorial(a[pair] - m) + log_factorial(b[pair] - m)
+        + log_factorial((n - a - b)[pair] + m)
     )  # fmt: skip
     log_ratio = np.log(m) + (np.log(n) - np.log(a) - np.log(b))[pair]
     terms = m / n * log_ratio * np.exp(log_probability)
@@ -98,8 +102,3 @@ def _likely_range(a: Ints, b: Ints, n: int) -> tuple[Ints, Ints]:
 def entropy(frames: Ints) -> float:
     share = frames / frames.sum()
     return float(-(share @ np.log(share)))
-
-
-def _log_factorial(n: Ints | int) -> NDArray[np.float64]:
-    logarithm: NDArray[np.float64] = gammaln(np.asarray(n) + 1.0)
-    return logarithm

@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rondo.arrays import Flags, Floats, Ints, Tensors
-from rondo.data.gaps import LOST, TimedRows, joined
+from rondo.data.admission import Rows
+from rondo.data.gaps import LOST
 from rondo.data.recording import Values
 
 
@@ -37,24 +38,17 @@ class FrameFit(NamedTuple):
 
     def after(self, clock: Floats, begins: Flags, first_frame: int, last_clock: float | None) -> FrameFit:
         """With more rows, which would be the frames from `first_frame` on; `last_clock` is that of the row before."""
-        shortest, longest = extremes(steps_within(clock, begins, last_clock))
+        steps = steps_within(clock, begins, last_clock)
         late = clock - np.arange(first_frame, first_frame + clock.size)
-        if not begins[1:].any():
-            earliest, latest = extremes(late)
-            if not begins[0]:
-                earliest, latest = min(earliest, self.earliest), max(latest, self.latest)
-            spread = latest - earliest
-        else:
-            pieces = np.append(0, np.flatnonzero(begins[1:]) + 1)
-            least, most = np.minimum.reduceat(late, pieces), np.maximum.reduceat(late, pieces)
-            if not begins[0]:
-                least[0], most[0] = min(least[0], self.earliest), max(most[0], self.latest)
-            spread, earliest, latest = float((most - least).max()), float(least[-1]), float(most[-1])
+        pieces = np.append(0, np.flatnonzero(begins[1:]) + 1)
+        earliest, latest = np.minimum.reduceat(late, pieces), np.maximum.reduceat(late, pieces)
+        if not begins[0]:
+            earliest[0], latest[0] = min(earliest[0], self.earliest), max(latest[0], self.latest)
         return FrameFit(
-            self.steps_are_near_one and shortest > 0.5 and longest < 1.5,
-            self.rows_are_near_frames and spread < 1,
-            earliest,
-            latest,
+            self.steps_are_near_one and bool(steps.min() > 0.5 and steps.max() < 1.5),
+            self.rows_are_near_frames and bool((latest - earliest).max() < 1),
+            float(earliest[-1]),
+            float(latest[-1]),
         )
 
 
@@ -66,10 +60,10 @@ class Anchor(NamedTuple):
     frame: int
 
 
-class Laid(NamedTuple):
+class Frames(NamedTuple):
     """Consecutive frames, and the rows that gave them."""
 
-    rows: TimedRows
+    rows: Rows
     values: Values  # (n_frames, n_channels)
     lost: Flags | None  # (n_frames,); None: none is
     begins: Flags  # (n_frames,) whether a new piece begins
@@ -87,11 +81,6 @@ class Laid(NamedTuple):
         for anchor, (start, stop) in zip(self.anchors, pairwise(edges), strict=True):
             frames[start:stop] = np.rint(self.rows.clock[start:stop] - anchor.clock) + anchor.frame
         return frames
-
-    def frames_of_rows(self) -> Ints:
-        """The frame nearest to each row, counted from the first of all."""
-        found = self.frame_of_row
-        return np.arange(self.first_frame, self.first_frame + self.rows.clock.size) if found is None else found
 
     def frame_from(self, row: int) -> int:
         """The first of these frames, or of those to come, at or after a row."""
@@ -115,9 +104,9 @@ class FrameGrid:
         self._last_is_lost = False
         self._anchor = Anchor(0, 0.0, 0)
 
-    def push(self, rows: TimedRows, *, ends: bool = False) -> list[Laid]:
+    def push(self, rows: Rows, *, ends: bool = False) -> list[Frames]:
         """The next rows; `ends`: a piece ends with them."""
-        laid: list[Laid] = []
+        laid: list[Frames] = []
         if rows.clock.size:
             if rows.begins[0]:
                 laid += self._closed()
@@ -138,9 +127,7 @@ class FrameGrid:
             laid += self._closed()
         return laid
 
-    # ------------------------------------------------------------ rows that are frames
-
-    def _n_fitting(self, rows: TimedRows) -> int:
+    def _n_fitting(self, rows: Rows) -> int:
         """How many of these rows can stand for frames, as the whole of the rows so far would be judged."""
         if self.fit is None:
             return rows.clock.size
@@ -156,9 +143,9 @@ class FrameGrid:
             fits, fails = (n, fails) if holds else (fits, n)
         return fits
 
-    def _as_they_are(self, rows: TimedRows) -> Laid:
+    def _as_they_are(self, rows: Rows) -> Frames:
         lost = None if rows.flaws is None else rows.flaws == LOST
-        laid = Laid(rows, rows.values, lost, rows.begins, rows.clock, self.next_frame)
+        laid = Frames(rows, rows.values, lost, rows.begins, rows.clock, self.next_frame)
         if self.fit is not None:
             if rows.begins.any():
                 row = int(np.flatnonzero(rows.begins)[-1])
@@ -167,15 +154,13 @@ class FrameGrid:
         self.next_frame += rows.clock.size
         return laid
 
-    def _keep(self, rows: TimedRows) -> None:
+    def _keep(self, rows: Rows) -> None:
         self._last_clock = float(rows.clock[-1])
         self._last_is_lost = rows.flaws is not None and bool(rows.flaws[-1] == LOST)
         # A value that is lost is of no use to anybody, and it may depend on chunks.
         self._last_values[0] = 0.0 if self._last_is_lost else rows.values[-1]
 
-    # ------------------------------------------------------------ rows that are not
-
-    def _interpolated(self, rows: TimedRows, ends: bool) -> Laid:
+    def _interpolated(self, rows: Rows, ends: bool) -> Frames:
         """The frames up to the last row, from the polyline through the rows of each piece."""
         n_rows, first_frame = rows.clock.size, self.next_frame
         inner = (np.flatnonzero(rows.begins[1:]) + 1).tolist()
@@ -189,26 +174,28 @@ class FrameGrid:
             pieces.append((start, stop, self._anchor, self.next_frame, past))
             self.next_frame = past
         n_frames = self.next_frame - first_frame
-        values = np.empty((n_frames, rows.values.shape[1]), np.float32)
-        lost = np.zeros(n_frames, np.bool_) if rows.flaws is not None or self._last_is_lost else None
-        clock, begins = np.empty(n_frames), np.zeros(n_frames, np.bool_)
+        values, clock = np.empty((n_frames, rows.values.shape[1]), np.float32), np.empty(n_frames)
+        lost, begins = np.zeros(n_frames, np.bool_), np.zeros(n_frames, np.bool_)
         for start, stop, anchor, first, past in pieces:
-            frames_here = slice(first - first_frame, past - first_frame)
-            knots = rows.part(start, stop)
+            here = slice(first - first_frame, past - first_frame)
+            knots, known = rows.clock[start:stop], rows.values[start:stop]
+            is_lost = np.zeros(stop - start, np.bool_) if rows.flaws is None else rows.flaws[start:stop] == LOST
             if rows.begins[start]:
-                begins[first - first_frame] = True
-            else:
-                flaws = np.array([LOST], np.uint8) if self._last_is_lost else None
-                at = np.array([self._last_clock])
-                last_row = TimedRows(self._last_values, at, np.zeros(1, np.int64), np.zeros(1, np.bool_), flaws)
-                knots = joined([last_row, knots])
+                begins[here.start] = True
+            elif self._last_clock is not None:
+                knots, known = np.append(self._last_clock, knots), np.concatenate([self._last_values, known])
+                is_lost = np.append(self._last_is_lost, is_lost)
             frames = np.arange(first - anchor.frame, past - anchor.frame, dtype=np.float64)
-            _draw(knots, anchor, frames, values[frames_here], None if lost is None else lost[frames_here])
-            np.add(frames, anchor.clock, out=clock[frames_here])
+            np.add(frames, anchor.clock, out=clock[here])
+            for c in range(values.shape[1]):
+                values[here, c] = np.interp(frames, knots - anchor.clock, known[:, c])
+            if is_lost.any():  # a frame beside a lost row is lost
+                lost[here] = np.interp(frames, knots - anchor.clock, is_lost) > 0
         self._keep(rows)
-        return Laid(rows, values, lost, begins, clock, first_frame, tuple(anchor for _, _, anchor, _, _ in pieces))
+        anchors = tuple(anchor for _, _, anchor, _, _ in pieces)
+        return Frames(rows, values, lost if lost.any() else None, begins, clock, first_frame, anchors)
 
-    def _closed(self) -> list[Laid]:
+    def _closed(self) -> list[Frames]:
         """The open piece ends: on the grid, its last frame is the one nearest to its last row."""
         clock, self._last_clock = self._last_clock, None
         if clock is None or self.rows_are_frames:
@@ -217,8 +204,8 @@ class FrameGrid:
         n_frames = past - self.next_frame
         if n_frames <= 0:
             return []
-        laid = Laid(
-            TimedRows.none(self._last_values.shape[1]),
+        laid = Frames(
+            Rows.none(self._last_values.shape[1]),
             np.repeat(self._last_values, n_frames, axis=0),
             np.full(n_frames, self._last_is_lost),
             np.zeros(n_frames, np.bool_),
@@ -229,10 +216,8 @@ class FrameGrid:
         self.next_frame = past
         return [laid]
 
-    # ------------------------------------------------------------ keeping
-
     def state(self) -> tuple[dict[str, NDArray[np.generic]], dict[str, Any]]:
-        """Everything, exactly."""
+        """Where the grid stands, exactly."""
         fit = None if self.fit is None else [*self.fit[:2], *(x if math.isfinite(x) else None for x in self.fit[2:])]
         plain = {
             "next_frame": self.next_frame,
@@ -257,51 +242,18 @@ class FrameGrid:
 
 def steps_within(clock: Floats, begins: Flags, last_clock: float | None) -> Floats:
     """Frames from the row before to each row; 1, which says nothing, where a piece begins."""
-    before = clock[0] - 1 if last_clock is None else last_clock
-    if clock.size == 1:
-        return np.ones(1) if begins[0] else clock - before
-    steps = np.empty_like(clock)
-    steps[0] = clock[0] - before
-    np.subtract(clock[1:], clock[:-1], out=steps[1:])
+    steps = np.diff(clock, prepend=clock[0] - 1 if last_clock is None else last_clock)
     steps[begins] = 1.0
     return steps
 
 
-def extremes(numbers: Floats) -> tuple[float, float]:
-    """The least and the greatest; fast for a single one."""
-    if numbers.size == 1:
-        return float(numbers[0]), float(numbers[0])
-    return float(numbers.min()), float(numbers.max())
-
-
-def _draw(knots: TimedRows, anchor: Anchor, frames: Floats, values: Values, lost: Flags | None) -> None:
-    """Fill in the values of frames, counted from the anchor's place; a frame beside a lost row is lost."""
-    if not frames.size:
-        return
-    clock = knots.clock - anchor.clock
-    for c in range(values.shape[1]):
-        values[:, c] = np.interp(frames, clock, knots.values[:, c])
-    if lost is not None and knots.flaws is not None:
-        is_lost = knots.flaws == LOST
-        if is_lost.any():
-            lost[:] = np.interp(frames, clock, is_lost) > 0
-
-
-# ----------------------------------------------------------------
-# FrameClock: which frame a second falls on, and what the clock of a recording shows at a frame.
-
-
 @dataclass(frozen=True, eq=False)
 class FrameClock:
-    """Frame numbers known at some `seconds` (of the recording's own clock), straight lines between them.
+    """Which frame a second of the recording's own clock falls on: straight lines between known places.
 
-    Before the first and after the last known place the clock runs at `rate`. Where a recording has a gap, the frame
-    after it stands twice: at the end of what came before, and where the clock goes on. `start_s` is what the clock
-    shows at the first frame, from which other programs count.
-
-    >>> clock = FrameClock.from_rate(50)
-    >>> clock.frames_at([0.0, 0.5, 0.509, 2.0]).tolist()
-    [0, 25, 25, 100]
+    Before the first and after the last of these the clock runs at `rate`. Where a recording has a gap, the frame after
+    it stands twice: at the end of what came before, and where the clock goes on. `start_s` is what the clock shows at
+    the first frame, from which other programs count.
     """
 
     seconds: NDArray[np.float64]
@@ -323,11 +275,7 @@ class FrameClock:
         return np.rint(frames).astype(np.int64)
 
     def seconds_at(self, frames: ArrayLike) -> NDArray[np.float64]:
-        """What the clock shows at frames; where a gap ends, what it shows after the gap.
-
-        >>> FrameClock.from_rate(50, 10.0).seconds_at([0, 25]).tolist()
-        [10.0, 10.5]
-        """
+        """What the clock shows at frames; where a gap ends, what it shows after the gap."""
         at = np.asarray(frames, dtype=np.float64)
         known, last = np.unique(self.frames[::-1], return_index=True)
         seconds = self.seconds[::-1][last]

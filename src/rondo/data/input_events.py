@@ -16,13 +16,13 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from rondo.arrays import Flags, Ints
+from rondo.arrays import Ints
 from rondo.data.gaps import BRIDGED, LOST
-from rondo.data.grid import Laid, steps_within
+from rondo.data.grid import Frames, steps_within
 from rondo.wording import quoted
 
-_QUIET_ROWS = 100
-_LONGEST_SPELL_ROWS = 10_000
+_QUIET_ROWS = 100  # sound rows that end a spell; ours, not measured
+_LONGEST_SPELL_ROWS = 10_000  # a spell is told after so many; ours, not measured
 
 
 class InputEvent(NamedTuple):
@@ -56,101 +56,97 @@ class InputLog:
         self._filled_since: dict[int, int] = {}  # channel -> row, likewise
         self._n_seen = 0
         self._last_number = -1  # of the rows seen
-        self._last_clock: float | None = None  # likewise; None where time begins
+        self.last_clock: float | None = None  # likewise; None where time begins
         self._origin_s = 0.0
         self._is_gridded = False
 
-    def rows(self, laid: Laid, origin_s: float) -> None:
+    def rows(self, frames: Frames, origin_s: float) -> None:
         """Rows that have become these frames; `origin_s` is the time of clock 0."""
-        rows, self._origin_s = laid.rows, origin_s
+        rows, self._origin_s = frames.rows, origin_s
         if not rows.clock.size:
             return
-        if laid.anchors and not self._is_gridded:
+        if frames.anchors and not self._is_gridded:
             self._is_gridded = True
             first_row = int(rows.numbers[0])
-            self._tell("gap", laid.frame_from(0), float(rows.clock[0]), rule="gridded", first_row=first_row)
+            self._tell("gap", frames.frame_from(0), float(rows.clock[0]), rule="gridded", first_row=first_row)
         n_rows, last = rows.clock.size, int(rows.numbers[-1])
-        missing = _frames_missing(laid, self._last_clock)
-        is_even = last - self._last_number == n_rows and missing is None and not rows.begins.any()
+        missing = np.zeros(n_rows, np.int64)  # frames before each row that had no row of their own
+        if frames.anchors:
+            steps = steps_within(rows.clock, rows.begins, self.last_clock)
+            missing = np.maximum(np.rint(steps) - 1, 0).astype(np.int64)
+        is_even = last - self._last_number == n_rows and not missing.any() and not rows.begins.any()
         if rows.flaws is not None or self._lost_since is not None or self._filled_since or not is_even:
-            self._follow(laid, np.zeros(n_rows, np.int64) if missing is None else missing)
-        self._end_quiet_spell(laid, n_rows - 1)
+            self._follow(frames, missing)
+        self._end_quiet_spell(frames, n_rows - 1)
         self._n_seen += n_rows
-        self._last_number, self._last_clock = last, float(rows.clock[-1])
+        self._last_number, self.last_clock = last, float(rows.clock[-1])
 
-    def _follow(self, laid: Laid, missing: Ints) -> None:
-        rows = laid.rows
+    def _follow(self, frames: Frames, missing: Ints) -> None:
+        rows = frames.rows
         flaws = np.zeros(rows.clock.size, np.uint8) if rows.flaws is None else rows.flaws
         skipped = rows.numbers - np.append(self._last_number, rows.numbers[:-1]) - 1
         is_marked = (flaws == BRIDGED) | (skipped > 0) | (missing > 0)
         is_lost = flaws == LOST
         turns = is_lost != np.append(self._lost_since is not None, is_lost[:-1])
-        silences = self._turns_of_channels(rows.filled, flaws.size)
+        silences = np.zeros(flaws.size, np.bool_)  # rows at which channels begin to be filled, or cease to be
+        silences[0] = bool(self._filled_since)
+        if rows.filled is not None:
+            silences[1:] = (rows.filled[1:] != rows.filled[:-1]).any(axis=1)
+            silences[0] = set(np.flatnonzero(rows.filled[0]).tolist()) != set(self._filled_since)
         for i in np.flatnonzero(is_marked | turns | rows.begins | silences).tolist():
-            self._end_quiet_spell(laid, i)
+            self._end_quiet_spell(frames, i)
             if rows.begins[i]:
-                self._begin_piece(laid, i)
+                self._begin_piece(frames, i)
             if is_lost[i] != (self._lost_since is not None):
-                self._turn(i, laid.frame_from(i), float(rows.clock[i]), int(rows.numbers[i]))
+                self._turn(i, frames.frame_from(i), float(rows.clock[i]), int(rows.numbers[i]))
             if silences[i] or (rows.begins[i] and rows.filled is not None):
                 filled = set() if rows.filled is None else set(np.flatnonzero(rows.filled[i]).tolist())
-                self._turn_channels(i, laid.frame_from(i), float(rows.clock[i]), filled)
+                self._turn_channels(i, frames.frame_from(i), float(rows.clock[i]), filled)
             if is_marked[i]:
-                spell = self._spell_at(laid, i)
+                spell = self._spell_at(frames, i)
                 spell.rows_skipped += int(skipped[i])
                 spell.rows_bridged += int(flaws[i] == BRIDGED)
                 spell.frames_bridged += int(missing[i])
 
-    def _turns_of_channels(self, filled: Flags | None, n_rows: int) -> Flags:
-        """At which rows channels begin to be filled, or cease to be."""
-        turns = np.zeros(n_rows, np.bool_)
-        if filled is None:
-            turns[0] = bool(self._filled_since)
-            return turns
-        turns[1:] = (filled[1:] != filled[:-1]).any(axis=1)
-        turns[0] = set(np.flatnonzero(filled[0]).tolist()) != set(self._filled_since)
-        return turns
-
     def _turn_channels(self, row: int, frame: int, clock: float, filled: set[int]) -> None:
         """From here on these channels are filled, and no others."""
-        begun = sorted(filled - set(self._filled_since))
-        ended = sorted(set(self._filled_since) - filled)
+        begun, ended = filled - set(self._filled_since), set(self._filled_since) - filled
+        names = [
+            quoted([self._channels[c] if self._channels else str(c) for c in sorted(channels)])
+            for channels in (begun, ended)
+        ]
         if ended:
             n_rows = self._n_seen + row - min(self._filled_since[c] for c in ended)
-            names = self._names(ended)
-            self._tell("gap", frame, clock, rule="filled", cause="values again", channels=names, rows=n_rows)
+            self._tell("gap", frame, clock, rule="filled", cause="values again", channels=names[1], rows=n_rows)
         if begun:
-            self._tell("gap", frame, clock, rule="filled", cause="no values", channels=self._names(begun))
+            self._tell("gap", frame, clock, rule="filled", cause="no values", channels=names[0])
         self._filled_since = {c: self._filled_since.get(c, self._n_seen + row) for c in sorted(filled)}
 
-    def _names(self, channels: Sequence[int]) -> str:
-        return quoted([self._channels[c] if self._channels else str(c) for c in channels])
-
-    def _begin_piece(self, laid: Laid, row: int) -> None:
+    def _begin_piece(self, frames: Frames, row: int) -> None:
         """What was going on ends with the piece before."""
-        clock, frame = float(laid.rows.clock[row]), laid.frame_from(row)
-        before = self._last_clock if row == 0 else float(laid.rows.clock[row - 1])
-        self._end_stretch(frame, before, row)
+        clock, frame = float(frames.rows.clock[row]), frames.frame_from(row)
+        before = self.last_clock if row == 0 else float(frames.rows.clock[row - 1])
+        self.end_stretch(frame, before, row)
         if before is not None and self._rate is not None and round(clock - before) - 1 > self._max_gap:
             self._tell("gap", frame, clock, rule="boundary", cause="time jumps", seconds=(clock - before) / self._rate)
 
-    def _spell_at(self, laid: Laid, row: int) -> _Spell:
+    def _spell_at(self, frames: Frames, row: int) -> _Spell:
         """The spell that this row belongs to."""
-        seen, frame = self._n_seen + row, laid.frame_from(row)
+        seen, frame = self._n_seen + row, frames.frame_from(row)
         if self._spell is not None and seen - self._spell.first >= _LONGEST_SPELL_ROWS:
-            self._end_spell(frame, float(laid.rows.clock[row]))
+            self._end_spell(frame, float(frames.rows.clock[row]))
         if self._spell is None:
-            self._spell = _Spell(seen, seen, int(laid.rows.numbers[row]), frame)
+            self._spell = _Spell(seen, seen, int(frames.rows.numbers[row]), frame)
         self._spell.last = seen
         return self._spell
 
-    def _end_quiet_spell(self, laid: Laid, row: int) -> None:
+    def _end_quiet_spell(self, frames: Frames, row: int) -> None:
         """End the spell if it has been over for long enough at this row: then at the row where it first had been."""
         if self._spell is None:
             return
         over = self._spell.last + _QUIET_ROWS + 1 - self._n_seen
         if over <= row:
-            self._end_spell(laid.frame_from(over), float(laid.rows.clock[over]))
+            self._end_spell(frames.frame_from(over), float(frames.rows.clock[over]))
 
     def _end_spell(self, frame: int, clock: float) -> None:
         spell, self._spell = self._spell, None
@@ -176,19 +172,16 @@ class InputLog:
 
     def set_back(self, frame: int, time_s: float | None) -> None:
         """The clock was set back: time begins here."""
-        self._last_clock = None
+        self.last_clock = None
         cause = {"rule": "boundary", "cause": "the clock was set back"}
         self._events.append(InputEvent("gap", frame, time_s, cause))
 
     def cut(self, frame: int, cause: str) -> None:
         """The rows to come do not follow on those so far."""
-        self._tell("gap", frame, self._last_clock or 0.0, rule="boundary", cause=cause)
+        self._tell("gap", frame, self.last_clock or 0.0, rule="boundary", cause=cause)
 
-    def end_stretch(self, frame: int) -> None:
+    def end_stretch(self, frame: int, clock: float | None, row: int = 0) -> None:
         """A stretch ends before this frame, and what was going on with it."""
-        self._end_stretch(frame, self._last_clock, 0)
-
-    def _end_stretch(self, frame: int, clock: float | None, row: int) -> None:
         self._end_spell(frame, clock or 0.0)
         if self._lost_since is not None:
             self._turn(row, frame, clock or 0.0, self._last_number)
@@ -200,7 +193,7 @@ class InputLog:
         n_skipped = n_rows - 1 - self._last_number
         if n_skipped > 0:
             self._spell = _Spell(self._n_seen, self._n_seen, self._last_number + 1, frame, n_skipped)
-            self._end_spell(frame, self._last_clock or 0.0)
+            self._end_spell(frame, self.last_clock or 0.0)
             self._last_number = n_rows - 1
 
     def take(self, before_frame: int | None = None) -> list[InputEvent]:
@@ -216,30 +209,18 @@ class InputLog:
         self._events.append(InputEvent(kind, frame, time_s, evidence))
 
     def state(self) -> dict[str, Any]:
-        """Everything, exactly."""
         return {
             "events": [[*event[:3], dict(event.evidence)] for event in self._events],
             "spell": None if self._spell is None else asdict(self._spell),
             "lost_since": self._lost_since,
             "filled_since": [[channel, row] for channel, row in self._filled_since.items()],
-            "seen": [self._n_seen, self._last_number, self._last_clock, self._origin_s],
+            "seen": [self._n_seen, self._last_number, self.last_clock, self._origin_s],
             "is_gridded": self._is_gridded,
         }
 
     def load(self, plain: Mapping[str, Any]) -> None:
-        """Go on from this state."""
         self._events = [InputEvent(*event) for event in plain["events"]]
         self._spell = None if plain["spell"] is None else _Spell(**plain["spell"])
         self._lost_since, self._is_gridded = plain["lost_since"], plain["is_gridded"]
         self._filled_since = {int(channel): int(row) for channel, row in plain["filled_since"]}
-        self._n_seen, self._last_number, self._last_clock, self._origin_s = plain["seen"]
-
-
-def _frames_missing(laid: Laid, last_clock: float | None) -> Ints | None:
-    """Frames between each row and the one before that had no row of their own; None: none anywhere."""
-    if not laid.anchors:
-        return None
-    steps = steps_within(laid.rows.clock, laid.rows.begins, last_clock)
-    if float(steps.max()) < 1.5:
-        return None
-    return np.asarray(np.maximum(np.rint(steps) - 1, 0), dtype=np.int64)
+        self._n_seen, self._last_number, self.last_clock, self._origin_s = plain["seen"]

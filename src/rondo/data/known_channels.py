@@ -1,15 +1,8 @@
 """KnownValues: what the recordings of a model hold, channel by channel, so that later rows can be read one by one.
 
-A stored file is looked at as a whole before a number in it is taken for a code of missing values (`missing_codes`).
-Rows that come one by one cannot be. So a model keeps, of each channel, the codes that were found and the range of all
-other values, and from these follows once and for all which numbers are missing there:
-
-- a code that was found in this channel;
-- a code that was found in another channel, at least a tenth of the fitted range away from that range;
-- any code on the list of programs, farther from the fitted range than the range is wide;
-- a number on the list of fill values, a thousand times as far.
-
-`rondo label` and `rondo stream` read with the same numbers (`missing_cells`).
+A stored file is looked at as a whole before a number in it is taken for a code of missing values. Rows that come one by
+one cannot be. So a model keeps, of each channel, the codes that were found and the range of all other values.
+`rondo label` and `rondo stream` read with the same numbers.
 """
 
 from __future__ import annotations
@@ -48,11 +41,7 @@ class KnownValues(NamedTuple):
 
     @classmethod
     def of(cls, values: NDArray[np.float32], codes: Sequence[Sequence[float]]) -> KnownValues:
-        """Of one recording, in which codes are missing already; a channel without any value reaches nowhere.
-
-        >>> KnownValues.of(np.array([[1.0, np.nan], [3.0, np.nan]], np.float32), [(), ()])
-        KnownValues(low=(1.0, inf), high=(3.0, -inf), codes=((), ()))
-        """
+        """Of one recording, in which codes are missing already; without any value a channel reaches from inf to -inf."""
         there = ~np.isnan(values)
         low = np.asarray(values.min(axis=0, initial=np.inf, where=there), np.float64)
         high = np.asarray(values.max(axis=0, initial=-np.inf, where=there), np.float64)
@@ -60,11 +49,7 @@ class KnownValues(NamedTuple):
 
     @classmethod
     def joined(cls, each: Sequence[KnownValues]) -> KnownValues:
-        """Of all recordings of a data set.
-
-        >>> KnownValues.joined([KnownValues((0.0,), (2.0,), ((-200.0,),)), KnownValues((1.0,), (3.0,), ((),))])
-        KnownValues(low=(0.0,), high=(3.0,), codes=((-200.0,),))
-        """
+        """Of all recordings of a data set."""
         low = tuple(min(channel) for channel in zip(*(known.low for known in each), strict=True))
         high = tuple(max(channel) for channel in zip(*(known.high for known in each), strict=True))
         found = zip(*(known.codes for known in each), strict=True)
@@ -79,20 +64,18 @@ class KnownValues(NamedTuple):
     def missing_numbers(self) -> tuple[tuple[float, ...], ...]:
         """The numbers that are missing values in each channel.
 
-        >>> known = KnownValues((0.1, 2.0), (12.0, 1500.0), ((-200.0,), ()))
-        >>> [[number in own for number in (-200.0, -999.0, 9999.0)] for own in known.missing_numbers()]
-        [[True, True, True], [True, False, True]]
+        - a code that was found in this channel;
+        - a code that was found in another channel, at least a tenth of the fitted range away from that range;
+        - any code on the list of programs, farther from the fitted range than the range is wide;
+        - a number on the list of fill values, a thousand times as far.
         """
-        found = {code for channel_codes in self.codes for code in channel_codes}
-        each = zip(self.low, self.high, self.codes, strict=True)
-        return tuple(_missing_in(low, high, channel_codes, found) for low, high, channel_codes in each)
-
-
-def _missing_in(low: float, high: float, codes: Sequence[float], found: set[float]) -> tuple[float, ...]:
-    width = high - low
-    if not width > 0:  # of a channel that never moved nobody knows how far it reaches
-        return tuple(codes)
-    far_enough = dict.fromkeys(FILLS.tolist(), BEYOND_ALL) | dict.fromkeys(CODES.tolist(), _FAR_OF_UNSEEN)
-    far_enough |= dict.fromkeys(found, FAR)
-    away = {number for number, far in far_enough.items() if max(low - number, number - high) > far * width}
-    return tuple(sorted(away | set(codes)))
+        far_enough = dict.fromkeys(FILLS.tolist(), BEYOND_ALL) | dict.fromkeys(CODES.tolist(), _FAR_OF_UNSEEN)
+        far_enough |= {code: FAR for codes in self.codes for code in codes}
+        missing = []
+        for low, high, codes in zip(self.low, self.high, self.codes, strict=True):
+            numbers = set(codes)
+            if high > low:  # of a channel that never moved nobody knows how far it reaches
+                width = high - low
+                numbers |= {n for n, far in far_enough.items() if max(low - n, n - high) > far * width}
+            missing.append(tuple(sorted(numbers)) if high > low else tuple(codes))
+        return tuple(missing)

@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rondo.arrays import Ints
 
-OTHER = -1
-"""The label of frames that no vocabulary entry explains."""
+OTHER = -1  # the label of frames that no vocabulary entry explains
 
 Labels = NDArray[np.int32]
 
@@ -51,38 +50,20 @@ def runs_of(labels: ArrayLike) -> Runs:
 
 
 def from_runs(starts: ArrayLike, stops: ArrayLike, ids: ArrayLike, n_frames: int) -> Labels:
-    """The label track that has these runs; frames in none of them are OTHER.
-
-    >>> from_runs([0, 3], [2, 4], [5, 6], n_frames=5).tolist()
-    [5, 5, -1, 6, -1]
-    """
+    """The label track that has these runs; frames in none of them are OTHER."""
     track = np.full(n_frames, OTHER, dtype=np.int32)
     for start, stop, label in zip(np.asarray(starts), np.asarray(stops), np.asarray(ids), strict=True):
         track[start:stop] = label
     return track
 
 
-def label_pairs(first: Labels, second: Labels) -> set[tuple[int, int]]:
-    """The labels that one frame has in both tracks, for every frame.
-
-    >>> sorted(label_pairs(np.array([0, 0, 3]), np.array([5, 5, 5])))
-    [(0, 5), (3, 5)]
-    """
-    begins = np.ones(first.size, dtype=np.bool_)
-    begins[1:] = (first[1:] != first[:-1]) | (second[1:] != second[:-1])
-    return set(zip(first[begins].tolist(), second[begins].tolist(), strict=True))
-
-
 def are_one_to_one(first: Labels, second: Labels) -> bool:
-    """Whether two tracks are the same under other ids, with OTHER in both at once.
-
-    >>> units = np.array([0, 0, 3, OTHER])
-    >>> are_one_to_one(units, np.array([5, 5, 2, OTHER])), are_one_to_one(units, np.array([4, 4, 4, OTHER]))
-    (True, False)
-    """
+    """Whether two tracks are the same under other ids, with OTHER in both at once."""
     if np.array_equal(first, second):
         return True
-    pairs = label_pairs(first, second)
+    begins = np.ones(first.size, dtype=np.bool_)
+    begins[1:] = (first[1:] != first[:-1]) | (second[1:] != second[:-1])
+    pairs = set(zip(first[begins].tolist(), second[begins].tolist(), strict=True))
     ids, others = {a for a, _ in pairs}, {b for _, b in pairs}
     return len(pairs) == len(ids) == len(others) and all((a == OTHER) == (b == OTHER) for a, b in pairs)
 

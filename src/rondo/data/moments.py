@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.data.preparation import BLOCK
+from rondo.data.recording import BLOCK
 from rondo.data.signal import Signal
 
 Vector = NDArray[np.float64]  # one number per channel
@@ -36,13 +35,19 @@ class ChannelMoments:
     @classmethod
     def of(cls, signal: Signal, *, products: bool = False) -> ChannelMoments:
         """Of the usable frames of one signal, block by block."""
-        n_channels = signal.values.shape[1]
-        return cls.joined(_of_blocks(signal, products), n_channels, products=products)
+        joined = cls.none(signal.values.shape[1], products=products)
+        for first, stop in signal.spans:
+            for start in range(first, stop, BLOCK):
+                block = signal.values[start : min(start + BLOCK, stop)].astype(np.float64)
+                mean = block.mean(axis=0)
+                centred = block - mean
+                joined += cls(len(block), mean, centred.T @ centred if products else (centred**2).sum(axis=0))
+        return joined
 
     @classmethod
     def joined(cls, several: Iterable[ChannelMoments], n_channels: int, *, products: bool = False) -> ChannelMoments:
         """Of all frames that several moments are about."""
-        return reduce(cls.__add__, several, cls.none(n_channels, products=products))
+        return sum(several, start=cls.none(n_channels, products=products))
 
     def __add__(self, other: ChannelMoments) -> ChannelMoments:
         count = self.count + other.count
@@ -64,40 +69,26 @@ class ChannelMoments:
         return self.scatter if self.scatter.ndim == 1 else np.diagonal(self.scatter)
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values that `from_json` reads back to the last digit."""
         return {"count": self.count, "mean": self.mean.tolist(), "scatter": self.scatter.tolist()}
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> ChannelMoments:
-        """What `as_json` gave."""
         return cls(int(stored["count"]), np.array(stored["mean"], float), np.array(stored["scatter"], float))
 
 
 def with_silent(each: Sequence[ChannelMoments], silent: Sequence[Sequence[int]]) -> list[ChannelMoments]:
     """Moments of several recordings, those of channels that are `silent` in one as all others together have them."""
-    if not any(silent):
-        return list(each)
     completed = list(each)
     for c in sorted({c for channels in silent for c in channels}):
         heard = [part for part, lacking in zip(each, silent, strict=True) if c not in lacking and part.count]
         if not heard:
             continue
-        one = ChannelMoments.joined(
-            (ChannelMoments(part.count, part.mean[[c]], part.squares[[c]]) for part in heard), n_channels=1
-        )
+        of_channel = (ChannelMoments(part.count, part.mean[[c]], part.squares[[c]]) for part in heard)
+        others = ChannelMoments.joined(of_channel, n_channels=1)
         for i, lacking in enumerate(silent):
             if c in lacking:
                 count, means, scatter = completed[i].count, completed[i].mean.copy(), completed[i].scatter.copy()
-                means[c] = one.mean[0]
-                scatter[(c, c) if scatter.ndim == 2 else c] = float(one.scatter[0]) / one.count * count
+                means[c] = others.mean[0]
+                scatter[(c, c) if scatter.ndim == 2 else c] = float(others.scatter[0]) / others.count * count
                 completed[i] = ChannelMoments(count, means, scatter)
     return completed
-
-
-def _of_blocks(signal: Signal, products: bool) -> Iterator[ChannelMoments]:
-    for first, stop in signal.spans:
-        for start in range(first, stop, BLOCK):
-            block = signal.values[start : min(start + BLOCK, stop)].astype(np.float64)
-            mean = block.mean(axis=0)
-            centred = block - mean
-            yield ChannelMoments(len(block), mean, centred.T @ centred if products else (centred**2).sum(axis=0))

@@ -1,16 +1,14 @@
 """Recording: one stored series as it came, before anything is done to it.
 
-Values may hold NaN where a sensor was silent; time is a sampling rate, or one timestamp per frame, or
-unknown. There are no labels inside, on purpose: annotations live in `rondo.annotations.formats`, which learners
-cannot import. What is *done* to a recording (gaps, scaling, windows) is done by `rondo.data.scaling`, and
-said there.
+Values may hold NaN where a sensor was silent; time is a sampling rate, or one timestamp per frame, or unknown. There
+are no labels inside, on purpose: learners cannot import annotations.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -19,14 +17,14 @@ from numpy.typing import ArrayLike, NDArray
 from rondo.errors import RecordingError
 from rondo.wording import MOST_ROWS, card, counted, duration_in_words
 
-# ----------------------------------------------------------------
-# What a Recording may be made of: checks of values, names, times and rate; each refusal says what to do.
+Values = NDArray[np.float32]
 
 _LEAST_RATE, _HIGHEST_RATE = 1e-12, 1e12  # a row in 30,000 years, a row per picosecond: beyond is a mistake
+BLOCK = 1 << 13  # rows per block where a temporary as large as the recording would hurt
 _MOST_SHORT_STEPS = 0.01  # of all steps, before the clock is said to jitter
 
 
-def checked_values(values: ArrayLike) -> NDArray[np.float32]:
+def checked_values(values: ArrayLike) -> Values:
     """Rows and columns of numbers, read-only; not copied where they are float32 and C-contiguous."""
     try:
         array = np.asarray(values)
@@ -49,10 +47,10 @@ def checked_values(values: ArrayLike) -> NDArray[np.float32]:
 
 
 def checked_names(channels: Sequence[str] | None, n_channels: int) -> tuple[str, ...]:
-    """A name for each channel, and no name twice."""
-    names = () if channels is None else tuple(str(name) for name in channels)
+    """A name for each channel, and no name twice; ch0, ch1, ... where nobody has named them."""
+    names = tuple(str(name) for name in channels or ())
     if not names:
-        return names_by_position(n_channels)
+        return tuple(f"ch{i}" for i in range(n_channels))
     if len(names) != n_channels:
         raise RecordingError(f"{len(names)} channel names for {n_channels} channels; give one name per column")
     twice = next((name for name in names if names.count(name) > 1), None)
@@ -61,16 +59,11 @@ def checked_names(channels: Sequence[str] | None, n_channels: int) -> tuple[str,
     return names
 
 
-def names_by_position(n_channels: int) -> tuple[str, ...]:
-    """The names of channels that nobody has named: ch0, ch1, ..."""
-    return tuple(f"ch{i}" for i in range(n_channels))
-
-
-def refuse_values_nobody_can_use(values: NDArray[np.float32], names: Sequence[str], block: int = 1 << 16) -> None:
-    """Infinities anywhere, or NaN everywhere; blocks keep the masks small beside a large recording."""
+def refuse_values_nobody_can_use(values: Values, names: Sequence[str]) -> None:
+    """Infinities anywhere, or NaN everywhere."""
     any_number = False
-    for start in range(0, values.shape[0], block):
-        part = values[start : start + block]
+    for start in range(0, values.shape[0], BLOCK):
+        part = values[start : start + BLOCK]
         finite = np.isfinite(part)
         any_number |= bool(finite.any())
         if not finite.all() and np.isinf(part).any():
@@ -101,22 +94,17 @@ def checked_times(timestamps_s: ArrayLike, n_frames: int) -> NDArray[np.float64]
     if (steps <= 0).any():
         row = int(np.flatnonzero(steps <= 0)[0]) + 1
         kind = "repeats" if steps[row - 1] == 0 else "is earlier than"
+        usual, or_else = float(np.median(np.abs(steps))), ""
+        if (steps <= 0).sum() == 1 and -steps[row - 1] >= 10 * usual:
+            is_an_hour = abs(-steps[row - 1] - 3600.0) < 10 * usual
+            of_zone = ", or write the zone (+02:00), if it is the end of summer time"
+            or_else = of_zone if is_an_hour else ", or cut the file there, if two recordings stand one after the other"
         raise RecordingError(
             f"timestamps must increase, but frame {row} ({times[row]:.6f} s) {kind} "
-            f"the one before ({times[row - 1]:.6f} s); sort the rows and drop duplicates" + _set_back(steps, row)
+            f"the one before ({times[row - 1]:.6f} s); sort the rows and drop duplicates{or_else}"
         )
     times.flags.writeable = False
     return times
-
-
-def _set_back(steps: NDArray[np.float64], row: int) -> str:
-    """What else may have happened where it is one row at which time goes back by many."""
-    usual = float(np.median(np.abs(steps)))
-    if (steps <= 0).sum() > 1 or -steps[row - 1] < 10 * usual:
-        return ""
-    if abs(-steps[row - 1] - 3600.0) < 10 * usual:
-        return ", or write the zone (+02:00), if it is the end of summer time"
-    return ", or cut the file there, if two recordings stand one after the other"
 
 
 def checked_rate(rate: float | None) -> float | None:
@@ -133,25 +121,17 @@ def checked_rate(rate: float | None) -> float | None:
     return hertz
 
 
-def rate_of(times: NDArray[np.float64]) -> float:
-    """Frames per second, from the mean of the steps that are near the median one.
-
-    The median alone is coarse where a clock counts in milliseconds (30 Hz steps by 33, 33, 34 ms) or from
-    1970 (float64 then resolves 0.2 us), the mean alone is spoilt by gaps. Digits beyond the ninth are noise. Lost rows
-    make no step shorter, so where many are short it is the clock that jitters, and long steps make up for them.
-    """
-    return float(f"{1.0 / usual_steps(np.diff(times)).mean():.9g}")
-
-
 def usual_steps(steps: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Those of the steps from row to row that tell the rate; the median where none does."""
+    """Those of the steps from row to row that tell the rate: near the median one, which stands in where none is.
+
+    The median alone is coarse where a clock counts in milliseconds (30 Hz steps by 33, 33, 34 ms) or from 1970 (float64
+    then resolves 0.2 us), the mean alone is spoilt by gaps. Lost rows make no step shorter, so where many are short it
+    is the clock that jitters, and long steps make up for them.
+    """
     median = np.median(steps)
     jitters = (steps < median / 2).mean() > _MOST_SHORT_STEPS
     usual = steps[steps < median * 10] if jitters else steps[(steps > median / 2) & (steps < median * 1.5)]
     return usual if usual.size else np.array([median])
-
-
-Values = NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,18 +199,13 @@ class Recording:
             times = None if timestamps_s is None else checked_times(timestamps_s, checked.shape[0])
             hertz = checked_rate(rate)
             if hertz is None and times is not None and times.size > 1:
-                hertz = checked_rate(rate_of(times))
+                # Digits beyond the ninth are noise.
+                hertz = checked_rate(float(f"{1.0 / usual_steps(np.diff(times)).mean():.9g}"))
         except RecordingError as error:
             raise RecordingError(f"recording '{id}': {error}") from error
-        store = object.__setattr__
-        store(self, "values", checked)
-        store(self, "rate", hertz)
-        store(self, "channels", names)
-        store(self, "id", str(id))
-        store(self, "timestamps_s", times)
-        store(self, "notes", tuple(notes))
-        store(self, "source", str(source))
-        store(self, "missing_codes", tuple(missing_codes))
+        more = (str(id), times, tuple(notes), str(source), tuple(missing_codes))
+        for field, value in zip(fields(self), (checked, hertz, names, *more), strict=True):
+            object.__setattr__(self, field.name, value)
 
     @property
     def n_frames(self) -> int:
@@ -252,7 +227,7 @@ class Recording:
     @property
     def is_unnamed(self) -> bool:
         """Whether the channels only have default names (ch0, ch1, ...)."""
-        return self.channels == names_by_position(self.n_channels)
+        return self.channels == checked_names(None, self.n_channels)
 
     def renamed(self, id: str) -> Recording:
         """Return the same recording under another id; values are shared, not copied.
@@ -266,11 +241,6 @@ class Recording:
         -------
         Recording
             The renamed recording.
-
-        Examples
-        --------
-        >>> Recording([0.0, 1.0], rate=1).renamed("day2").id
-        'day2'
         """
         return replace(self, id=id)
 
@@ -286,11 +256,6 @@ class Recording:
         -------
         Recording
             The recording with the other channels.
-
-        Examples
-        --------
-        >>> Recording([[0.0, 1.0]], channels=("x", "y")).without([0]).channels
-        ('y',)
         """
         kept = [place for place in range(self.n_channels) if place not in places]
         channels = tuple(self.channels[place] for place in kept)
@@ -308,11 +273,6 @@ class Recording:
         -------
         Recording
             The recording with the notes.
-
-        Examples
-        --------
-        >>> Recording([0.0, 1.0]).noted("worn on the left wrist").notes
-        ('worn on the left wrist',)
         """
         return replace(self, notes=(*self.notes, *notes))
 
@@ -328,11 +288,6 @@ class Recording:
         -------
         Recording
             The recording with this source.
-
-        Examples
-        --------
-        >>> Recording([0.0, 1.0]).read_from("day1.csv").source
-        'day1.csv'
         """
         return replace(self, source=str(source))
 

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -43,12 +42,6 @@ class ChannelRelations:
     mean: Floats  # (n_channels,)
     scale: Floats  # (n_channels,)
     correlations: Floats  # (n_channels, n_channels)
-
-    @classmethod
-    def none(cls, n_channels: int) -> ChannelRelations:
-        """Nothing is known."""
-        square = np.zeros((n_channels, n_channels))
-        return cls(square, np.zeros(n_channels), np.zeros(n_channels), square)
 
     @classmethod
     def of(cls, values: Values) -> ChannelRelations:
@@ -86,19 +79,15 @@ class ChannelRelations:
     @classmethod
     def joined(cls, several: Sequence[ChannelRelations], n_channels: int) -> ChannelRelations:
         """Of several recordings."""
-        return reduce(cls.__add__, several, cls.none(n_channels))
-
-    def moved(self, mean: Floats, scale: Floats) -> ChannelRelations:
-        """The same correlations of channels that lie elsewhere."""
-        return ChannelRelations(self.counts, mean, scale, self.correlations)
+        square = np.zeros((n_channels, n_channels))
+        nothing = cls(square, np.zeros(n_channels), np.zeros(n_channels), square)
+        return sum(several, start=nothing)
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values that `from_json` reads back to the last digit."""
         return {name: array.tolist() for name, array in vars(self).items()}
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> ChannelRelations:
-        """What `as_json` gave."""
         return cls(**{name: np.array(stored[name], np.float64) for name in cls.__dataclass_fields__})
 
 

@@ -13,14 +13,14 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.arrays import Ints as Ints
+from rondo.arrays import Ints
 from rondo.config.settings import PreprocessConfig
 from rondo.data.recording import Recording, Values, checked_rate
 from rondo.data.signal import Signal, regularise
 from rondo.errors import RecordingError
 
 _MOST_TIMES_FASTER = 20  # beyond it nearly every frame would be interpolated
-_MOST_TIMES_SLOWER = 1000
+_MOST_TIMES_SLOWER = 1000  # beyond it hardly a frame is left; ours, not measured
 _LARGEST_TERM = 1000  # of the ratio of rates; the filter has 20 taps for each
 
 

@@ -15,8 +15,8 @@ import numpy as np
 from rondo.config.settings import PreprocessConfig
 from rondo.data.known_channels import KnownChannel, KnownValues
 from rondo.data.moments import ChannelMoments, Matrix, Vector, with_silent
-from rondo.data.preparation import BLOCK, RowPlan, joint_spacing, max_gap_frames
-from rondo.data.recording import Recording, Values
+from rondo.data.preparation import RowPlan, max_gap_frames
+from rondo.data.recording import BLOCK, Recording, Values
 from rondo.data.relations import ChannelFill, ChannelRelations
 from rondo.data.resample import resample_signal
 from rondo.data.signal import Signal as Signal
@@ -26,20 +26,11 @@ from rondo.data.survey import Survey, survey_of
 from rondo.errors import RecordingError, SettingError
 from rondo.wording import counted, noun
 
-# ----------------------------------------------------------------
-# Channels that are silent for too long to be of use: left out of the whole data set, and always named.
-#
-# A channel that is silent for a while is predicted from the others (`rondo.data.relations`). Where that would be a
-# large part of a recording, what is predicted looks unlike what was measured, and both become units of their own. It
-# is better to do without the channel. One that `preprocess.channels` names is kept, whatever it lacks.
-#
-# A channel that a recording lacks from beginning to end does not count there: then nothing in that recording differs.
-#
-# Why a quarter: on ActRecTut and planted recordings, predicting channels was better on average than leaving them out
-# while they were silent for at most a fifth of the rows, level at 30 % and worse from 40 % on. Other sets are in
-# docs/results/units.md.
-
-LARGEST_SHARE = 1 / 4  # ours: of rows
+LARGEST_SHARE = 1 / 4
+# Ours: of rows in which a channel may be silent. Predicting channels on ActRecTut and planted recordings was better on
+# average than leaving them out while they were silent for at most a fifth of the rows, level at 30 % and worse from
+# 40 % on (docs/results/units.md has other sets): what is predicted then looks unlike what was measured, and both become
+# units of their own.
 
 
 class UsedChannels(NamedTuple):
@@ -54,28 +45,21 @@ class UsedChannels(NamedTuple):
 
 
 def used_channels(channels: tuple[str, ...], surveys: Sequence[Survey], config: PreprocessConfig) -> UsedChannels:
-    """What surveys in all channels say; none is left out where nothing would remain."""
+    """Leave out channels that are silent for too long, by what surveys in all channels say.
+
+    A channel that `preprocess.channels` names is kept, whatever it lacks, and none is left out where nothing would
+    remain. One that a recording lacks from beginning to end does not count there: nothing in that recording differs.
+    """
     if config.channels or config.dropouts == "cut":
         return UsedChannels(channels)
-    lacking = tuple(name for c, name in enumerate(channels) if _share_predicted(c, surveys) > LARGEST_SHARE)
+    lacking = []
+    for c, name in enumerate(channels):
+        having = [survey for survey in surveys if c not in survey.silent]
+        n_filled = sum(survey.n_filled[c] for survey in having if survey.n_filled)
+        if not having or n_filled / sum(survey.n_rows for survey in having) > LARGEST_SHARE:
+            lacking.append(name)
     used = tuple(name for name in channels if name not in lacking)
-    return UsedChannels(used, lacking) if used else UsedChannels(channels)
-
-
-def _share_predicted(c: int, surveys: Sequence[Survey]) -> float:
-    """Of the rows of all recordings that have any value of a channel; 1 where none has."""
-    having = [survey for survey in surveys if c not in survey.silent]
-    n_filled = sum(survey.n_filled[c] for survey in having if survey.n_filled)
-    return n_filled / sum(survey.n_rows for survey in having) if having else 1.0
-
-
-def left_out_note(names: Sequence[str]) -> str:
-    """For every recording that has such channels."""
-    it = noun(len(names), "it", "them")
-    return (
-        f"{counted(len(names), 'channel')} left out, silent for more than a quarter of the rows that were learned "
-        f"from: {shortened(names)}; to keep {it}, name all channels to use (preprocess.channels)"
-    )
+    return UsedChannels(used, tuple(lacking)) if used else UsedChannels(channels)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +85,8 @@ class Preprocessor:
     def of_surveys(cls, channels: UsedChannels, surveys: Sequence[Survey], config: PreprocessConfig) -> Preprocessor:
         """Learn scaling and PCA from what surveys of all recordings say about these channels."""
         n_channels, config = len(channels.names), channels.settings(config)
-        spacing = joint_spacing([survey.spacing for survey in surveys])
+        # A channel that is slow in any recording may be as slow in a stream.
+        spacing = tuple(max(channel) for channel in zip(*(survey.spacing for survey in surveys), strict=True))
         as_they_are = (np.zeros(n_channels), np.ones(n_channels), np.zeros((0, n_channels)))
         fitted = cls(config, channels.names, *as_they_are, spacing, left_out=channels.left_out)
         found = [survey.known for survey in surveys if survey.known is not None]
@@ -117,11 +102,12 @@ class Preprocessor:
             mean, scale = mean_and_scale(joined, config, of)
             fitted = replace(fitted, mean=mean, scale=scale)
         if config.pca_components:
-            scaled = (
-                survey_moments if config.scaling == "none" else fitted._scaled_moments(survey_moments)
-                for survey_moments in each
-            )
-            joined = ChannelMoments.joined(scaled, n_channels, products=True)
+            if config.scaling != "none":
+                by = [(fitted.mean, fitted.scale)] * len(each)
+                if config.statistics == "recording":
+                    by = [mean_and_scale(moments, config, "") for moments in each]
+                each = [part.scaled(mean, _reciprocal(scale)) for part, (mean, scale) in zip(each, by, strict=True)]
+            joined = ChannelMoments.joined(each, n_channels, products=True)
             # Leading eigenvectors of the covariance of all usable frames, signs fixed so that results repeat.
             axes = np.linalg.eigh(joined.scatter / joined.count)[1][:, ::-1][:, : config.pca_components].T
             signs = np.sign(axes[np.arange(len(axes)), np.abs(axes).argmax(axis=1)])
@@ -137,7 +123,11 @@ class Preprocessor:
         """The channels of the model on a regular grid, not yet scaled."""
         chosen = fitting(recording, self.channels, self.config)
         if lacking := [name for name in self.left_out if name in recording.channels]:
-            chosen = chosen.noted(left_out_note(lacking))
+            chosen = chosen.noted(
+                f"{counted(len(lacking), 'channel')} left out, silent for more than a quarter of the rows that were "
+                f"learned from: {shortened(lacking)}; to keep {noun(len(lacking), 'it', 'them')}, name all channels to "
+                "use (preprocess.channels)"
+            )
         plan = plan_of(chosen, self.channels, self.config)
         if plan.relations is not None and self.fills_by_all:
             plan = replace(plan, relations=self.relations)
@@ -145,7 +135,19 @@ class Preprocessor:
 
     def seen(self, signal: Signal, moments: ChannelMoments | None = None) -> Signal:
         """A regular signal as the model sees it; `moments`: of the whole recording, where this is a part of it."""
-        signal = self._scaled(signal, moments)
+        mean, scale, is_scaled = self.mean, self.scale, self.config.scaling != "none"
+        if is_scaled and self.config.statistics == "recording":
+            used = ChannelMoments.of(signal) if moments is None else moments
+            mean, scale = mean_and_scale(used, self.config, f"recording '{signal.id}'")
+            if signal.silent and self.relations is not None:  # such channels lie where they do in the others
+                mean, scale, lacking = mean.copy(), scale.copy(), list(signal.silent)
+                mean[lacking], known = self.relations.mean[lacking], self.relations.scale[lacking]
+                scale[lacking] = np.where(known > 0, scale.max(), 0.0) if self.config.scaling == "global" else known
+        signal = self._heard(signal, mean, scale)
+        if is_scaled:
+            still = [name for name, width in zip(signal.channels, scale, strict=True) if width == 0]
+            notes = (f"constant, so of no use: {shortened(still)}",) if still else ()
+            signal = replace(signal, values=scaled_by(signal.values, mean, scale), notes=signal.notes + notes)
         if not self.components.size:
             return signal
         names = tuple(f"pc{i}" for i in range(self.components.shape[0]))
@@ -159,7 +161,7 @@ class Preprocessor:
     def seen_by_model(self, values: Values) -> Values:
         """Frames of a stream, scaled by the statistics of the model and projected; an array of its own."""
         is_scaled = self.config.scaling != "none"
-        scaled = scaled_by(values, self.mean, _reciprocal(self.scale)) if is_scaled else values.copy()
+        scaled = scaled_by(values, self.mean, self.scale) if is_scaled else values.copy()
         return onto_axes(scaled, self.components) if self.components.size else scaled
 
     @property
@@ -178,38 +180,13 @@ class Preprocessor:
         """Channels of a window as the model sees it."""
         return len(self.components) or len(self.channels)
 
-    def _scaled(self, signal: Signal, moments: ChannelMoments | None) -> Signal:
-        """By the statistics of the recording or of the data set."""
-        if self.config.scaling == "none":
-            return self._heard(signal, self.mean, self.scale)
-        mean, scale = self.mean, self.scale
-        if self.config.statistics == "recording":
-            used = ChannelMoments.of(signal) if moments is None else moments
-            mean, scale = mean_and_scale(used, self.config, f"recording '{signal.id}'")
-            mean, scale = self._with_silent(signal, mean, scale)
-        signal = self._heard(signal, mean, scale)
-        still = [name for name, width in zip(signal.channels, scale, strict=True) if width == 0]
-        notes = (f"constant, so of no use: {shortened(still)}",) if still else ()
-        values = scaled_by(signal.values, mean, _reciprocal(scale))
-        return replace(signal, values=values, notes=signal.notes + notes)
-
-    def _with_silent(self, signal: Signal, mean: Vector, scale: Vector) -> tuple[Vector, Vector]:
-        """Channels that are silent in a recording lie where they do in the others."""
-        if not signal.silent or self.relations is None:
-            return mean, scale
-        mean, scale, lacking = mean.copy(), scale.copy(), list(signal.silent)
-        mean[lacking] = self.relations.mean[lacking]
-        known = self.relations.scale[lacking]
-        scale[lacking] = np.where(known > 0, scale.max(), 0.0) if self.config.scaling == "global" else known
-        return mean, scale
-
     def _heard(self, signal: Signal, mean: Vector, scale: Vector) -> Signal:
         """With channels that are silent in this recording predicted, where others tell how; `mean`, `scale`: of it."""
         lacking = [c for c in signal.silent if self.relations is not None and self.relations.scale[c] > 0]
         if not lacking or self.relations is None or self.fills_by_all:
             return signal
         by_channel = self.config.scaling == "channel"  # else no scale of each channel in this recording is at hand
-        relations = self.relations.moved(mean, scale) if by_channel else self.relations
+        relations = replace(self.relations, mean=mean, scale=scale) if by_channel else self.relations
         values = signal.values.copy()
         gone = np.zeros(values.shape[1], np.bool_)
         gone[lacking] = True
@@ -218,13 +195,6 @@ class Preprocessor:
             block = values[start : start + BLOCK]
             fill.fill(block, np.broadcast_to(gone, block.shape))
         return replace(signal, values=values)
-
-    def _scaled_moments(self, moments: ChannelMoments) -> ChannelMoments:
-        """Those of a recording after its signal is scaled."""
-        mean, scale = self.mean, self.scale
-        if self.config.statistics == "recording":
-            mean, scale = mean_and_scale(moments, self.config, "")
-        return moments.scaled(mean, _reciprocal(scale))
 
 
 def surveys_of(recordings: Sequence[Recording], config: PreprocessConfig) -> tuple[UsedChannels, list[Survey]]:
@@ -256,9 +226,9 @@ def _reciprocal(scale: Vector) -> Vector:
     return np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
 
 
-def scaled_by(values: Values, mean: Vector, factor: Vector) -> Values:
-    """(value - mean) * factor; in float64, as a mean may dwarf its spread."""
-    scaled = np.empty(values.shape, np.float32)
+def scaled_by(values: Values, mean: Vector, scale: Vector) -> Values:
+    """(value - mean) / scale, and 0 of a constant channel; in float64, as a mean may dwarf its spread."""
+    factor, scaled = _reciprocal(scale), np.empty(values.shape, np.float32)
     for start in range(0, len(values), BLOCK):
         block = slice(start, start + BLOCK)
         scaled[block] = (values[block] - mean) * factor

@@ -18,47 +18,26 @@ meet the inner grid.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rondo.arrays import Ints as Ints
+from rondo.arrays import Flags, Ints
 from rondo.config.settings import PreprocessConfig
-from rondo.data.gaps import LOST, MissingValues
-from rondo.data.grid import Laid
-from rondo.data.preparation import BLOCK, Preparation, RowPlan
-from rondo.data.recording import Recording, Values
+from rondo.data.gaps import LOST
+from rondo.data.grid import Frames
+from rondo.data.labels import runs_of
+from rondo.data.preparation import Preparation, RowPlan
+from rondo.data.recording import BLOCK, Recording, Values
 from rondo.data.windows import Span
 from rondo.errors import RecordingError, SettingError
 from rondo.wording import counted, duration_in_words, noun
 
-# ----------------------------------------------------------------
-# The typical period of a signal: the power-weighted geometric mean over its spectrum.
-
 FEWEST_FRAMES = 16  # of a period where nothing moves
-_MOST_FRAMES = 1 << 18  # from the beginning of a span: more would say the same
-
-
-def period_of(values: Values) -> float:
-    """In frames, over all channels of one unbroken stretch."""
-    seen = values[:_MOST_FRAMES]
-    if seen.shape[0] < 8:
-        return float(seen.shape[0])
-    frequency, weight = spectrum(seen, 1024)
-    if weight.sum() <= 0:
-        return float(FEWEST_FRAMES)
-    return float(np.exp(-(weight * np.log(frequency)).sum() / weight.sum()))
-
-
-def spectrum(values: Values, most_frames: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Frequencies (cycles per frame, without 0) and the power there, over all channels."""
-    from scipy.signal import welch  # slow to import, and only needed where no window was given
-
-    seen = values[:_MOST_FRAMES]
-    frequency, power = welch(seen, axis=0, nperseg=min(most_frames, seen.shape[0] // 2))
-    return frequency[1:], power.sum(axis=1)[1:]
+MANY_CHANNELS = 50  # fewer may well exceed the frames of a short example
+_MOST_FRAMES = 1 << 18  # of a spectrum, from the beginning of a span: more would say the same
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,8 +78,14 @@ class Signal:
 
     @property
     def period_frames(self) -> float:
-        """The typical period in its longest span."""
-        return period_of(self.longest_stretch)
+        """The typical period in its longest span: the power-weighted geometric mean over the spectrum."""
+        stretch = self.longest_stretch
+        if len(stretch) < 8:
+            return float(len(stretch))
+        frequency, weight = spectrum(stretch, 1024)
+        if weight.sum() <= 0:
+            return float(FEWEST_FRAMES)
+        return float(np.exp(-(weight * np.log(frequency)).sum() / weight.sum()))
 
     def to_rows(self, per_frame: ArrayLike) -> NDArray[np.generic]:
         """Bring one number per frame back to one per row of the file: that of the frame nearest in time."""
@@ -118,13 +103,23 @@ class Signal:
         return starts[(starts > 0) & (starts < self.n_rows)]
 
 
+def spectrum(values: Values, most_frames: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Frequencies (cycles per frame, without 0) and the power there, over all channels of one unbroken stretch."""
+    from scipy.signal import welch  # slow to import, and only needed where no window was given
+
+    seen = values[:_MOST_FRAMES]
+    frequency, power = welch(seen, axis=0, nperseg=min(most_frames, seen.shape[0] // 2))
+    return frequency[1:], power.sum(axis=1)[1:]
+
+
 def regularise(
     recording: Recording, channels: Sequence[str], config: PreprocessConfig, plan: RowPlan | None = None
 ) -> Signal:
     """Choose channels, repair gaps or turn them into boundaries, and lay values on a regular grid."""
     plan = plan_of(recording, channels, config) if plan is None else plan
-    laid, missing = Preparation.whole(plan, select(recording, channels), recording.timestamps_s)
-    spans = _usable_spans(laid)
+    frames, missing = Preparation.whole(plan, select(recording, channels), recording.timestamps_s)
+    stretches = runs_of(2 * np.cumsum(frames.begins) + (0 if frames.lost is None else frames.lost))
+    spans = _spans(stretches.starts, stretches.stops, stretches.ids % 2 == 0)
     if not spans:
         absent = np.isnan(select(recording, channels)).mean(axis=0)
         worst = int(absent.argmax())
@@ -132,14 +127,30 @@ def regularise(
             f"recording '{recording.id}': no frame has all {len(channels)} channels (channel '{channels[worst]}' is "
             f"missing in {absent[worst]:.0%} of rows); leave it out (preprocess.channels) or raise preprocess.max_gap"
         )
-    jumps, grid = _time_notes(laid, recording.rate)
-    notes = recording.notes + jumps + _missing_notes(laid, plan, channels, missing) + grid
-    frame_of_row = laid.frame_of_row
-    has_none = (missing.n_filled > 0) & (missing.n_filled + missing.n_lost == recording.n_frames)
-    silent = tuple(np.flatnonzero(has_none).tolist())
-    filled = tuple(missing.n_filled.tolist()) if missing.n_filled.any() else ()
-    size = (recording.n_frames, frame_of_row, notes, silent, filled, _poor_spans(laid))
-    return Signal(recording.id, laid.values, recording.rate, tuple(channels), spans, *size)
+    is_poor, frame_of_row = _is_poor(frames), frames.frame_of_row
+    poor = runs_of(is_poor)
+    firsts, pasts = poor.starts, poor.stops
+    if frame_of_row is not None:
+        firsts, pasts = frame_of_row[firsts], frame_of_row[pasts - 1] + 1
+    _, n_lost, n_filled = missing
+    has_none = (n_filled > 0) & (n_filled + n_lost == recording.n_frames)
+    return Signal(
+        recording.id,
+        frames.values,
+        recording.rate,
+        tuple(channels),
+        spans,
+        recording.n_frames,
+        frame_of_row,
+        (*recording.notes, *_notes(frames, plan, channels, missing, int(is_poor.sum()))),
+        silent=tuple(np.flatnonzero(has_none).tolist()),
+        n_filled=tuple(n_filled.tolist()) if n_filled.any() else (),
+        poor=_spans(firsts, pasts, poor.ids == 1),
+    )
+
+
+def _spans(starts: Ints, stops: Ints, kept: Flags) -> tuple[Span, ...]:
+    return tuple(zip(starts[kept].tolist(), stops[kept].tolist(), strict=True))
 
 
 def plan_of(recording: Recording, channels: Sequence[str], config: PreprocessConfig) -> RowPlan:
@@ -179,95 +190,54 @@ def refuse_lacking(recording: Recording, channels: Sequence[str]) -> None:
 
 
 def shortened(names: Sequence[str], most: int = 6) -> str:
-    """Names for a message that must stay one line.
-
-    >>> shortened(["x", "y", "z"], most=2)
-    "'x', 'y' and 1 more"
-    """
+    """Names for a message that must stay one line: 'x', 'y' and 1 more."""
     shown = ", ".join(repr(name) for name in names[:most])
     return shown + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def _usable_spans(laid: Laid) -> tuple[Span, ...]:
-    """The stretches of each piece on which nothing is lost."""
-    n_frames = laid.clock.size
-    changes = laid.begins[1:] if laid.lost is None else laid.begins[1:] | (laid.lost[1:] != laid.lost[:-1])
-    edges = np.concatenate([[0], np.flatnonzero(changes) + 1, [n_frames]])
-    starts, stops = edges[:-1], edges[1:]
-    if laid.lost is not None:
-        starts, stops = starts[~laid.lost[starts]], stops[~laid.lost[starts]]
-    return tuple(zip(starts.tolist(), stops.tolist(), strict=True))
-
-
-def _is_poor(laid: Laid) -> NDArray[np.bool_]:
+def _is_poor(frames: Frames) -> Flags:
     """Of each row, whether a third or more was predicted of the channels that the recording has at all.
 
     On the recordings of `rondo.data.scaling`, with 10 to 30 % of the rows holed, not learning from holed rows changed
     the ARI by +8 where half of the channels or more were silent, by +3 from a third on, by 0 below.
     """
-    rows = laid.rows
-    if rows.filled is None:
+    rows = frames.rows
+    if rows.filled is None or rows.flaws is None:
         return np.zeros(rows.clock.size, np.bool_)
-    filled = rows.filled[:, ~(rows.filled | rows.is_lost[:, None]).all(axis=0)]
+    filled = rows.filled[:, ~(rows.filled | (rows.flaws == LOST)[:, None]).all(axis=0)]
     return np.asarray(3 * filled.sum(axis=1) >= filled.shape[1])
 
 
-def _poor_spans(laid: Laid) -> tuple[Span, ...]:
-    """The frames of poor rows."""
-    is_poor = np.concatenate([[False], _is_poor(laid), [False]])
-    starts, stops = np.flatnonzero(is_poor[1:] & ~is_poor[:-1]), np.flatnonzero(is_poor[:-1] & ~is_poor[1:])
-    if laid.frame_of_row is not None:
-        starts, stops = laid.frame_of_row[starts], laid.frame_of_row[stops - 1] + 1
-    return tuple(zip(starts.tolist(), stops.tolist(), strict=True))
-
-
-# ---------------------------------------------------------------- notes and refusals
-
-
-def _time_notes(laid: Laid, rate: float | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """On jumps in time, and on rows that were interpolated onto the grid."""
-    n_jumps = int(laid.rows.begins.sum()) - 1
-    if rate is None or not (n_jumps or laid.anchors):
-        return (), ()
-    steps_s = np.diff(laid.rows.clock) / rate
-    jumps: tuple[str, ...] = ()
-    if n_jumps:
-        across = noun(n_jumps, "it", "them")
-        jumps = (
-            f"{counted(n_jumps, 'jump')} in time (longest {steps_s.max():.3g} s): no window reaches across {across}",
-        )
-    if not laid.anchors:
-        return jumps, ()
-    steps_s = steps_s[~laid.rows.begins[1:]]
-    return jumps, (
-        f"rows come unevenly, every {steps_s.min():.3g} to {steps_s.max():.3g} s: "
-        f"{laid.rows.clock.size} rows interpolated onto {laid.clock.size} frames of {rate:.4g} Hz",
-    )
-
-
-def _missing_notes(laid: Laid, plan: RowPlan, channels: Sequence[str], missing: MissingValues) -> tuple[str, ...]:
-    n_bridged, n_lost, n_filled = missing
-    notes = [
-        f"channel '{name}' has a value only every {every} rows: interpolated between them"
-        for name, every in zip(channels, plan.spacing, strict=True)
-        if every
-    ]
+def _notes(frames: Frames, plan: RowPlan, channels: Sequence[str], missing: Ints, n_poor: int) -> Iterator[str]:
+    """On jumps in time, on missing values, and on rows that were interpolated onto the grid."""
+    rows, (n_bridged, n_lost, n_filled) = frames.rows, missing
+    max_gap, n_jumps = counted(plan.max_gap, "frame"), int(rows.begins.sum()) - 1
+    if plan.rate is not None and n_jumps:
+        longest_s, across = np.diff(rows.clock).max() / plan.rate, noun(n_jumps, "it", "them")
+        yield f"{counted(n_jumps, 'jump')} in time (longest {longest_s:.3g} s): no window reaches across {across}"
+    for name, every in zip(channels, plan.spacing, strict=True):
+        if every:
+            yield f"channel '{name}' has a value only every {every} rows: interpolated between them"
     bridged = [c for c, every in enumerate(plan.spacing) if n_bridged[c] and not every]
-    frames = counted(plan.max_gap, "frame")
     if bridged:
         values = counted(int(n_bridged[bridged].sum()), "missing value")
-        notes.append(f"{values} interpolated (runs up to {frames}) in {shortened([channels[c] for c in bridged])}")
+        yield f"{values} interpolated (runs up to {max_gap}) in {shortened([channels[c] for c in bridged])}"
     if n_filled.any():
-        notes.append(_filled_note(plan, channels, n_filled, laid.rows.clock.size))
-    if n_poor := int(_is_poor(laid).sum()):
-        rows = f"{counted(n_poor, 'row')} {noun(n_poor, 'lacks', 'lack')}"
-        notes.append(f"{rows} a third of the channels or more: labelled, never learned from")
-    if n_lost.any() and laid.rows.flaws is not None:
-        n_rows = int((laid.rows.flaws == LOST).sum())
-        rows = f"{counted(n_rows, 'row')} {noun(n_rows, 'lies', 'lie')}"
+        yield _filled_note(plan, channels, n_filled, rows.clock.size)
+    if n_poor:
+        lacking = f"{counted(n_poor, 'row')} {noun(n_poor, 'lacks', 'lack')}"
+        yield f"{lacking} a third of the channels or more: labelled, never learned from"
+    if n_lost.any() and rows.flaws is not None:
+        n_rows = int((rows.flaws == LOST).sum())
         gone = shortened([channels[c] for c in np.flatnonzero(n_lost).tolist()])
-        notes.append(f"{rows} in gaps longer than {frames} (in {gone}): labelled OTHER")
-    return tuple(notes)
+        in_gaps = f"{counted(n_rows, 'row')} {noun(n_rows, 'lies', 'lie')} in gaps longer than {max_gap}"
+        yield f"{in_gaps} (in {gone}): labelled OTHER"
+    if plan.rate is not None and frames.anchors:
+        steps_s = np.diff(rows.clock)[~rows.begins[1:]] / plan.rate
+        yield (
+            f"rows come unevenly, every {steps_s.min():.3g} to {steps_s.max():.3g} s: "
+            f"{rows.clock.size} rows interpolated onto {frames.clock.size} frames of {plan.rate:.4g} Hz"
+        )
 
 
 def _filled_note(plan: RowPlan, channels: Sequence[str], n_filled: Ints, n_rows: int) -> str:
@@ -282,12 +252,6 @@ def _filled_note(plan: RowPlan, channels: Sequence[str], n_filled: Ints, n_rows:
     shown = ", ".join(f"{channels[c]!r} {length(int(n_filled[c]))}" for c in longest[:6])
     more = f" and {len(longest) - 6} more" if len(longest) > 6 else ""
     return f"no values in {shown}{more}: predicted from the other channels (preprocess.dropouts)"
-
-
-# ----------------------------------------------------------------
-# Which channels a data set has, and whether a recording has them.
-
-MANY_CHANNELS = 50  # fewer may well exceed the frames of a short example
 
 
 def chosen_channels(recording: Recording, config: PreprocessConfig) -> tuple[str, ...]:

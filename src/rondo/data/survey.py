@@ -41,11 +41,6 @@ class Survey:
     poor: tuple[Span, ...] = ()  # frames of which too much was predicted to learn from them
 
     @property
-    def longest_span(self) -> int:
-        """Frames of the longest span."""
-        return max(stop - start for start, stop in self.spans)
-
-    @property
     def sound(self) -> tuple[Span, ...]:
         """The parts of the spans that are not poor."""
         return without(self.spans, self.poor)
@@ -90,22 +85,29 @@ def survey_of(recording: Recording, channels: tuple[str, ...], config: Preproces
     else:
         moments = ChannelMoments.of(signal, products=bool(config.pca_components))
     codes = [[code for name, code in chosen.missing_codes if name == channel] for channel in channels]
-    known = KnownValues.of(select(chosen, channels), codes)
-    size = (recording.n_frames, recording.n_channels, recording.rate)
-    relations = plan.relations
+    values, relations = select(chosen, channels), plan.relations
     if relations is None and config.dropouts == "fill":
-        relations = ChannelRelations.of(select(chosen, channels))
-    about = (signal.n_frames, signal.spans, plan.spacing)
-    gone = (signal.silent, signal.n_filled, signal.poor)
-    return Surveyed(Survey(recording.id, *size, *about, moments, known, relations, *gone), signal)
+        relations = ChannelRelations.of(values)
+    survey = Survey(
+        recording.id,
+        recording.n_frames,
+        recording.n_channels,
+        recording.rate,
+        signal.n_frames,
+        signal.spans,
+        plan.spacing,
+        moments,
+        KnownValues.of(values, codes),
+        relations,
+        signal.silent,
+        signal.n_filled,
+        signal.poor,
+    )
+    return Surveyed(survey, signal)
 
 
 def without(spans: Sequence[Span], poor: Sequence[Span]) -> tuple[Span, ...]:
-    """What is left of spans where others, in order, are taken out.
-
-    >>> without([(0, 10), (20, 30)], [(4, 6), (8, 22)])
-    ((0, 4), (6, 8), (22, 30))
-    """
+    """What is left of spans where others, in order, are taken out."""
     left: list[Span] = []
     for start, stop in spans:
         for first, past in poor:
@@ -119,29 +121,15 @@ def without(spans: Sequence[Span], poor: Sequence[Span]) -> tuple[Span, ...]:
     return tuple(left)
 
 
-@dataclass(frozen=True)
-class SurveyedSize:
+class SurveyedSize(NamedTuple):
     """What window lengths are chosen by, of a recording that is not at hand; as `Signal` has it."""
 
-    survey: Survey
+    id: str
+    rate: float | None
+    n_frames: int
+    longest_span: int
     n_dims: int  # channels of a window
     period_of: Callable[[str], float]  # reads the recording of this id once more
-
-    @property
-    def id(self) -> str:
-        return self.survey.id
-
-    @property
-    def rate(self) -> float | None:
-        return self.survey.rate
-
-    @property
-    def n_frames(self) -> int:
-        return self.survey.n_frames
-
-    @property
-    def longest_span(self) -> int:
-        return self.survey.longest_span
 
     @property
     def period_frames(self) -> float:
@@ -150,24 +138,23 @@ class SurveyedSize:
 
 def sizes_of(surveys: Sequence[Survey], n_dims: int, period_of: Callable[[str], float]) -> list[SurveyedSize]:
     """What window lengths are chosen by, of each recording."""
-    return [SurveyedSize(survey, n_dims, period_of) for survey in surveys]
+    longest = [max(stop - start for start, stop in survey.spans) for survey in surveys]
+    return [
+        SurveyedSize(survey.id, survey.rate, survey.n_frames, span, n_dims, period_of)
+        for survey, span in zip(surveys, longest, strict=True)
+    ]
 
 
-# ----------------------------------------------------------------
 # A fair sample of recordings that are too many to learn from at once: whole stretches, each frame as likely as any.
 #
 # The usable frames of all recordings, laid one after the other, are cut into pieces of equal length. Of every k pieces
 # that follow each other one is drawn. So each frame has the same chance, every recording gives its share, and
 # recordings of one length are not always met at the same place, as every k-th piece from one start would meet them.
 
-MOST_VALUES = 1 << 25
-"""Frames x channels that a vocabulary is learned from: 134 MB."""
-
-MOST_WINDOWS = 1 << 17
-"""Windows that it is learned from: about 0.5 GB while it is. What is smaller in both is taken whole."""
-
+MOST_VALUES = 1 << 25  # frames x channels that a vocabulary is learned from: 134 MB
+MOST_WINDOWS = 1 << 17  # that it is learned from: about 0.5 GB while it is. What is smaller in both is taken whole
 STRETCH_WINDOWS = 40  # long windows in a piece: enough to see contexts change
-_FEWEST_WINDOWS, _FEWEST_PIECES = 4, 64
+_FEWEST_WINDOWS, _FEWEST_PIECES = 4, 64  # long windows in a piece, and pieces; ours, not measured
 
 
 def most_frames(n_dims: int, step_frames: int) -> int:
@@ -176,13 +163,8 @@ def most_frames(n_dims: int, step_frames: int) -> int:
 
 
 def stretch_frames(motif_window_frames: int, most: int) -> int:
-    """Frames of a piece: 40 long windows; fewer where 64 such pieces would be more than the `most` frames.
-
-    >>> stretch_frames(300, 3_728_270), stretch_frames(6_000, 335_544)
-    (12000, 24000)
-    """
-    share = most // _FEWEST_PIECES
-    fewest = max(_FEWEST_WINDOWS * motif_window_frames, share)
+    """Frames of a piece: 40 long windows; fewer where 64 such pieces would be more than the `most` frames."""
+    fewest = max(_FEWEST_WINDOWS * motif_window_frames, most // _FEWEST_PIECES)
     return max(1, min(most, STRETCH_WINDOWS * motif_window_frames, fewest))
 
 
@@ -218,22 +200,14 @@ def _cut(spans_of_each: Sequence[Sequence[Span]], chosen: Sequence[Span]) -> lis
                 first, past = chosen[i]
                 if first >= end:
                     break
-                taken.append((max(first, at) - at + start, min(past, end) - at + start))
+                begin, end_here = max(first, at) - at + start, min(past, end) - at + start
+                if taken and taken[-1][1] == begin != start:  # it goes on within the span
+                    taken[-1] = (taken[-1][0], end_here)
+                else:
+                    taken.append((begin, end_here))
             at = end
-        found.append(_merged(taken, spans))
+        found.append(tuple(taken))
     return found
-
-
-def _merged(stretches: Sequence[Span], spans: Sequence[Span]) -> tuple[Span, ...]:
-    """Stretches that follow each other within one span as one."""
-    begins = {start for start, _ in spans}
-    merged: list[Span] = []
-    for start, stop in stretches:
-        if merged and merged[-1][1] == start and start not in begins:
-            merged[-1] = (merged[-1][0], stop)
-        else:
-            merged.append((start, stop))
-    return tuple(merged)
 
 
 def n_taken(n_frames: int, spans: Sequence[Span], stretches: Sequence[Span]) -> int:
@@ -250,10 +224,6 @@ def taken(signal: Signal, stretches: Sequence[Span]) -> Signal:
 
 
 def rebased(stretches: Sequence[Span]) -> tuple[Span, ...]:
-    """Where stretches lie once they follow each other.
-
-    >>> rebased([(10, 20), (30, 35)])
-    ((0, 10), (10, 15))
-    """
+    """Where stretches lie once they follow each other."""
     stops = list(accumulate(stop - start for start, stop in stretches))
     return tuple(zip([0, *stops[:-1]], stops, strict=True)) if stops else ()

@@ -13,60 +13,41 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
 from rondo.config.settings import ComposedMotifsConfig, RondoConfig, WindowsConfig, to_frames
 from rondo.data.recording import Recording
 from rondo.data.signal import FEWEST_FRAMES, MANY_CHANNELS, Signal, spectrum
+from rondo.data.survey import SurveyedSize
 from rondo.data.windows import FEW_CHANNELS
 from rondo.errors import RecordingError, SettingError
 from rondo.wording import counted, duration_in_words
 
-# ----------------------------------------------------------------
-# A window for recordings whose owner gave none, where a method has one scale (`scales` has the two of the default).
-#
-# Where the rate is known: 1.5 s, the flat optimum over our development sets (docs/method.md; the paper's own windows
-# are 1 to 3 s). Where it is not, or where 1.5 s is only a handful of frames: the typical period of the signal, the
-# power-weighted geometric mean over its spectrum. One to three channels of unknown rate are described by the shapes in
-# a window, which takes several of them: there the window is 20 typical periods. No window is longer than a twentieth
-# of the longest stretch. The step is a quarter of the window.
+Sized = Signal | SurveyedSize
+"""What window lengths are chosen by: a recording at hand, or a survey of one that is not."""
 
-_SUGGESTED_SECONDS = 1.5
-SHAPE_PERIODS = 20  # typical periods in a window of few channels; docs/method.md
-CURVE_FACTORS = (0.25, 0.5, 2 / 3, 1, 4 / 3, 2, 3, 4)
+FEWEST_WINDOWS = 20  # that do not overlap: fewer cannot show that something recurs; ours, not measured
 FEWEST_TELLING_FRAMES = 8  # a shorter window sees values and no movement
-_FEWEST_WINDOW_LENGTHS = 20  # a suggested window fits at least this often into the longest span
-
-
-class Sized(Protocol):
-    """What window lengths are chosen by: a Signal, or a survey of a recording that is not at hand."""
-
-    @property
-    def id(self) -> str: ...
-
-    @property
-    def rate(self) -> float | None: ...
-
-    @property
-    def n_frames(self) -> int: ...
-
-    @property
-    def n_dims(self) -> int:
-        """Channels of a window."""
-
-    @property
-    def longest_span(self) -> int:
-        """Frames of the longest span."""
-
-    @property
-    def period_frames(self) -> float:
-        """The typical period in the longest span."""
+SHAPE_PERIODS = 20  # typical periods in a window of few channels; docs/method.md
+CURVE_FACTORS = (0.25, 0.5, 2 / 3, 1, 4 / 3, 2, 3, 4)  # of the chosen window: two octaves to either side
+_SUGGESTED_SECONDS = 1.5  # the flat optimum over our development sets (docs/method.md); the paper has 1 to 3 s
+_SHARE = 40  # a long window in recordings: the best rule of those tried without labels (docs/method.md)
+_SECONDS = (1.5, 6.0)  # of a long window (docs/method.md)
+_UNITS_IN_MOTIF = 4  # docs/method.md
+_UNIT_SECONDS = 0.3  # docs/method.md
+_LOWEST_RATE = 10.0  # Hz; below, seconds mean little
 
 
 def window_and_step(signals: Sequence[Sized], config: WindowsConfig) -> tuple[int, int]:
-    """Window and step in frames, of methods with one scale; refused when no span of any signal holds a window."""
+    """Window and step in frames, of methods with one scale; refused when no span of any signal holds a window.
+
+    Where the owner gave none and the rate is known, 1.5 s; where it is not, or where that is only a handful of frames,
+    the typical period of the signal. One to three channels of unknown rate are described by the shapes in a window,
+    which takes several of them: 20 typical periods. No window is longer than a twentieth of the longest stretch. The
+    step is a quarter of the window.
+    """
     rate = signals[0].rate
     length = suggest_window(signals) if config.length == "auto" else to_frames(config.length, rate, "windows.length")
     refuse_too_long(length, signals)
@@ -74,9 +55,13 @@ def window_and_step(signals: Sequence[Sized], config: WindowsConfig) -> tuple[in
     return length, step
 
 
+def _longest(signals: Sequence[Sized]) -> int:
+    return max(signal.longest_span for signal in signals)
+
+
 def refuse_too_long(length: int, signals: Sequence[Sized]) -> None:
     """Refuse a window that no span of any signal holds."""
-    longest = max(signal.longest_span for signal in signals)
+    longest = _longest(signals)
     if length > longest:
         of = f"recording '{signals[0].id}'" if len(signals) == 1 else f"the {len(signals)} recordings"
         raise SettingError(
@@ -88,11 +73,11 @@ def refuse_too_long(length: int, signals: Sequence[Sized]) -> None:
 def suggest_window(signals: Sequence[Sized]) -> int:
     """Frames of the suggested window."""
     rate = signals[0].rate
-    longest = max(signal.longest_span for signal in signals)
+    longest = _longest(signals)
     frames = 0 if rate is None else round(_SUGGESTED_SECONDS * rate)
     if frames < FEWEST_FRAMES:
         frames = max(FEWEST_FRAMES, round(typical_periods(signals) * typical_period(signals)))
-    return max(1, min(frames, longest // _FEWEST_WINDOW_LENGTHS))
+    return max(1, min(frames, longest // FEWEST_WINDOWS))
 
 
 def typical_periods(signals: Sequence[Sized]) -> int:
@@ -105,12 +90,7 @@ def typical_periods(signals: Sequence[Sized]) -> int:
 
 
 def typical_period(signals: Sequence[Sized]) -> float:
-    """Power-weighted geometric mean period in frames, over all channels of the longest span.
-
-    >>> wave = np.sin(2 * np.pi * np.arange(4096) / 64)[:, None].astype(np.float32)
-    >>> round(typical_period([Signal("s", wave, None, ("x",), ((0, 4096),), 4096)]))
-    64
-    """
+    """Power-weighted geometric mean period in frames, over all channels of the longest span."""
     return max(signals, key=lambda signal: signal.longest_span).period_frames
 
 
@@ -151,15 +131,6 @@ def window_curve(signals: Sequence[Signal], chosen: int | None = None) -> list[C
     return curve
 
 
-_SHARE = 40  # a long window in recordings
-_SECONDS = (1.5, 6.0)  # of a long window
-_UNITS_IN_MOTIF = 4
-_UNIT_SECONDS = 0.3
-_LOWEST_RATE = 10.0  # Hz
-_FEWEST_FRAMES = 16  # of a typical period
-_FEWEST_UNIT_WINDOWS = 20  # a window of units fits at least this often into the longest span
-
-
 class WindowScales(NamedTuple):
     """Frames of a window of units, of the step between two, and of a long window."""
 
@@ -174,14 +145,14 @@ def choose_scales(signals: Sequence[Sized], config: RondoConfig) -> WindowScales
         unit, step = window_and_step(signals, config.windows)
         return WindowScales(unit, step, unit)
     rate, wanted = signals[0].rate, config.motifs.window
-    longest = max(signal.longest_span for signal in signals)
+    longest = _longest(signals)
     given_motif = None if wanted == "auto" else to_frames(wanted, rate, "motifs.window")
     given_unit = None if config.windows.length == "auto" else to_frames(config.windows.length, rate, "windows.length")
     by_shape = typical_periods(signals) > 1
     motif = given_motif or (_UNITS_IN_MOTIF * suggest_window(signals) if by_shape else suggest_motif_window(signals))
     fewest = max(FEWEST_TELLING_FRAMES, 0 if rate is None else round(_UNIT_SECONDS * rate))
     suggested = max(fewest, round(motif / _UNITS_IN_MOTIF))
-    unit = given_unit or min(suggested, max(1, longest // _FEWEST_UNIT_WINDOWS))
+    unit = given_unit or min(suggested, max(1, longest // FEWEST_WINDOWS))
     refuse_too_long(unit, signals)
     step = max(1, unit // 4) if config.windows.step == "auto" else to_frames(config.windows.step, rate, "windows.step")
     return WindowScales(unit, step, motif if given_motif else max(motif, 2 * unit))
@@ -191,7 +162,7 @@ def why_windows(signals: Sequence[Sized], config: RondoConfig, scales: WindowSca
     """The windows as options and in words, where they come from, and when to doubt them."""
     unit, step, motif = scales
     rate, period = signals[0].rate, typical_period(signals)
-    longest = max(signal.longest_span for signal in signals)
+    longest = _longest(signals)
     source = "suggested" if config.windows.length == "auto" else "as asked for"
     if isinstance(config.motifs, ComposedMotifsConfig):
         option, motif_words = f" --motif-window {motif}", f"motifs: {_in_words(motif, rate)}"
@@ -226,7 +197,7 @@ def _period_in_words(signals: Sequence[Sized]) -> str:
 def _why_one(signals: Sequence[Sized], config: RondoConfig, unit: int) -> str:
     """Where the window of a method with one scale comes from."""
     rate, cycle = signals[0].rate, _period_in_words(signals)
-    longest = max(signal.longest_span for signal in signals)
+    longest = _longest(signals)
     if config.windows.length != "auto":
         return f"The typical period of the signal is {cycle}."
     if unit == longest // 20:
@@ -251,7 +222,7 @@ def _why_both(signals: Sequence[Sized], config: RondoConfig, scales: WindowScale
         of_motifs = "the window of motifs is two windows of units, the least"
     elif typical_periods(signals) > 1:
         of_motifs = "the window of motifs is four times as long"
-    elif _has_usable_rate(rate):
+    elif rate is not None and rate >= _LOWEST_RATE:
         of_motifs = f"the window of motifs is a fortieth of the recording, from {_SECONDS[0]:g} to {_SECONDS[1]:g} s"
     else:
         with_rate = "" if rate is not None else f" (with --rate HZ: from {_SECONDS[0]:g} to {_SECONDS[1]:g} s)"
@@ -261,11 +232,11 @@ def _why_both(signals: Sequence[Sized], config: RondoConfig, scales: WindowScale
 
 
 def _why_unit_window(signals: Sequence[Sized], config: RondoConfig, scales: WindowScales) -> str:
-    longest = max(signal.longest_span for signal in signals)
+    longest = _longest(signals)
     unit = scales.unit_frames
     if config.windows.length != "auto":
         return "The window of units is as asked for"
-    if unit == max(1, longest // _FEWEST_UNIT_WINDOWS):
+    if unit == max(1, longest // FEWEST_WINDOWS):
         return f"The window of units is a twentieth of the longest unbroken stretch ({longest:,} frames), the most"
     if unit > round(scales.motif_frames / _UNITS_IN_MOTIF):
         return f"The window of units is the least there is, {_UNIT_SECONDS:g} s or {FEWEST_TELLING_FRAMES} frames"
@@ -277,35 +248,22 @@ def _why_unit_window(signals: Sequence[Sized], config: RondoConfig, scales: Wind
 def suggest_motif_window(signals: Sequence[Sized]) -> int:
     """Frames of the long window that suits recordings of this length."""
     rate = signals[0].rate
-    if rate is not None and _has_usable_rate(rate):
+    if rate is not None and rate >= _LOWEST_RATE:
         shortest, longest = (seconds * rate for seconds in _SECONDS)
     else:
-        shortest = max(_FEWEST_FRAMES, typical_period(signals))
+        shortest = max(FEWEST_FRAMES, typical_period(signals))
         longest = shortest * _SECONDS[1] / _SECONDS[0]
     typical = float(np.median([signal.n_frames for signal in signals]))
     return round(min(max(typical / _SHARE, shortest), longest))
 
 
-def _has_usable_rate(rate: float | None) -> bool:
-    return rate is not None and rate >= _LOWEST_RATE
-
-
-# ----------------------------------------------------------------
-# Recordings in which nothing can be shown to recur, because too few windows lie in them side by side.
-
-FEWEST_WINDOWS = 20
-"""That do not overlap: fewer cannot show that something recurs."""
-
-
 def refuse_too_short(recordings: Sequence[Recording]) -> None:
     """Fewer frames in all than windows are needed: whatever is found in them cannot be shown to recur.
 
-    Recordings with frames in columns are short too; those get a better advice (`channels.refuse_shape`).
+    Recordings with frames in columns are short too; those get a better advice (`refuse_shape`).
     """
-    total, widest = (
-        sum(recording.n_frames for recording in recordings),
-        max(recording.n_channels for recording in recordings),
-    )
+    total = sum(recording.n_frames for recording in recordings)
+    widest = max(recording.n_channels for recording in recordings)
     if total < FEWEST_WINDOWS and widest <= MANY_CHANNELS:
         raise RecordingError(
             f"too short: {counted(total, 'frame')} in {counted(len(recordings), 'recording')}; for something to recur, "
@@ -315,11 +273,7 @@ def refuse_too_short(recordings: Sequence[Recording]) -> None:
 
 
 def too_few_windows(n_frames: Sequence[int], window_frames: int) -> str:
-    """What to say where recordings hold fewer windows that do not overlap than can show recurrence; "" otherwise.
-
-    >>> too_few_windows([100, 60], 8), too_few_windows([100], 8)[:57]
-    ('', 'too short: only 12 windows of 8 frames lie side by side i')
-    """
+    """What to say where recordings hold fewer windows that do not overlap than can show recurrence; "" otherwise."""
     n_windows = sum(n // window_frames for n in n_frames)
     if n_windows >= FEWEST_WINDOWS - 1:  # the window that fits 20 times is rounded
         return ""

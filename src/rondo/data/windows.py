@@ -27,7 +27,7 @@ Span = tuple[int, int]
 T = TypeVar("T", bound=np.generic)
 
 FEW_CHANNELS = 3  # up to here window statistics say little, and shapes count (docs/results/units.md)
-_CELLS_PER_BLOCK = 1 << 12
+_CELLS_PER_BLOCK = 1 << 12  # votes are counted for so many cells at once; ours, not measured
 
 
 @dataclass(frozen=True)
@@ -35,10 +35,8 @@ class WindowGrid:
     """Windows over the frame spans of one recording.
 
     >>> grid = WindowGrid(length_frames=4, step_frames=2, n_frames=11, spans=((0, 7), (7, 11)))
-    >>> grid.starts.tolist()
-    [0, 2, 7]
-    >>> grid.project([5, 6, 7], "vote").tolist()
-    [5, 5, 5, 6, 6, 6, 6, 7, 7, 7, 7]
+    >>> grid.starts.tolist(), grid.project([5, 6, 7], "vote").tolist()
+    ([0, 2, 7], [5, 5, 5, 6, 6, 6, 6, 7, 7, 7, 7])
     """
 
     length_frames: int
@@ -183,10 +181,6 @@ class Windower:
         self._kept = np.zeros((length_frames, n_channels), np.float32)
         self._n_kept = 0
         self._first_frame = 0  # of those kept: where the next window begins
-
-    @property
-    def n_kept(self) -> int:
-        return self._n_kept
 
     def push(self, values: Values, first_frame: int, *, begins: bool) -> Iterator[StreamWindow]:
         """The windows that these frames complete; `begins`: they do not follow on those before.

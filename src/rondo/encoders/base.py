@@ -71,15 +71,7 @@ class FittedEncoder(Protocol):
 
 
 class Encoder(Protocol):
-    """An encoder with its settings, before it is fitted; `build_encoder` returns one.
-
-    Examples
-    --------
-    >>> from rondo.config.settings import resolve
-    >>> from rondo.encoders.base import build_encoder
-    >>> type(build_encoder(resolve().encoder)).__name__
-    'SummaryStats'
-    """
+    """An encoder with its settings, before it is fitted; `build_encoder` returns one."""
 
     def fit(self, windows: Sequence[Windows], progress: Progress = silent) -> FittedEncoder:
         """Learn from windows.
@@ -120,60 +112,13 @@ class EncoderCost(NamedTuple):
 
 
 def declared_encoder(name: str) -> DeclaredEncoder[Any]:
-    """Find the declaration of an encoder.
-
-    Parameters
-    ----------
-    name : str
-        The encoder.
-
-    Returns
-    -------
-    DeclaredEncoder
-        Its declaration.
-
-    Raises
-    ------
-    SettingError
-        If there is no such encoder.
-
-    Examples
-    --------
-    >>> declared_encoder("summary_stats").needs is None
-    True
-    """
+    """The declaration of an encoder; SettingError if there is no such encoder."""
     if name not in ENCODERS:
         raise SettingError(f"encoder.name = '{name}': no such encoder is declared; there are {', '.join(ENCODERS)}")
     return ENCODERS[name]
 
 
 def build_encoder(config: EncoderConfig, seed: int = 0, device: str = "cpu") -> Encoder:
-    """Make the encoder that settings name.
-
-    Parameters
-    ----------
-    config : EncoderConfig
-        The settings of the encoder.
-    seed : int
-        Seed of its training, if it is trained.
-    device : str
-        Where a network runs: "cpu" or "cuda".
-
-    Returns
-    -------
-    Encoder
-        The encoder, not fitted yet.
-
-    Raises
-    ------
-    SettingError
-        If there is no such encoder.
-
-    Examples
-    --------
-    >>> from rondo.config.settings import resolve
-    >>> type(build_encoder(resolve().encoder)).__name__
-    'SummaryStats'
-    """
+    """The encoder that settings name, not fitted yet; `seed` and `device` ("cpu" or "cuda") are for training."""
     encoder: Encoder = declared_encoder(config.name).build(config, seed, device)
     return encoder

@@ -92,8 +92,19 @@ class SummaryStats:
             axes, centre, spread = (np.asarray(tensors[name], np.float64) for name in ("axes", "centre", "spread"))
         except KeyError as error:
             raise ModelError(f"the encoder's tensor {error} is missing; fit and save the model again") from None
-        shapes = _restored_shapes(tensors)
-        n_columns = _n_statistics(axes) + (shapes.n_columns if shapes else 0)
+        shapes = None
+        if "thresholds" in tensors:
+            thresholds = np.asarray(tensors["thresholds"], np.float64)
+            dilations = np.asarray(tensors.get("dilations", ()), np.int64)
+            if thresholds.ndim != 3 or thresholds.shape[1:] != (dilations.size, len(KERNELS)):
+                raise ModelError(
+                    f"the encoder's tensors dilations {dilations.shape} and thresholds {thresholds.shape} do not "
+                    "belong together; fit and save the model again"
+                )
+            shapes = ConvolutionShares(dilations, thresholds)
+        n_axes, n_channels = axes.shape if axes.ndim == 2 else (0, 0)
+        n_correlated = n_axes or n_channels
+        n_columns = 3 * n_channels + n_correlated * (n_correlated - 1) // 2 + (shapes.n_columns if shapes else 0)
         if axes.ndim != 2 or centre.shape != (n_columns,) or spread.shape != centre.shape:
             raise ModelError(
                 f"the encoder's tensors axes {axes.shape}, centre {centre.shape} and spread {spread.shape} do not "
@@ -117,18 +128,15 @@ class SummaryStats:
         spread = np.sqrt(np.square(centred).mean(axis=2))
         change = np.abs(np.diff(batch, axis=2)).mean(axis=2) if batch.shape[2] > 1 else np.zeros_like(mean)
         blocks = [mean, spread, change]
-        if batch.shape[1] > 1:
-            blocks.append(self._correlations(centred, axes))
-        return blocks
-
-    def _correlations(self, centred: NDArray[np.float32], axes: NDArray[np.float64]) -> NDArray[np.float32]:
+        if batch.shape[1] == 1:
+            return blocks
         if axes.shape[0]:
             centred = axes.astype(np.float32) @ centred
-        spread = np.sqrt(np.square(centred).mean(axis=2))
+            spread = np.sqrt(np.square(centred).mean(axis=2))
         scaled = centred / (spread + np.float32(self.config.correlation_floor))[:, :, None]
         products = scaled @ scaled.transpose(0, 2, 1) / centred.shape[2]
         upper = np.triu_indices(centred.shape[1], k=1)
-        return np.ascontiguousarray(products[:, upper[0], upper[1]])
+        return [*blocks, np.ascontiguousarray(products[:, upper[0], upper[1]])]
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,25 +202,6 @@ def describes_few_channels(encoder: FittedEncoder) -> bool:
     return bool(encoder.axes.shape[1] <= encoder.encoder.config.shape_channels)
 
 
-def _restored_shapes(tensors: Tensors) -> ConvolutionShares | None:
-    if "thresholds" not in tensors:
-        return None
-    thresholds = np.asarray(tensors["thresholds"], np.float64)
-    dilations = np.asarray(tensors.get("dilations", ()), np.int64)
-    if thresholds.ndim != 3 or thresholds.shape[1:] != (dilations.size, len(KERNELS)):
-        raise ModelError(
-            f"the encoder's tensors dilations {dilations.shape} and thresholds {thresholds.shape} do not belong "
-            "together; fit and save the model again"
-        )
-    return ConvolutionShares(dilations, thresholds)
-
-
-def _n_statistics(axes: NDArray[np.float64]) -> int:
-    n_axes, n_channels = (int(n) for n in axes.shape)
-    n_correlated = n_axes or n_channels
-    return 3 * n_channels + n_correlated * (n_correlated - 1) // 2
-
-
 def _scatter_within(windows: Windows) -> NDArray[np.float64]:
     """Products of the channels around the mean of each window, summed over windows, (n_channels, n_channels).
 
@@ -252,7 +241,6 @@ ENCODER: DeclaredEncoder[SummaryStatsConfig] = DeclaredEncoder(
     help="window statistics, nothing is trained",
     order=0,
     build=lambda config, seed, device: SummaryStats(config),
-    cost=lambda config, n_windows, length: EncoderCost(
-        0.0, 0.0
-    ),  # the cost per window of every run is measured with it
+    # The cost per window of every run is measured with it.
+    cost=lambda config, n_windows, length: EncoderCost(0.0, 0.0),
 )

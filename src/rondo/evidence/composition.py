@@ -9,25 +9,23 @@ explains motifs away: of 36 in planted streams 11 passed, against 36. That u1 is
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from rondo.arrays import Flags, Floats, Ints
+from rondo.arrays import Ints
 from rondo.data.labels import runs_of
 from rondo.data.windows import Span
 from rondo.evidence.verdicts import SIGNIFICANT, Entries, EntryEvidence, Reason, rank_p, verdict_of
-from rondo.motifs.base import PhraseBook
+from rondo.motifs.base import PhraseBook, UnitRuns
 from rondo.motifs.contexts import ContextModel, persistence, unit_shares
-from rondo.motifs.mining import Sequences
-from rondo.motifs.model import MotifModel, UnitRuns
-from rondo.motifs.phrases import Phrase
+from rondo.motifs.mining import Sequences, sampled
+from rondo.motifs.model import MotifModel
 from rondo.units.model import joined_spans
 from rondo.units.viterbi import Timeline
 
 _LONGEST = 8  # runs; longer phrases are judged by their first ones
-_MOST_RUNS, _STRETCHES = 4000, 10  # more runs are asked about in evenly spread stretches
+_MOST_RUNS, _STRETCH_RUNS = 4000, 400  # more runs are asked about in evenly spread stretches
 
 
 def composition_evidence(
@@ -37,13 +35,17 @@ def composition_evidence(
 
     A motif that mostly is a single unit has the evidence of that unit.
     """
-    composed = {motif: _composed(counts) for motif, counts in book.items()}
+    composed = {}  # the phrases of several units, where those are what the motif mostly is
+    for motif, counts in book.items():
+        several = [phrase for phrase in counts if len(phrase) > 1]
+        is_composed = 2 * sum(counts[phrase] for phrase in several) > counts.total()
+        composed[motif] = several if is_composed else []
     longest = min(_LONGEST, max((len(phrase) for phrases in composed.values() for phrase in phrases), default=0))
     own, best = {}, np.zeros(0)
     if longest:
         ids = np.array(sorted(units))
-        units_asked, first = _asked(runs)
-        sequence = Sequences(np.searchsorted(ids, units_asked)[None], first, ids.size)
+        asked, first = sampled(runs.units, runs.first, _MOST_RUNS, _STRETCH_RUNS)
+        sequence = Sequences(np.searchsorted(ids, asked)[None], first, ids.size)
         best = sequence.shuffled(n_surrogates, rng).most_surprising(longest)
         own = {tuple(ids[list(phrase)].tolist()): found for phrase, found in sequence.surprises(longest).items()}
     entries: dict[int, EntryEvidence] = {}
@@ -53,7 +55,9 @@ def composition_evidence(
             entries[motif] = EntryEvidence(np.nan, np.nan, n, verdict_of(np.nan, n))
         elif composed[motif]:
             seen = [own[phrase[:longest]] for phrase in composed[motif] if phrase[:longest] in own]
-            entries[motif] = _entry(max(seen, default=None), n, best, p_whole)
+            p = max(p_whole, rank_p(max(seen), best)) if seen else np.nan  # none lies in the stretches
+            verdict = verdict_of(p)
+            entries[motif] = EntryEvidence(p, np.nan, n, verdict, Reason("sequence" if verdict == "recurs" else ""))
         else:
             (unit, *_), _ = counts.most_common(1)[0]
             entries[motif] = units[unit]._replace(n_occurrences=n)
@@ -70,44 +74,6 @@ def accepted_evidence(phrases: MotifModel, p_whole: float) -> Entries:
     return entries
 
 
-def _composed(counts: Counter[Phrase]) -> list[Phrase]:
-    """The phrases of several units, where those are what the motif mostly is."""
-    several = [phrase for phrase in counts if len(phrase) > 1]
-    return several if 2 * sum(counts[phrase] for phrase in several) > counts.total() else []
-
-
-def _asked(runs: UnitRuns) -> tuple[Ints, Flags]:
-    """The units and beginnings of all runs, or of stretches of them; a stretch begins like a span."""
-    if runs.units.size <= _MOST_RUNS:
-        return runs.units, runs.first
-    length = _MOST_RUNS // _STRETCHES
-    begins = np.linspace(0, runs.units.size - length, _STRETCHES).astype(np.int64)
-    chosen = (begins[:, None] + np.arange(length)).ravel()
-    first = runs.first[chosen]
-    first[::length] = True
-    return runs.units[chosen], first
-
-
-def _entry(surprise: float | None, n_occurrences: int, best: Floats, p_whole: float) -> EntryEvidence:
-    if surprise is None:  # none of its phrases lies in the stretches
-        return EntryEvidence(np.nan, np.nan, n_occurrences, "not shown")
-    p = max(p_whole, rank_p(surprise, best))
-    verdict = verdict_of(p)
-    return EntryEvidence(p, np.nan, n_occurrences, verdict, Reason("sequence") if verdict == "recurs" else Reason())
-
-
-# ----------------------------------------------------------------
-# Do mixes of units come back more often than they would if units came in any order?
-#
-# A context says that the units of one long window are those of another. Two figures ask for it: how alike the mix of
-# units in a long window is to the most alike one elsewhere (mean cosine of the square roots of shares), and how alike
-# it is to the one that follows on it (correlation of centred shares). The surrogates keep every run of a unit, with
-# its length, and shuffle the order of the runs within each span: units come as often and last as long as they did,
-# side by side with any other. p is twice the smaller of the two ranks among them.
-#
-# The test is one for the whole level. A context that comes back recurs if the level passes and the recording does (p
-# is never smaller than that of the whole signal); one that does not come back occurs once.
-
 _SHUFFLES = 79  # two figures at p = 0.025 each; they cost next to nothing
 _MOST_WINDOWS = 400  # long windows that are compared with each other, evenly spread
 
@@ -119,7 +85,11 @@ def context_evidence(
     p_whole: float,
     rng: np.random.Generator,
 ) -> Entries:
-    """Evidence for each context that occurs so often in these recordings."""
+    """Evidence for each context that occurs so often in these recordings.
+
+    The test is one for the whole level. A context that comes back recurs if the level passes and the recording does (p
+    is never smaller than that of the whole signal); one that does not come back occurs once.
+    """
     p = max(p_whole, level_p(timelines, contexts, rng))
     reason = Reason("mix") if p <= SIGNIFICANT else Reason()
     verdicts = {id: verdict_of(p, n) for id, n in occurrences.items()}
@@ -130,7 +100,14 @@ def context_evidence(
 
 
 def level_p(timelines: Sequence[Timeline], contexts: ContextModel, rng: np.random.Generator) -> float:
-    """The p of the level: whether mixes of units come back, or last."""
+    """Do mixes of units come back more often than they would if units came in any order?
+
+    A context says that the units of one long window are those of another. Two figures ask for it: how alike the mix of
+    units in a long window is to the most alike one elsewhere (mean cosine of the square roots of shares), and how alike
+    it is to the one that follows on it (correlation of centred shares). The surrogates keep every run of a unit, with
+    its length, and shuffle the order of the runs within each span: units come as often and last as long as they did,
+    side by side with any other. p is twice the smaller of the two ranks among them.
+    """
     spans = joined_spans([own.spans for own in timelines])
     codes = np.searchsorted(np.array(contexts.unit_ids), np.concatenate([own.ids for own in timelines]))
     figures = _figures(codes, spans, contexts)

@@ -19,9 +19,8 @@ than 60 windows nothing is judged: surrogates of short spans are rougher than th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -29,19 +28,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr
 
-from rondo.arrays import Floats
+from rondo.arrays import Floats, Ints
 from rondo.data.labels import OTHER, Labels
 from rondo.data.windows import Span, WindowGrid, Windows
-from rondo.encoders.base import Representations
 from rondo.evidence.surrogates import LoudnessRandomiser, PhaseRandomiser, window_statistics
-from rondo.units.model import joined_spans
-
-# ----------------------------------------------------------------
-# Closeness: how alike a window is to the most alike window with which it shares no frame.
-#
-#     closeness = -log(distance / median distance between windows)
-#
-# in the space of window statistics. Slowness alone raises it in surrogates too, so that it is no finding there.
 
 _SAME = 1e-3  # windows closer than this share of the median distance are the same (dead sensors, silence)
 _ROWS = 128  # of the distances, evenly spread, from which the median is taken
@@ -50,28 +40,34 @@ _CENTRES = 16  # of balls in a surrogate; about as many as there are units
 
 @dataclass(frozen=True, eq=False)
 class WindowAxis:
-    """The windows of all signals one after the other. Windows whose `places` differ by `apart` share no frame."""
+    """Windows whose `places` differ by `apart` share no frame. Closeness is how alike a window is to the most alike one
+    with which it shares no frame,
+
+        closeness = -log(distance / median distance between windows)
+
+    in the space of window statistics. Slowness alone raises it in surrogates too, so that it is no finding there.
+    """
 
     spans: tuple[Span, ...]
-    places: NDArray[np.int64]  # (n_windows,); those of two spans are farther apart than any two of one span
+    places: Ints  # (n_windows,); those of two spans are farther apart than any two of one span
     apart: int
+    masks: dict[int, NDArray[np.float32]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, windows: Sequence[Windows]) -> WindowAxis:
-        grid = windows[0].grid
+    def of(cls, windows: Windows) -> WindowAxis:
+        grid = windows.grid
         apart = -(-grid.length_frames // grid.step_frames)
-        spans = joined_spans([w.grid.window_spans for w in windows])
-        beyond = apart + sum(map(len, windows))
-        places = np.concatenate([np.arange(a, b) + i * beyond for i, (a, b) in enumerate(spans)])
-        return cls(spans, places, apart)
+        beyond = apart + len(windows)
+        places = np.concatenate([np.arange(a, b) + i * beyond for i, (a, b) in enumerate(grid.window_spans)])
+        return cls(grid.window_spans, places, apart)
 
-    @cached_property
-    def _overlap(self) -> NDArray[np.float32]:
-        """Infinite where two windows share a frame, else 0; (n_windows, n_windows)."""
-        return self._nearer_than(self.apart)
-
-    def _nearer_than(self, apart: int) -> NDArray[np.float32]:
-        return np.where(np.abs(self.places[:, None] - self.places) < apart, np.float32(np.inf), np.float32(0))
+    def mask(self, apart: int) -> NDArray[np.float32]:
+        """Infinite where two windows are nearer than `apart`, or share a frame, else 0; (n_windows, n_windows)."""
+        apart = max(apart, self.apart)
+        if apart not in self.masks:
+            near = np.abs(self.places[:, None] - self.places) < apart
+            self.masks[apart] = np.where(near, np.float32(np.inf), np.float32(0))
+        return self.masks[apart]
 
     def closeness(self, statistics: NDArray[np.float32]) -> float:
         """Mean over the windows (n_windows, n_dims) that share no frame with some other; 0 where nothing varies."""
@@ -79,7 +75,7 @@ class WindowAxis:
 
     def closeness_by_chance(
         self, statistics: NDArray[np.float32], apart: int | None = None
-    ) -> tuple[float, NDArray[np.float64] | None]:
+    ) -> tuple[float, Floats | None]:
         """The same mean, and unless `apart` is None, that of the best balls of 1, 2, .. n_windows windows.
 
         A ball is the windows nearest to one of 16 centres, spread evenly in time: about what a unit is. There closeness
@@ -88,11 +84,11 @@ class WindowAxis:
         points = statistics - statistics.mean(axis=0)
         squares = _squared_distances(points, points)
         typical = _typical(squares)
-        each = _closeness(points, squares + self._overlap, typical)
+        each = _closeness(points, squares + self.mask(0), typical)
         mean = float(np.nanmean(each)) if np.isfinite(each).any() else 0.0
         if apart is None:
             return mean, None
-        elsewhere = _closeness(points, squares + self._kept_apart(apart), typical)
+        elsewhere = _closeness(points, squares + self.mask(apart), typical)
         elsewhere = np.nan_to_num(elsewhere, nan=np.log(_SAME))
         centres = np.linspace(0, len(points) - 1, min(len(points), _CENTRES)).astype(np.int64)
         order = np.argsort(squares[centres], axis=1, kind="stable")
@@ -107,27 +103,17 @@ class WindowAxis:
         found: dict[int, float] = {}
         for id in np.unique(labels[labels != OTHER]).tolist():
             own = np.flatnonzero(labels == id)
-            squares = _squared_distances(points[own], points[own]) + self._overlap[np.ix_(own, own)]
+            squares = _squared_distances(points[own], points[own]) + self.mask(0)[np.ix_(own, own)]
             squares[runs[own][:, None] == runs[own]] = np.inf
             if np.isfinite(squares).any() and typical > 0:
                 found[id] = float(np.nanmean(_closeness(points[own], squares, typical)))
         return found
 
-    def runs(self, labels: Labels) -> NDArray[np.int64]:
+    def runs(self, labels: Labels) -> Ints:
         """The number of the run of each window; a run ends with its span."""
         begins = np.diff(labels, prepend=labels[:1]) != 0
         begins[[start for start, _ in self.spans]] = True
         return np.cumsum(begins)
-
-    @cached_property
-    def _masks(self) -> dict[int, NDArray[np.float32]]:
-        return {self.apart: self._overlap}
-
-    def _kept_apart(self, apart: int) -> NDArray[np.float32]:
-        apart = max(apart, self.apart)
-        if apart not in self._masks:
-            self._masks[apart] = self._nearer_than(apart)
-        return self._masks[apart]
 
 
 def _squared_distances(some: NDArray[np.float32], points: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -186,12 +172,9 @@ def alike_test(
     """
     if n_surrogates < 1:
         raise ValueError(f"expected at least 1 surrogate, got {n_surrogates}")
-    chosen = _chosen([len(w) for w in windows])
-    reduced = _few_channels([windows[i] for i in chosen])
-    share = _share_asked(reduced)
-    parts = [_part(w, labels[i], share) for w, i in zip(reduced, chosen, strict=True)]
-    asked, own_labels = _joined([w for w, _ in parts]), np.concatenate([own for _, own in parts])
-    axis, statistics = WindowAxis.of([asked]), _statistics(asked, asked.values)
+    asked, own_labels = _asked(windows, labels)
+    starts, length = asked.grid.starts, asked.grid.length_frames
+    axis, statistics = WindowAxis.of(asked), window_statistics(asked.values, starts, length)
     whole, own = axis.closeness(statistics), axis.entry_closeness(statistics, own_labels)
     if 2 * sum(b - a for a, b in axis.spans if b - a >= _SHORTEST_SPAN) < len(own_labels):
         return Alike(1.0, whole, {}, {id: (1.0, figure) for id, figure in own.items()})
@@ -199,20 +182,24 @@ def alike_test(
     balls: list[Floats] = []
     apart = int(np.median(np.unique(axis.runs(own_labels), return_counts=True)[1]))
     sizes = {id: int((own_labels == id).sum()) for id in own}
-    kinds = {
-        "statistics": _statistics_surrogates(statistics, axis, rng),
-        "signal": _signal_surrogates(asked, rng),
-        "loudness": _loudness_surrogates(asked, rng),
-    }
-    for kind, surrogates in kinds.items():
+    for kind in ("statistics", "signal", "loudness"):
+        randomiser: PhaseRandomiser | LoudnessRandomiser
+        if kind == "statistics":
+            randomiser = PhaseRandomiser.of(statistics, axis.spans)
+        elif kind == "signal":
+            randomiser = PhaseRandomiser.of(asked.values, asked.grid.spans)
+        else:
+            randomiser = LoudnessRandomiser.of(asked.values, asked.grid.spans, _LOUDNESS_WINDOWS * length)
         figures: list[float] = []
-        for surrogate in surrogates:
+        while True:
+            surrogate = randomiser.draw(rng)
+            if kind != "statistics":
+                surrogate = window_statistics(surrogate, starts, length)
             mean, best = axis.closeness_by_chance(surrogate, apart if kind == "signal" and own else None)
             figures.append(mean)
             balls += [] if best is None else [best]
-            if len(figures) >= n_surrogates or (
-                len(figures) >= _AT_LEAST and _is_clear(whole, own, sizes, figures, balls)
-            ):
+            enough = len(figures) >= _AT_LEAST and _is_clear(whole, own, sizes, figures, balls)
+            if enough or len(figures) >= n_surrogates:
                 break
         by_chance[kind] = np.array(figures)
         p = max(p, surrogate_p(whole, by_chance[kind]))
@@ -253,35 +240,27 @@ def _is_clear(
     return all(figure <= by_chance.max() or surrogate_p(figure, by_chance) <= _CLEAR for figure, by_chance in every)
 
 
-def _signal_surrogates(windows: Windows, rng: np.random.Generator) -> Iterator[Representations]:
-    """The statistics of surrogates of the signal."""
-    randomiser = PhaseRandomiser.of(windows.values, windows.grid.spans)
-    while True:
-        yield _statistics(windows, randomiser.draw(rng))
-
-
-def _loudness_surrogates(windows: Windows, rng: np.random.Generator) -> Iterator[Representations]:
-    """The statistics of surrogates of the signal that are as loud here and there as the signal is."""
-    width = _LOUDNESS_WINDOWS * windows.grid.length_frames
-    randomiser = LoudnessRandomiser.of(windows.values, windows.grid.spans, width)
-    while True:
-        yield _statistics(windows, randomiser.draw(rng))
-
-
-def _statistics_surrogates(
-    statistics: Representations, axis: WindowAxis, rng: np.random.Generator
-) -> Iterator[Representations]:
-    randomiser = PhaseRandomiser.of(statistics, axis.spans)
-    while True:
-        yield randomiser.draw(rng)
-
-
-def _statistics(windows: Windows, values: NDArray[np.float32]) -> Representations:
-    """Statistics of these windows of other values; trained encoders would have to be trained again."""
-    return window_statistics(values, windows.grid.starts, windows.grid.length_frames)
-
-
-# ---------------------------------------------------------------- which channels, which windows
+def _asked(windows: Sequence[Windows], labels: Sequence[Labels]) -> tuple[Windows, Labels]:
+    """What is asked about, with its labels: some signals, so that each can be asked in a long stretch, then parts of
+    each, laid one after the other; their spans stay apart.
+    """
+    chosen = [i for i, w in enumerate(windows) if len(w)]
+    if sum(map(len, windows)) > _MOST_WINDOWS:
+        long = [i for i in chosen if len(windows[i]) >= _SHORTEST_SPAN] or chosen
+        n_chosen = min(len(long), max(1, _FEWEST_WINDOWS // _SHORTEST_SPAN))
+        chosen = [long[int(place)] for place in np.linspace(0, len(long) - 1, n_chosen)]
+    reduced = _few_channels([windows[i] for i in chosen])
+    grid = reduced[0].grid
+    most = min(_MOST_WINDOWS, max(_FEWEST_WINDOWS, _MOST_VALUES // (grid.length_frames * reduced[0].n_channels)))
+    share = most / max(most, sum(map(len, reduced)))
+    parts = [_part(w, labels[i], share) for w, i in zip(reduced, chosen, strict=True)]
+    offsets = np.cumsum([0, *(len(w.values) for w, _ in parts)]).tolist()
+    spans = tuple(
+        (a + offset, b + offset) for (w, _), offset in zip(parts, offsets, strict=False) for a, b in w.grid.spans
+    )
+    values = np.concatenate([w.values for w, _ in parts])
+    joined = Windows(values, WindowGrid(grid.length_frames, grid.step_frames, offsets[-1], spans))
+    return joined, np.concatenate([own for _, own in parts])
 
 
 def _few_channels(windows: Sequence[Windows]) -> list[Windows]:
@@ -294,35 +273,6 @@ def _few_channels(windows: Sequence[Windows]) -> list[Windows]:
     scatter = sum(own.T @ own for own in centred)
     axes = np.linalg.eigh(np.asarray(scatter, np.float64))[1][:, ::-1][:, :_MOST_CHANNELS].astype(np.float32)
     return [Windows(own @ axes, w.grid) for own, w in zip(centred, windows, strict=True)]
-
-
-def _chosen(n_windows: Sequence[int]) -> list[int]:
-    """The signals that are asked about: all that have windows, or some, so that each can be asked in a long stretch."""
-    filled = [i for i, n in enumerate(n_windows) if n]
-    if sum(n_windows) <= _MOST_WINDOWS:
-        return filled
-    long = [i for i in filled if n_windows[i] >= _SHORTEST_SPAN] or filled
-    n_chosen = min(len(long), max(1, _FEWEST_WINDOWS // _SHORTEST_SPAN))
-    return [long[int(place)] for place in np.linspace(0, len(long) - 1, n_chosen)]
-
-
-def _joined(windows: Sequence[Windows]) -> Windows:
-    """Signals laid one after the other; their spans stay apart."""
-    if len(windows) == 1:
-        return windows[0]
-    grid, offsets = windows[0].grid, np.cumsum([0, *(len(w.values) for w in windows)]).tolist()
-    spans = tuple(
-        (a + offset, b + offset) for w, offset in zip(windows, offsets, strict=False) for a, b in w.grid.spans
-    )
-    values = np.concatenate([w.values for w in windows])
-    return Windows(values, WindowGrid(grid.length_frames, grid.step_frames, offsets[-1], spans))
-
-
-def _share_asked(windows: Sequence[Windows]) -> float:
-    """The share of all windows that is asked about."""
-    per_window = windows[0].grid.length_frames * windows[0].n_channels
-    most = min(_MOST_WINDOWS, max(_FEWEST_WINDOWS, _MOST_VALUES // per_window))
-    return most / max(most, sum(map(len, windows)))
 
 
 def _part(windows: Windows, labels: Labels, share: float) -> tuple[Windows, Labels]:

@@ -9,7 +9,7 @@ the rest evenly to spacing, order and, from five recordings on, place. So
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -18,13 +18,13 @@ from rondo.config.settings import RondoConfig
 from rondo.data.windows import Windows
 from rondo.device import one_thread
 from rondo.evidence.composition import accepted_evidence, composition_evidence, context_evidence
-from rondo.evidence.order import FEWEST_RECORDINGS, Occurrences, order_test, place_test, spacing_test
+from rondo.evidence.order import FEWEST_RECORDINGS, ids_in, order_test, place_test, spacing_test
 from rondo.evidence.signal import alike_test
 from rondo.evidence.verdicts import SIGNIFICANT, Entries, EntryEvidence, Evidence, Reason, verdict_of
-from rondo.motifs.base import Motifs
+from rondo.motifs.base import Motifs, UnitRuns
 from rondo.motifs.composed import ComposedMotifs
 from rondo.motifs.contexts import ContextModel
-from rondo.motifs.model import MotifModel, UnitRuns
+from rondo.motifs.model import MotifModel
 from rondo.units.viterbi import Timeline
 
 AnyMotifs = Motifs | ContextModel
@@ -48,7 +48,7 @@ def find_evidence(
     unshown: AnyMotifs | None = None
     if isinstance(motifs, ComposedMotifs):
         shown, unshown = motifs.shown_model, motifs.unshown_model if motifs.unshown else None
-    counts = dict.fromkeys(unit_ids, 0) | Occurrences.of_timelines(timelines).counts()
+    counts = dict.fromkeys(unit_ids, 0) | _unit_counts(_labelled_runs(timelines))
     n_surrogates = config.evidence.surrogates
     if n_surrogates == 0:
         each = [{} if own is None else _counts(own, timelines) for own in (shown, unshown)]
@@ -80,11 +80,7 @@ def _counts(motifs: AnyMotifs, timelines: Sequence[Timeline]) -> dict[int, int]:
 
 
 def _tested(
-    motifs: AnyMotifs,
-    timelines: Sequence[Timeline],
-    found: Evidence,
-    p_order: float,
-    rng: np.random.Generator,
+    motifs: AnyMotifs, timelines: Sequence[Timeline], found: Evidence, p_order: float, rng: np.random.Generator
 ) -> Entries:
     """Evidence for motifs of one kind, by the test of that kind."""
     if isinstance(motifs, ContextModel):
@@ -113,14 +109,14 @@ def unit_evidence(
     windows: Sequence[Windows], timelines: Sequence[Timeline], n_surrogates: int, rng: np.random.Generator
 ) -> tuple[Evidence, float]:
     """Evidence for the whole and for the units that occur, and p of an order that is more than slow change."""
-    occurrences = Occurrences.of_timelines(timelines)
-    alike = alike_test(windows, occurrences.labels, n_surrogates, rng)
-    spacing, order = spacing_test(occurrences), order_test(occurrences, rng)
-    place, where = place_test(occurrences, rng)
-    n_recordings, step = len(occurrences.labels), windows[0].grid.step_frames
+    runs, labels = _labelled_runs(timelines), [timeline.labels for timeline in timelines]
+    alike = alike_test(windows, labels, n_surrogates, rng)
+    spacing, order = spacing_test(runs), order_test(runs, rng)
+    place, where = place_test(labels, rng)
+    n_recordings, step = len(labels), windows[0].grid.step_frames
     other = (1 - _SHARE_OF_LIKENESS) / (3 if n_recordings >= FEWEST_RECORDINGS else 2)
     entries = {}
-    for id, n in occurrences.counts().items():
+    for id, n in _unit_counts(runs).items():
         p_alike, closeness = alike.units.get(id, (np.nan, np.nan))
         each: dict[Reason, float] = {
             Reason("alike"): p_alike / _SHARE_OF_LIKENESS,
@@ -128,18 +124,24 @@ def unit_evidence(
             Reason("order"): order.p.get(id, np.nan) / other,
             Reason(where.get(id, ""), place.seen.get(id, 0.0), n_recordings): place.p.get(id, np.nan) / other,
         }
-        entries[id] = _entry(each, closeness, n)
+        known = {reason: p for reason, p in each.items() if not np.isnan(p)}
+        if n < 2 or not known:
+            entries[id] = EntryEvidence(np.nan, closeness, n, verdict_of(np.nan, n))
+            continue
+        reason = min(known, key=known.__getitem__)
+        p = min(1.0, known[reason])
+        verdict = verdict_of(p, n)
+        entries[id] = EntryEvidence(p, closeness, n, verdict, reason if verdict == "recurs" else Reason())
     p_whole = min(1.0, alike.p / _SHARE_OF_LIKENESS)
     p = min([p_whole, *(entry.p for entry in entries.values() if not np.isnan(entry.p))])
     p_order = min([p_whole, *(own / other for own in order.p.values())])
     return Evidence(p, alike.closeness, alike.by_chance, entries, {}), p_order
 
 
-def _entry(each: Mapping[Reason, float], closeness: float, n_occurrences: int) -> EntryEvidence:
-    known = {reason: p for reason, p in each.items() if not np.isnan(p)}
-    if n_occurrences < 2 or not known:
-        return EntryEvidence(np.nan, closeness, n_occurrences, verdict_of(np.nan, n_occurrences))
-    reason = min(known, key=known.__getitem__)
-    p = min(1.0, known[reason])
-    verdict = verdict_of(p, n_occurrences)
-    return EntryEvidence(p, closeness, n_occurrences, verdict, reason if verdict == "recurs" else Reason())
+def _labelled_runs(timelines: Sequence[Timeline]) -> UnitRuns:
+    """Runs of the units that label the windows; windows that no unit explains are OTHER."""
+    return UnitRuns.of_labels([(timeline.labels, timeline.spans) for timeline in timelines])
+
+
+def _unit_counts(runs: UnitRuns) -> dict[int, int]:
+    return {id: int((runs.units == id).sum()) for id in ids_in(runs)}

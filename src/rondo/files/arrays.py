@@ -21,7 +21,7 @@ from rondo.arrays import npy_header
 from rondo.data.recording import Recording, Values
 from rondo.errors import RecordingError
 from rondo.files.column_values import is_label_name
-from rondo.files.columns import Columns, choose_columns
+from rondo.files.columns import Column, Columns, choose_columns
 from rondo.files.reading import Reading, RecordingFormat, listed
 from rondo.files.text.clock import in_seconds, spread
 from rondo.memory import ExpectedSize
@@ -122,7 +122,7 @@ def recording_of(
     names = about.channels or tuple(f"ch{i}" for i in range(n_columns))
     if len(names) != n_columns:
         raise RecordingError(f"'channels' holds {len(names)} names for {n_columns} columns; give one per column")
-    columns = choose_columns(names, reading)
+    columns = choose_columns([Column(name) for name in names], reading)
     if about.time is not None and columns.clock is not None:
         raise RecordingError(
             f"both a stored time array and column '{names[columns.clock]}' could be the clock; keep one"

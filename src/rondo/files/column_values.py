@@ -37,11 +37,7 @@ _ROWS_OF_A_COUNTER = 32  # before a column with a name of its own is taken for o
 
 
 def is_label_name(name: str) -> bool:
-    """Whether a column of this name holds labels.
-
-    >>> [is_label_name(name) for name in ("Label", "activity_id", "ground truth", "y")]
-    [True, True, True, False]
-    """
+    """Whether a column of this name (`Label`, `activity_id`, `ground truth`) holds labels."""
     return plain_name(name)[0] in LABEL_NAMES
 
 
@@ -77,11 +73,6 @@ def kind_of_numbers(numbers: NDArray[np.float64], *, is_unnamed: bool) -> Kind |
 
     A column with a name of its own needs more rows to be taken for a counter, and is never taken for a clock because
     it rises: a joint may turn for that long.
-
-    >>> [kind_of_numbers(np.array([0.0, 1, 2]), is_unnamed=is_unnamed) for is_unnamed in (True, False)]
-    ['counter', None]
-    >>> kind_of_numbers(np.array([1.7e12, 1.7e12 + 20]), is_unnamed=False)
-    'epoch'
     """
     if len(numbers) < 2 or not np.isfinite(numbers).all():
         return None
@@ -98,11 +89,7 @@ def kind_of_numbers(numbers: NDArray[np.float64], *, is_unnamed: bool) -> Kind |
 
 
 def rises_or_repeats(readings: NDArray[np.float64]) -> bool | None:
-    """Whether the first readings of a clock rise in each row (True) or some repeat (False); None where they do neither.
-
-    >>> [rises_or_repeats(np.array(readings)) for readings in ([1.0, 2, 3], [1.0, 1, 2], [2.0, 1, 3], [1.0, 1, 1])]
-    [True, False, None, False]
-    """
+    """Whether the first readings of a clock rise in each row (True) or some repeat (False); None: neither."""
     steps = np.diff(readings)
     if not steps.size or not np.isfinite(readings).all() or (steps < 0).any():
         return None
@@ -133,9 +120,8 @@ class Runs:
     ranks: NDArray[np.intp]
     lengths: NDArray[np.intp]  # rows
 
-    @property
-    def are_whole(self) -> bool:
-        return bool((self.values == np.rint(self.values)).all())
+    def in_short(self) -> str:
+        return listed([f"{value:g}" for value in self.values], 4)
 
 
 def is_named_by_position(channel: str) -> bool:
@@ -144,24 +130,20 @@ def is_named_by_position(channel: str) -> bool:
 
 def runs_of(column: Values) -> Runs | None:
     """The runs of a column that holds a few whole numbers in long runs, labels perhaps; None for any other."""
-    beginning = _labelled(column[:_ROWS_LOOKED_AT])
+    beginning = column[:_ROWS_LOOKED_AT]
+    beginning = beginning[~np.isnan(beginning)]  # a row without a label ends no run
     if np.count_nonzero(beginning[1:] != beginning[:-1]) > 2 * _ROWS_LOOKED_AT / _ROWS_OF_A_CODE:
         return None  # as of nearly all channels
-    column = _labelled(column)
+    column = column[~np.isnan(column)]
     starts = np.flatnonzero(np.append(True, column[1:] != column[:-1]))
     if not 1 < starts.size <= column.size / _ROWS_OF_A_CODE:
         return None
     values, ranks = np.unique(column[starts], return_inverse=True)
     runs = Runs(values, ranks, np.diff(starts, append=column.size))
-    if not runs.are_whole or values.size > _MOST_CODES:
+    if (values != np.rint(values)).any() or values.size > _MOST_CODES:
         return None
     is_few = values.size <= _FEW_VALUES and starts.size <= column.size / _LONG_RUN - 1
     return runs if is_few or jumps(runs) else None
-
-
-def _labelled(column: Values) -> Values:
-    """Without missing values: a row without a label ends no run."""
-    return column[~np.isnan(column)]
 
 
 def jumps(runs: Runs) -> bool:
@@ -169,12 +151,6 @@ def jumps(runs: Runs) -> bool:
 
     With r_i the rank of the value of run i: some |r_{i+1} - r_i| skip values, and their mean is not small against the
     mean of |r_i - r_j| over all pairs of runs that differ, which is what a shuffled order would have.
-
-    >>> def jump(order: list[int]) -> bool:
-    ...     values, ranks = np.unique(np.array(order, np.float32), return_inverse=True)
-    ...     return jumps(Runs(values, ranks, np.full(len(order), 100)))
-    >>> jump([0, 3, 1, 3, 0, 7]), jump([1, 2, 3, 4, 3, 2, 3, 4]), jump([0, 1, 0, 1])
-    (True, False, False)
     """
     if runs.values.size < 3 or np.percentile(runs.lengths, 25) < _SHORT_RUN:
         return False
@@ -184,24 +160,6 @@ def jumps(runs: Runs) -> bool:
     pairs = np.outer(counts, counts) * (apart > 0)
     shuffled = (pairs * apart).sum() / pairs.sum()
     return bool((steps > 1).mean() >= _LEAST_SKIPPING and steps.mean() >= _LEAST_JUMP * shuffled)
-
-
-def note_on_codes(name: str, runs: Runs) -> str:
-    return (
-        f"column '{name}' left out: it has no name, and jumps between {runs.values.size} whole numbers "
-        f"({_in_short(runs)}) as labels do; give the columns names if it is a channel"
-    )
-
-
-def note_on_suspect(name: str, runs: Runs) -> str:
-    return (
-        f"column '{name}' holds a few whole numbers in long runs ({_in_short(runs)}): "
-        f"if these are labels, leave it out with --label-column {name!r}"
-    )
-
-
-def _in_short(runs: Runs) -> str:
-    return listed([f"{value:g}" for value in runs.values], 4)
 
 
 # ----------------------------------------------------------------

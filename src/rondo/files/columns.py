@@ -7,8 +7,8 @@ function and one row of the table. What a user might not expect becomes a note i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -23,8 +23,6 @@ from rondo.files.column_values import (
     is_label_name,
     is_named_by_position,
     jumps,
-    note_on_codes,
-    note_on_suspect,
     runs_of,
     why_no_signal,
 )
@@ -32,13 +30,12 @@ from rondo.files.reading import Reading, listed
 from rondo.files.text.clock import is_clock_name, mentions_time_stamps, plain_name
 from rondo.wording import counted
 
-_CLOCK_KINDS = ("dates", "epoch", "stamps", "day", "time of day", "rising")  # in the order of trust
-_WHY_CLOCK = {
-    "stamps": "its name speaks of time stamps",
-    "time of day": "it holds times of day",
+_WHY_CLOCK = {  # what columns without a clock's name may show, in the order of trust
     "dates": "it holds dates",
-    "day": "it holds dates",
     "epoch": "its numbers count from 1970",
+    "stamps": "its name speaks of time stamps",
+    "day": "it holds dates",
+    "time of day": "it holds times of day",
     "rising": "it has no name and rises from row to row",
 }
 
@@ -64,20 +61,26 @@ class Columns:
         return max(place for place in (*self.positions, self.clock, self.day) if place is not None)
 
 
-# ----------------------------------------------------------------
-# The rules: what a column is, by its name, its first cells, or all of its values. The first rule that applies wins.
-
-
 @dataclass(frozen=True)
 class Column:
     """A column to be judged, with what is known of it so far."""
 
     name: str
     kind: Kind | None = None  # what its first cells show
-    moves: bool = False  # whether its first cells move as a signal does
+    moves: bool = False  # whether its cells move as a signal does, although it has the name of labels or ids
+    rises: bool | None = True  # whether its first readings rise in each row (True), repeat (False), or do neither
     is_known: bool = False  # whether it is a channel of the model, all of which are there
     values: Values | None = None  # once it is read
     word: str = "column"  # "channel" in formats that have no columns
+
+    @property
+    def is_clock(self) -> bool:
+        return is_clock_name(self.name)
+
+    @property
+    def tells_time(self) -> bool:
+        """Whether it tells the time without a clock's name."""
+        return not self.is_clock and (self.kind in ("dates", "day", "time of day") or mentions_time_stamps(self.name))
 
 
 Role = Literal["channel", "suspect", "code", "counter", "text", "no signal", "left out"]
@@ -151,10 +154,14 @@ def class_codes(column: Column, reading: Reading) -> Verdict | None:
     runs = None if column.values is None else runs_of(column.values)
     if runs is None:
         return None
-    suspected = note_on_suspect(column.name, runs)
-    if jumps(runs) and is_named_by_position(column.name):
-        return Verdict("code", note_on_codes(column.name, runs), suspected)
-    return Verdict("suspect", suspected)
+    few = f"column '{column.name}' holds a few whole numbers in long runs ({runs.in_short()}): if these are labels, "
+    suspect = f"{few}leave it out with --label-column {column.name!r}"
+    if not (jumps(runs) and is_named_by_position(column.name)):
+        return Verdict("suspect", suspect)
+    why = f"it has no name, and jumps between {runs.values.size} whole numbers ({runs.in_short()}) as labels do"
+    return Verdict(
+        "code", f"column '{column.name}' left out: {why}; give the columns names if it is a channel", suspect
+    )
 
 
 RULES: tuple[Rule, ...] = (asked_by_user, empty, filler, label_by_name, text, counter, no_signal_by_values, class_codes)
@@ -200,153 +207,118 @@ def kept_channels(names: Sequence[str], reading: Reading) -> tuple[list[int], tu
     return kept, tuple(verdict.note for verdict in verdicts if verdict.note)
 
 
-def choose_columns(
-    names: Sequence[str],
-    reading: Reading,
-    *,
-    kinds: Mapping[int, Kind] | None = None,
-    wanted: Sequence[str] = (),
-    rises: Mapping[int, bool] | None = None,
-    signals: Set[int] = frozenset(),
-) -> Columns:
+def choose_columns(columns: Sequence[Column], reading: Reading, wanted: Sequence[str] = ()) -> Columns:
     """Split the columns of a table into channels, clock, and those left out.
 
-    `kinds` says what is known of the cells of a column; where no column has a clock's name, one that holds dates or
-    counts from 1970 is the clock. A rate that the user gives wins over any clock. `wanted` are the channels that a
-    model knows: where the table has them all, they and no others are channels. `rises` says of columns that tell the
-    time whether the first readings rise from row to row (True) or some repeat (False): of two clocks the finer one is
-    taken. `signals` are columns whose values move as a signal does.
+    Where no column has a clock's name, one that holds dates or counts from 1970 is the clock; of two clocks the one
+    that rises in each row is taken. A rate that the user gives wins over any clock. `wanted` are the channels that a
+    model knows: where the table has them all, they and no others are channels.
 
-    >>> choose_columns(["time", "x", "y", "activity"], Reading(leave_out=["activity"]))
-    Columns(channels=('x', 'y'), positions=(1, 2), clock=0, notes=(), day=None, is_finer=False)
+    >>> choose_columns([Column("time"), Column("x"), Column("activity")], Reading(leave_out=["activity"]))
+    Columns(channels=('x',), positions=(1,), clock=0, notes=(), day=None, is_finer=False)
     """
+    names = [column.name for column in columns]
     reading.refuse_unknown(names)
-    known = _known(names, wanted, kinds or {})
-    kept = known | {place for place, name in enumerate(names) if reading.keeps(name)}
-    kinds = {
-        place: kind
-        for place, kind in (kinds or {}).items()
-        if place not in kept or (kind == "text" and place not in known)
-    }
-    columns = [Column(name, kinds.get(place), place in signals, place in known) for place, name in enumerate(names)]
+    known: set[int] = set()
+    if set(wanted) <= set(names):  # of two with one name, that which is nothing else
+        known = {i for i, column in enumerate(columns)
+                 if column.name in wanted and (names.count(column.name) == 1 or column.kind is None)}  # fmt: skip
+    kept = known | {i for i, name in enumerate(names) if reading.keeps(name)}
+    has_text = any(column.kind == "text" for i, column in enumerate(columns) if i not in known)
+    columns = [
+        replace(column, is_known=i in known, kind=column.kind if column.kind == "text" and i not in known else None)
+        if i in kept
+        else column
+        for i, column in enumerate(columns)
+    ]
     verdicts = settled(columns, reading)
-    left = [place for place, each in enumerate(verdicts) if each.role not in ("left out", "no signal")]
-    notes = list(dict.fromkeys(each.note for each in verdicts if each.note and each.role == "left out"))
-    notes += [each.note for each in verdicts if each.note and each.role in ("channel", "no signal")]
-    candidates = [place for place in left if place not in kept and verdicts[place].role != "text"]
-    if rises is not None:
-        candidates = _without_temperature(candidates, names, kinds, rises)
-    clocks, day, clock_notes = _clocks(candidates, names, kinds)
-    finer = _finer(clocks, day, names, kinds, rises or {})
-    clocks, day, clock_notes = (clocks, day, clock_notes) if finer is None else finer
-    left = [place for place in left if place not in clocks and place != day]
+    left = [i for i, verdict in enumerate(verdicts) if verdict.role not in ("left out", "no signal")]
+    notes = list(dict.fromkeys(verdict.note for verdict in verdicts if verdict.note and verdict.role == "left out"))
+    notes += [verdict.note for verdict in verdicts if verdict.note and verdict.role in ("channel", "no signal")]
+    candidates = {i: columns[i] for i in left if i not in kept and verdicts[i].role != "text"}
+    clocks, day, clock_notes, is_finer = _clocks(candidates)
+    left = [i for i in left if i not in clocks and i != day]
     if reading.rate is not None:
         rate = f"the given rate of {reading.rate:g} Hz is the clock"
         clock_notes = [f"column '{names[clock]}' left out: {rate}" for clock in clocks]
     notes += clock_notes
     if known:
-        others = [names[place] or f"column {place + 1}" for place in left if place not in known]
+        others = [names[i] or f"column {i + 1}" for i in left if i not in known]
         channels, notes = sorted(known), notes + ([unknown_to_model(others)] if others else [])
     else:
-        counters = [place for place in left if verdicts[place].role == "counter"]
-        channels = [place for place in left if verdicts[place].role == "channel"]
-        notes += [verdicts[place].note for place in left if verdicts[place].role == "text"]
-        for place in counters if channels else ():
-            name = f"'{names[place]}'" if names[place] else f"{place + 1}, which has no name,"
+        counters = [i for i in left if verdicts[i].role == "counter"]
+        channels = [i for i in left if verdicts[i].role == "channel"]
+        notes += [verdicts[i].note for i in left if verdicts[i].role == "text"]
+        for i in counters if channels else ():
+            name = f"'{names[i]}'" if names[i] else f"{i + 1}, which has no name,"
             notes.append(f"column {name} left out: it only counts the rows")
         channels = channels or counters
-    _refuse_bad_names([(place, names[place]) for place in channels])
+    _refuse_bad_names([(i, names[i]) for i in channels])
     if not channels:
-        why = "no column holds numbers" if "text" in kinds.values() else "no channel is left"
-        suspect = next((names[place] for place, each in enumerate(verdicts) if each.role == "no signal"), None)
+        why = "no column holds numbers" if has_text else "no channel is left"
+        suspect = next((names[i] for i, verdict in enumerate(verdicts) if verdict.role == "no signal"), None)
         way_back = "" if suspect is None else f" (--keep-column {suspect!r} keeps what was left out by its name)"
         raise RecordingError(
             f"{why} among the columns {listed(names)}; expected at least one column of numbers, "
             f"with no units in its cells{way_back}"
         )
     clock = clocks[0] if clocks and reading.rate is None else None
-    return Columns(
-        tuple(names[place] for place in channels),
-        tuple(channels),
-        clock,
-        tuple(notes),
-        None if clock is None else day,
-        finer is not None,
-    )
+    channel_names = tuple(names[i] for i in channels)
+    return Columns(channel_names, tuple(channels), clock, tuple(notes), None if clock is None else day, is_finer)
 
 
-def _clocks(
-    kept: Sequence[int], names: Sequence[str], kinds: Mapping[int, Kind]
-) -> tuple[list[int], int | None, list[str]]:
-    """The columns that tell the time, the one that is used first; the column of its dates, if apart; what to say."""
-    named = [position for position in kept if is_clock_name(names[position])]
-    also = [position for position in kept if position not in named and _tells_time(position, names, kinds)]
-    day = next((position for position in kept if kinds.get(position) == "day"), None)
-    timed = next((position for position in kept if kinds.get(position) == "time of day"), None)
+def _clocks(columns: Mapping[int, Column]) -> tuple[list[int], int | None, list[str], bool]:
+    """Columns that tell the time, the clock first; the column of its dates, if apart; notes; whether it is finer."""
+    if any(column.is_clock and plain_name(column.name)[0] != "t" for column in columns.values()):
+        columns = {  # a column `T` that goes up and down is a temperature
+            i: column
+            for i, column in columns.items()
+            if plain_name(column.name)[0] != "t" or column.rises is not None or column.kind is not None
+        }
+    clocks, day, notes = _by_name_or_kind(columns)
+    if clocks and columns[clocks[0]].rises is False:
+        better = next((clock for clock in clocks[1:] if columns[clock].rises), None)
+        if better is not None:
+            others = [clock for clock in (day, *clocks) if clock is not None and clock != better]
+            coarse = " and ".join(f"'{columns[i].name}'" for i in (day, clocks[0]) if i is not None)
+            note = f"'{columns[better].name}' is the clock: it rises in each row, and {coarse} repeats times"
+            return [better, *others], None, [note, *_left_out(others, better, columns)], True
+    return clocks, day, notes, False
+
+
+def _by_name_or_kind(columns: Mapping[int, Column]) -> tuple[list[int], int | None, list[str]]:
+    named = [i for i, column in columns.items() if column.is_clock]
+    also = [i for i, column in columns.items() if column.tells_time]
+    day = next((i for i, column in columns.items() if column.kind == "day"), None)
+    timed = next((i for i, column in columns.items() if column.kind == "time of day"), None)
     if day is not None and timed is not None and (not named or {day, timed} & set(named)):
-        others = [position for position in (*named, *also) if position not in (day, timed)]
-        said = [f"columns '{names[day]}' and '{names[timed]}' together are the clock"]
-        return [timed, *others], day, said + _left_out(others, timed, names)
+        others = [i for i in (*named, *also) if i not in (day, timed)]
+        note = f"columns '{columns[day].name}' and '{columns[timed].name}' together are the clock"
+        return [timed, *others], day, [note, *_left_out(others, timed, columns)]
     if named:
-        first = min(named, key=lambda position: (kinds.get(position) == "day", position))
-        others = [position for position in (*named, *also) if position != first]
-        return [first, *others], None, _left_out(others, first, names)
-    for kind in _CLOCK_KINDS:
-        if kind == "stamps":
-            found = [position for position in kept if mentions_time_stamps(names[position])]
-        else:
-            found = [position for position in kept if kinds.get(position) == kind]
-        if found:
-            name = f"'{names[found[0]]}'" if names[found[0]] else str(found[0] + 1)
-            said = [f"column {name} is the clock, because {_WHY_CLOCK[kind]}"]
-            others = [*found[1:], *(position for position in also if position not in found)]
-            return [found[0], *others], None, said + _left_out(others, found[0], names)
+        first = min(named, key=lambda i: (columns[i].kind == "day", i))
+        others = [i for i in (*named, *also) if i != first]
+        return [first, *others], None, _left_out(others, first, columns)
+    for kind, why in _WHY_CLOCK.items():
+        same = [
+            i
+            for i, column in columns.items()
+            if (mentions_time_stamps(column.name) if kind == "stamps" else column.kind == kind)
+        ]
+        if same:
+            name = f"'{columns[same[0]].name}'" if columns[same[0]].name else str(same[0] + 1)
+            others = [*same[1:], *(i for i in also if i not in same)]
+            note = f"column {name} is the clock, because {why}"
+            return [same[0], *others], None, [note, *_left_out(others, same[0], columns)]
     return [], None, []
 
 
-def _without_temperature(
-    kept: Sequence[int], names: Sequence[str], kinds: Mapping[int, Kind], rises: Mapping[int, bool]
-) -> list[int]:
-    """Without a column `T` that goes up and down, where another one tells the time: it is a temperature."""
-    others = [place for place in kept if is_clock_name(names[place]) and plain_name(names[place])[0] != "t"]
-    is_short = {place for place in kept if plain_name(names[place])[0] == "t" and place not in (rises.keys() | kinds)}
-    return [place for place in kept if not others or place not in is_short]
-
-
-def _finer(
-    clocks: Sequence[int], day: int | None, names: Sequence[str], kinds: Mapping[int, Kind], rises: Mapping[int, bool]
-) -> tuple[list[int], None, list[str]] | None:
-    """The clocks with one first that rises in each row, where the one that was first repeats its readings."""
-    if not clocks or rises.get(clocks[0]) is not False:
-        return None
-    better = next((clock for clock in clocks[1:] if rises.get(clock)), None)
-    if better is None:
-        return None
-    others = [clock for clock in (day, *clocks) if clock is not None and clock != better]
-    coarse = " and ".join(f"'{names[other]}'" for other in (day, clocks[0]) if other is not None)
-    said = [f"'{names[better]}' is the clock: it rises in each row, and {coarse} repeats times"]
-    return [better, *others], None, said + _left_out(others, better, names)
-
-
-def _tells_time(position: int, names: Sequence[str], kinds: Mapping[int, Kind]) -> bool:
-    """Whether a column that has no clock's name tells the time all the same."""
-    return kinds.get(position) in ("dates", "day", "time of day") or mentions_time_stamps(names[position])
-
-
-def _left_out(others: Sequence[int], clock: int, names: Sequence[str]) -> list[str]:
+def _left_out(others: Sequence[int], clock: int, columns: Mapping[int, Column]) -> list[str]:
     return [
-        f"column '{names[other]}' left out: '{names[clock]}' is the clock, and it tells the time too; "
+        f"column '{columns[other].name}' left out: '{columns[clock].name}' is the clock, and it tells the time too; "
         "rename it if it is a channel"
         for other in others
     ]
-
-
-def _known(names: Sequence[str], wanted: Sequence[str], kinds: Mapping[int, Kind]) -> set[int]:
-    """The columns of the wanted channels, if they are all there; of two with one name, that which is nothing else."""
-    if not set(wanted) <= set(names):
-        return set()
-    found = [place for place, name in enumerate(names) if name in wanted]
-    return {place for place in found if names.count(names[place]) == 1 or place not in kinds}
 
 
 def unknown_to_model(extra: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""What readers of binary formats share: the optional library, names that differ, one rate."""
+"""What readers of binary formats share: the optional library, names that differ, one rate, the clock of the file."""
 
 from __future__ import annotations
 
@@ -8,8 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from rondo.data.recording import Recording
 from rondo.errors import MissingExtraError, RecordingError
-from rondo.files.reading import listed
+from rondo.files.reading import Reading, listed
+from rondo.files.text.clock import spread
 
 
 def optional_library(name: str, what: str) -> Any:
@@ -35,13 +40,25 @@ def distinct_names(names: Sequence[str]) -> list[str]:
     >>> distinct_names(["x", "y", "x", ""])
     ['x', 'y', 'x (2)', 'ch3']
     """
-    apart: list[str] = []
+    distinct: list[str] = []
     seen: Counter[str] = Counter()
-    for place, name in enumerate(names):
-        plain = name.strip() or f"ch{place}"
+    for index, name in enumerate(names):
+        plain = name.strip() or f"ch{index}"
         seen[plain] += 1
-        apart.append(f"{plain} ({seen[plain]})" if seen[plain] > 1 else plain)
-    return apart
+        distinct.append(f"{plain} ({seen[plain]})" if seen[plain] > 1 else plain)
+    return distinct
+
+
+def clocked(
+    values: NDArray[Any], times: NDArray[np.float64], names: Sequence[str], id: str, reading: Reading,
+    notes: tuple[str, ...], clock: str,
+) -> Recording:  # fmt: skip
+    """The recording on the clock of its file, or at the rate that the user gives instead."""
+    if reading.rate is not None:
+        notes += (f"{clock} left out: the given rate of {reading.rate:g} Hz is the clock",)
+        return Recording(values, reading.rate, names, id, notes=notes)
+    times, apart = spread(times, clock)
+    return Recording(values, None, names, id, times, notes + apart)
 
 
 def of_one_rate(
@@ -49,20 +66,18 @@ def of_one_rate(
 ) -> tuple[list[int], float, tuple[str, ...]]:
     """The channels of the given rate, or all where they share one; a Recording has one frame axis."""
     by_rate: dict[float, list[int]] = {}
-    for place in kept:
-        by_rate.setdefault(rates[place], []).append(place)
+    for channel in kept:
+        by_rate.setdefault(rates[channel], []).append(channel)
     if len(by_rate) == 1:
         only = next(iter(by_rate))
         if rate in (None, only):
             return kept, only, ()
         return kept, float(rate or only), (f"the file's own rate of {only:g} Hz left aside",)
     if rate not in by_rate or rate is None:
-        groups = "; ".join(
-            f"{hz:g} Hz: {listed([names[place] for place in places], 4)}" for hz, places in by_rate.items()
-        )
+        groups = "; ".join(f"{hz:g} Hz: {listed([names[i] for i in channels], 4)}" for hz, channels in by_rate.items())
         raise RecordingError(
             f"its channels have {len(by_rate)} rates ({groups}); give the rate (--rate HZ) of those to read, "
             "or leave the others out with --label-column NAME"
         )
-    others = [names[place] for place in kept if rates[place] != rate]
+    others = [names[channel] for channel in kept if rates[channel] != rate]
     return by_rate[rate], rate, (f"channels of another rate left out: {listed(others)}",)

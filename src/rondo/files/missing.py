@@ -3,6 +3,15 @@
 In the channels of a model both are settled cell by cell (`MissingCells`), so that a row means the same in a stored file
 and in a stream; in other channels codes are found by looking at the whole column. Columns that the user keeps are taken
 as they are.
+
+A code (-200, -999, 9999 and the like) is the lowest or the highest value of its channel, stands there several times to
+the last digit, and nothing lies between it and the rest. A sensor at the end of its range is no such case: its other
+values come near to that end. Neither is a switch or a pulse: only numbers that programs are known to write are taken,
+or those a thousand times farther away than the rest is wide.
+
+Trackers of poses say how sure they are of a point: `nose.x, nose.y, nose.likelihood` (DeepLabCut; `score` in SLEAP).
+Below the threshold that the program itself uses by default (0.6 of DeepLabCut's p-cutoff, 0.2 of SLEAP's peaks) both
+coordinates are missing. Points that never move are left out: jitter of a corner of the arena is no behaviour.
 """
 
 from __future__ import annotations
@@ -19,18 +28,13 @@ from rondo.data.recording import Recording, Values
 from rondo.files.reading import Reading, listed
 from rondo.wording import counted
 
-# ----------------------------------------------------------------
-# Numbers that stand for "no value": -200, -999, 9999 and the like, found by what they are and by where they lie.
-#
-# Such a code is the lowest or the highest value of its channel, stands there several times to the last digit, and
-# nothing lies between it and the rest. A sensor at the end of its range is no such case: its other values come near to
-# that end. Neither is a switch or a pulse: only numbers that programs are known to write are taken, or those a
-# thousand times farther away than the rest is wide. Missing values are then treated as any others (`rondo.data.gaps`).
-
 _FEWEST = 3  # times that a code stands there
 _FEWEST_OTHERS = 10  # different values beside it: fewer are levels, of which one may be far
 _NEAR_END = 5.0  # times as wide as the nearest twentieth of the rest: there the rest has ended
-_MOST_MISSING = 0.5  # of a channel; with more it would make most rows gaps
+_MOST_MISSING = 0.5  # of a channel or a point; with more it would make most rows gaps
+_THRESHOLDS = {"likelihood": 0.6, "score": 0.2}
+_STILL = 0.05  # of the usual range of a point: less is jitter
+_FEWEST_MOVING = 2  # points, before another is judged to be still
 
 
 class MissingCode(NamedTuple):
@@ -151,58 +155,33 @@ def _code_note(name: str, found: MissingCode, n_frames: int, is_useless: bool) -
     return f"{counted(found.n_rows, 'value')} of {found.code:g} in '{name}' read as missing ({rest}); {back}"
 
 
-# ----------------------------------------------------------------
-# Poses (DeepLabCut, SLEAP): how sure a tracker is of a point says where it is missing, and is no channel.
-#
-# `nose.x, nose.y, nose.likelihood` (DeepLabCut; `score` in SLEAP). Below the threshold that the program itself uses by
-# default (0.6 of DeepLabCut's p-cutoff, 0.2 of SLEAP's peaks) both coordinates are missing. Points that never move, as
-# corners of the arena, are left out: jitter of a corner is no behaviour.
+class Point(NamedTuple):
+    """A point of a pose, the column that says how sure a tracker is of it, and the places of its coordinates."""
 
-_THRESHOLDS = {"likelihood": 0.6, "score": 0.2}
-_AXES = ("x", "y", "z")
-_STILL = 0.05  # of the usual range of a point: less is jitter
-_FEWEST_MOVING = 2  # points, before another is judged to be still
-_MOST_MISSING_POINTS = 0.5  # of a point
-
-
-class _Point(NamedTuple):
     name: str
-    sure: int  # the place of the column that says how sure the tracker is
-    axes: tuple[int, ...]
-    threshold: float
-
-
-class KnownPoint(NamedTuple):
-    """A point whose coordinates are channels of a model, and the column that says how sure a tracker is of it."""
-
     column: str
     threshold: float
-    axes: tuple[int, ...]  # their places among the channels
+    axes: tuple[int, ...]
+
+    def is_doubtful(self, sure: Values) -> NDArray[np.bool_]:
+        """Where the tracker is not sure enough; what is missing or below 0 says nothing."""
+        with np.errstate(invalid="ignore"):
+            return (sure >= 0) & (sure < self.threshold)
 
 
-def points_of(channels: Sequence[str]) -> tuple[KnownPoint, ...]:
-    """The points of a model by the names of its channels; a column that is a channel itself says nothing of others.
+def points_of(channels: Sequence[str]) -> list[Point]:
+    """The points that channels are coordinates of, by their names, whether or not their columns are there.
 
     >>> points_of(["nose.x", "nose.y", "speed"])[0]
-    KnownPoint(column='nose.likelihood', threshold=0.6, axes=(0, 1))
+    Point(name='nose', column='nose.likelihood', threshold=0.6, axes=(0, 1))
     """
     place_of = {name: place for place, name in enumerate(channels)}
-    points = dict.fromkeys(name.rpartition(".")[0] for name in channels)
-    axes_of = {
-        point: tuple(place_of[f"{point}.{axis}"] for axis in _AXES if f"{point}.{axis}" in place_of) for point in points
-    }
-    return tuple(
-        KnownPoint(f"{point}.{word}", threshold, axes)
-        for point, axes in axes_of.items()
-        for word, threshold in _THRESHOLDS.items()
-        if len(axes) > 1 and f"{point}.{word}" not in place_of
-    )
-
-
-def is_doubtful(sure: Values, threshold: float) -> NDArray[np.bool_]:
-    """Where a tracker is not sure enough; what is missing or below 0 says nothing."""
-    with np.errstate(invalid="ignore"):
-        return (sure >= 0) & (sure < threshold)
+    points = []
+    for point in dict.fromkeys(name.rpartition(".")[0] for name in channels):
+        axes = tuple(place_of[f"{point}.{axis}"] for axis in "xyz" if f"{point}.{axis}" in place_of)
+        if len(axes) > 1:
+            points += [Point(point, f"{point}.{word}", least, axes) for word, least in _THRESHOLDS.items()]
+    return points
 
 
 def with_doubtful_points_missing(recording: Recording, reading: Reading) -> Recording:
@@ -211,22 +190,34 @@ def with_doubtful_points_missing(recording: Recording, reading: Reading) -> Reco
     Points of a model or of columns that the user keeps stay; likelihoods that are kept mask nothing.
     """
     recording = _with_known_doubts_missing(recording, reading)
-    points = [point for point in _points(recording) if not reading.keeps(recording.channels[point.sure])]
+    sure_of = dict(zip(recording.channels, recording.values.T, strict=True))
+    points = [
+        point
+        for point in points_of(recording.channels)
+        if point.column in sure_of and not reading.keeps(point.column) and _is_certainty(sure_of[point.column])
+    ]
     if not points:
         return recording
     values = recording.values.copy()
     for point in points:
-        values[np.ix_(is_doubtful(values[:, point.sure], point.threshold), np.array(point.axes))] = np.nan
+        values[np.ix_(point.is_doubtful(sure_of[point.column]), np.array(point.axes))] = np.nan
     may_go = [point for point in points if not any(reading.keeps(recording.channels[axis]) for axis in point.axes)]
-    rare = [point for point in may_go if np.isnan(values[:, point.axes]).mean() > _MOST_MISSING_POINTS]
+    rare = [point for point in may_go if np.isnan(values[:, point.axes]).mean() > _MOST_MISSING]
     rare = [] if len(rare) == len(points) else rare
     still = [point for point in _still(values, [point for point in points if point not in rare]) if point in may_go]
     masked = int(sum(np.isnan(values[:, point.axes]).any(axis=1).sum() for point in points if point not in rare))
-    notes = [_likelihood_note([recording.channels[point.sure] for point in points], masked, points[0].threshold)]
+    columns = [point.column for point in points]
+    notes = [_likelihood_note(columns, masked, points[0].threshold)]
     notes += [f"point '{point.name}' left out: it is seen in less than half of the rows" for point in rare]
     notes += [f"point '{point.name}' left out: it never moves" for point in still]
-    dropped = {point.sure for point in points} | {axis for point in (*rare, *still) for axis in point.axes}
+    dropped = {recording.channels.index(column) for column in columns}
+    dropped |= {axis for point in (*rare, *still) for axis in point.axes}
     return recording.with_values(values).without(sorted(dropped)).noted(*notes)
+
+
+def _is_certainty(column: Values) -> bool:
+    given = column[~np.isnan(column)]
+    return bool(given.size and given.min() >= 0 and given.max() <= 1.001)
 
 
 def _with_known_doubts_missing(recording: Recording, reading: Reading) -> Recording:
@@ -240,7 +231,7 @@ def _with_known_doubts_missing(recording: Recording, reading: Reading) -> Record
     places, beside = [place_of[name] for name in cells.channels], [place_of[name] for name in cells.beside]
     repaired = recording.values.copy()
     repaired[:, places], _ = cells.read(recording.values[:, places], recording.values[:, beside])
-    doubts = [is_doubtful(recording.values[:, place_of[point.column]], point.threshold) for point in cells.points]
+    doubts = [point.is_doubtful(recording.values[:, place_of[point.column]]) for point in cells.points]
     note = _likelihood_note(cells.beside, int(np.sum(doubts)), cells.points[0].threshold)
     return recording.with_values(repaired).without(beside).noted(note)
 
@@ -252,22 +243,7 @@ def _likelihood_note(columns: Sequence[str], n_masked: int, threshold: float) ->
     )
 
 
-def _points(recording: Recording) -> list[_Point]:
-    """Columns of one point each: coordinates and a number from 0 to 1 that says how sure the tracker is."""
-    place_of = {name: place for place, name in enumerate(recording.channels)}
-    found = []
-    for name, place in place_of.items():
-        point, _, word = name.rpartition(".")
-        axes = tuple(place_of[f"{point}.{axis}"] for axis in _AXES if f"{point}.{axis}" in place_of)
-        if word not in _THRESHOLDS or len(axes) < 2:
-            continue
-        given = recording.values[:, place][~np.isnan(recording.values[:, place])]
-        if given.size and given.min() >= 0 and given.max() <= 1.001:
-            found.append(_Point(point, place, axes, _THRESHOLDS[word]))
-    return found
-
-
-def _still(values: np.ndarray, points: list[_Point]) -> list[_Point]:
+def _still(values: Values, points: Sequence[Point]) -> list[Point]:
     """Points whose coordinates stay within a fraction of the range that the others have."""
     ranges = []
     for point in points:
@@ -285,14 +261,15 @@ class MissingCells:
 
     channels: tuple[str, ...]
     numbers: tuple[tuple[float, ...], ...]
-    points: tuple[KnownPoint, ...] = ()
+    points: tuple[Point, ...] = ()
 
     @classmethod
     def of(cls, known: Sequence[KnownChannel], kept: Set[str] = frozenset()) -> MissingCells:
         """For the channels of a model, but for columns that are taken as they are."""
         channels = tuple(channel.name for channel in known)
         numbers = tuple(() if channel.name in kept else channel.missing or () for channel in known)
-        return cls(channels, numbers, tuple(point for point in points_of(channels) if point.column not in kept))
+        points = (point for point in points_of(channels) if point.column not in {*channels, *kept})
+        return cls(channels, numbers, tuple(points))
 
     @property
     def beside(self) -> tuple[str, ...]:
@@ -304,21 +281,17 @@ class MissingCells:
 
         `beside` has the columns of that name, NaN where there is none.
         """
-        missing = self._by_number(values)
-        for place, point in enumerate(() if beside is None else self.points):
-            assert beside is not None
-            missing[np.ix_(is_doubtful(beside[:, place], point.threshold), np.array(point.axes))] = True
+        missing = np.zeros(values.shape, np.bool_)
+        every = np.array(sorted({number for numbers in self.numbers for number in numbers}), np.float32)
+        suspects = np.flatnonzero(np.isin(values, every).any(axis=0)).tolist() if every.size else []
+        for place in suspects:
+            missing[:, place] = np.isin(values[:, place], np.array(self.numbers[place], np.float32))
+        if beside is not None:
+            for sure, point in zip(beside.T, self.points, strict=True):
+                missing[np.ix_(point.is_doubtful(sure), np.array(point.axes))] = True
         missing &= ~np.isnan(values)
         if not missing.any():
             return values, np.zeros(len(self.channels), np.int64)
         repaired = values.copy()
         repaired[missing] = np.nan
         return repaired, missing.sum(axis=0)
-
-    def _by_number(self, values: Values) -> NDArray[np.bool_]:
-        missing = np.zeros(values.shape, np.bool_)
-        every = np.array(sorted({number for numbers in self.numbers for number in numbers}), np.float32)
-        suspects = np.flatnonzero(np.isin(values, every).any(axis=0)) if every.size else every
-        for place in suspects.astype(np.intp).tolist():
-            missing[:, place] = np.isin(values[:, place], np.array(self.numbers[place], np.float32))
-        return missing

@@ -85,68 +85,22 @@ class Reading:
         return tuple(channel.name for channel in self.known)
 
     def keeps(self, name: str) -> bool:
-        """Return whether a column is a channel whatever it looks like: the user or a model names it.
-
-        Parameters
-        ----------
-        name : str
-            Name of the column.
-
-        Returns
-        -------
-        bool
-            Whether it is kept.
-        """
+        """Whether a column is a channel whatever it looks like: the user or a model names it."""
         return name in self.keep or name in self.known_names
 
     def names(self, name: str) -> bool:
-        """Return whether this reading mentions a column, to keep it or to leave it out.
-
-        Parameters
-        ----------
-        name : str
-            Name of the column.
-
-        Returns
-        -------
-        bool
-            Whether it is mentioned.
-        """
+        """Whether this reading mentions a column, to keep it or to leave it out."""
         return name in self.leave_out or self.keeps(name)
 
     def refuse_unknown(self, names: Sequence[str], what: str = "column") -> None:
-        """Refuse columns to leave out or to keep that the table does not have.
-
-        Parameters
-        ----------
-        names : sequence of str
-            The columns of the table.
-        what : str
-            What the message calls them.
-
-        Raises
-        ------
-        RecordingError
-            If a column is not there.
-        """
+        """Refuse columns to leave out or to keep that the table does not have."""
         unknown = sorted({*self.leave_out, *self.keep} - set(names))
         if unknown:
             to_do = "leave out" if unknown[0] in self.leave_out else "keep"
             raise RecordingError(f"there is no {what} '{unknown[0]}' to {to_do}; the {what}s are: {listed(names)}")
 
     def without_split(self, *, keeps_column: bool = False) -> Reading:
-        """Return the reading of one of the recordings in a split table.
-
-        Parameters
-        ----------
-        keeps_column : bool
-            Whether the column that separates them is still read; otherwise it is left out.
-
-        Returns
-        -------
-        Reading
-            The same reading without `split_by`.
-        """
+        """The reading of one of the recordings in a split table; the column that separates them is no channel."""
         column = self.split_by
         if column is None or keeps_column or self.names(column):
             return replace(self, split_by=None)
@@ -165,9 +119,6 @@ def listed(names: Sequence[str], most: int = 20) -> str:
     return ", ".join(str(name) for name in names[:most]) + more if names else "(none)"
 
 
-# ----------------------------------------------------------------
-# What the name of a file tells: which reader it gets, how it is packed, and the id of its recording.
-
 TEXT_SUFFIXES = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson")
 """Of the files that are read line by line, and may still grow."""
 
@@ -176,15 +127,10 @@ PACKINGS = (".gz", ".bz2", ".zst")
 
 
 def packing_of(place: str | Path) -> str:
-    """How a text is packed, or nothing; other files are not read packed.
-
-    >>> packing_of("day.csv.GZ"), packing_of("day.csv"), packing_of("day.npy.gz")
-    ('.gz', '', '')
-    """
+    """How a text is packed, or nothing; other files are not read packed."""
     path = Path(place)
-    packing = path.suffix.lower()
-    is_packed = packing in PACKINGS and Path(path.stem).suffix.lower() in TEXT_SUFFIXES
-    return packing if is_packed else ""
+    is_packed = path.suffix.lower() in PACKINGS and Path(path.stem).suffix.lower() in TEXT_SUFFIXES
+    return path.suffix.lower() if is_packed else ""
 
 
 def suffix_of(place: str | Path) -> str:
@@ -214,13 +160,9 @@ def id_of(place: str | Path) -> str:
     return Path(stem).stem if packing_of(place) else stem
 
 
-# ----------------------------------------------------------------
-# A format of recordings as the registry finds it: one value at the top of the file that reads it.
-
-
 @dataclass(frozen=True, kw_only=True)
 class RecordingFormat:
-    """How files with some suffixes are read.
+    """How files with some suffixes are read; the registry finds it as a value in the file that reads them.
 
     Parameters
     ----------

@@ -16,14 +16,13 @@ from polars.exceptions import PanicException, PolarsError
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
 from rondo.files.column_values import (
-    Kind,
     has_no_name,
     kind_of_numbers,
     moves_as_a_signal,
     names_no_signal,
     rises_or_repeats,
 )
-from rondo.files.columns import choose_columns, not_numeric, without_empty
+from rondo.files.columns import Column, choose_columns, not_numeric, without_empty
 from rondo.files.crash_guard import refuse_fatal_parquet
 from rondo.files.reading import Reading, RecordingFormat
 from rondo.files.text.clock import in_seconds, is_clock_name, mentions_time_stamps, spread
@@ -31,7 +30,8 @@ from rondo.files.text.formats import named_part, part_ids, part_note, plain_valu
 from rondo.files.text.spelling import cell_text, date_seconds, day_order, zone_notes
 from rondo.memory import ExpectedSize
 
-Column = nw.Series[Any]
+Series = nw.Series[Any]
+Schema = dict[str, nw.dtypes.DType]
 _ROWS_LOOKED_AT = 64
 _TEXTS = (nw.String, nw.Categorical, nw.Enum)
 
@@ -40,12 +40,12 @@ def read_parquet(path: Path, reading: Reading) -> Recording:
     """The recording in a Parquet file, tried in a child first; one column is held beside the result at a time."""
     table = _scanned(path)
     schema = nw.from_native(pl.DataFrame(schema=table.collect_schema()), eager_only=True).schema
-
     positions = {name: position for position, name in enumerate(schema)}
 
-    def load(name: str) -> Column:
+    def load(name: str) -> Series:
         # by position: polars takes names such as "*" and "^x.*$" for patterns
-        return nw.from_native(table.select(pl.nth(positions[name])).collect().to_series(), series_only=True)
+        column = table.select(pl.nth(positions[name])).collect().to_series()
+        return _typed(nw.from_native(column, series_only=True))
 
     return _from_columns(dict(schema), load, path.stem, reading)
 
@@ -83,9 +83,10 @@ def table_parts(frame: Any, id: str, reading: Reading) -> list[Recording]:
     refuse_no_column(split_by, list(names))
     column = table.get_column(names[split_by])
     columns = _columns_of(table)
-    schema = {name: each.dtype for name, each in columns.items()}
-    chosen = choose_columns(list(schema), replace(reading, rate=None), kinds=_kinds(schema, columns.__getitem__))
-    is_clock = chosen.clock is not None and list(schema)[chosen.clock] == split_by
+    described = [_described(name, each.dtype, columns.__getitem__) for name, each in columns.items()]
+    any_clock = [replace(each, moves=False, rises=True) for each in described]  # a coarse one splits too
+    chosen = choose_columns(any_clock, replace(reading, rate=None))
+    is_clock = chosen.clock is not None and list(columns)[chosen.clock] == split_by
     values = _restarts(column, split_by) if is_clock else column.to_list()
     rows: dict[str, list[int]] = {}
     for row, value in enumerate(_texts(values)):
@@ -110,7 +111,7 @@ def _texts(cells: Sequence[Any]) -> Iterator[str]:
         yield known[cell]
 
 
-def _restarts(clock: Column, name: str) -> list[str]:
+def _restarts(clock: Series, name: str) -> list[str]:
     """Which recording each row belongs to: "1" until the clock goes back, then "2", …"""
     times, _ = _clock_seconds(clock, name)
     known = np.flatnonzero(~np.isnan(times))
@@ -142,33 +143,29 @@ def _as_table(frame: Any) -> nw.DataFrame[Any]:
         raise RecordingError(f"expected a pandas, polars or pyarrow table, got {type(frame).__name__}") from error
 
 
-def _columns_of(table: nw.DataFrame[Any]) -> dict[str, Column]:
+def _columns_of(table: nw.DataFrame[Any]) -> dict[str, Series]:
     """By their names as text, which must differ."""
     names = [str(name) for name in table.columns]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise RecordingError(f"two columns are named '{twice}'; rename one of them")
-    return {name: table.get_column(native) for name, native in zip(names, table.columns, strict=True)}
+    return {name: _typed(table.get_column(native)) for name, native in zip(names, table.columns, strict=True)}
 
 
-def _index_clock(index: Any) -> dict[str, Column]:
+def _index_clock(index: Any) -> dict[str, Series]:
     """The index of a pandas frame as a column, if it holds dates or has a clock's name."""
     column = nw.from_native(index.to_series(), series_only=True)
     name = "index" if index.name is None else str(index.name)
     return {name: column} if _holds_dates(column.dtype) or is_clock_name(name) else {}
 
 
-def _from_columns(
-    schema: dict[str, nw.dtypes.DType], load: Callable[[str], Column], id: str, reading: Reading
-) -> Recording:
-    schema, load = _with_empty_as_numbers(schema, load)
+def _from_columns(schema: Schema, load: Callable[[str], Series], id: str, reading: Reading) -> Recording:
     names = list(schema)
-    columns = choose_columns(
-        names, reading, kinds=_kinds(schema, load), rises=_rises(schema, load), signals=_signals(schema, load)
-    )
+    dtypes = {name: load(name).dtype if dtype == nw.Unknown else dtype for name, dtype in schema.items()}
+    columns = choose_columns([_described(name, dtype, load) for name, dtype in dtypes.items()], reading)
     for name in columns.channels:
-        if not (schema[name].is_numeric() or schema[name] == nw.Boolean):
-            raise not_numeric(name, schema[name])
+        if not (dtypes[name].is_numeric() or dtypes[name] == nw.Boolean):
+            raise not_numeric(name, dtypes[name])
     notes, times = columns.notes, None
     if columns.clock is not None:
         times, unit = _clock_seconds(load(names[columns.clock]), names[columns.clock])
@@ -185,61 +182,34 @@ def _from_columns(
     return Recording(values, reading.rate, channels, id, times, notes + empty)
 
 
-def _with_empty_as_numbers(
-    schema: dict[str, nw.dtypes.DType], load: Callable[[str], Column]
-) -> tuple[dict[str, nw.dtypes.DType], Callable[[str], Column]]:
-    """Columns that hold no value have no type; as numbers they are left out, as those of a text table are."""
-    empty = {name for name, dtype in schema.items() if dtype == nw.Unknown and bool(load(name).is_null().all())}
-    if not empty:
-        return schema, load
-    typed = {name: nw.Float64() if name in empty else dtype for name, dtype in schema.items()}
-    return typed, lambda name: load(name).cast(nw.Float64) if name in empty else load(name)
+def _typed(column: Series) -> Series:
+    """A column that holds no value has no type; as numbers it is left out, as those of a text table are."""
+    is_empty = column.dtype == nw.Unknown and bool(column.is_null().all())
+    return column.cast(nw.Float64) if is_empty else column
 
 
-def _kinds(schema: dict[str, nw.dtypes.DType], load: Callable[[str], Column]) -> dict[int, Kind]:
-    """What the types of the columns say; whole numbers are looked at, as they may count rows or time."""
-    kinds: dict[int, Kind] = {}
-    for position, (name, dtype) in enumerate(schema.items()):
-        if _holds_dates(dtype):
-            kinds[position] = "dates"
-        elif dtype in _TEXTS and not is_clock_name(name):
-            kinds[position] = "text"
-        elif dtype.is_integer():
-            numbers = np.asarray(_numbers(load(name).head(_ROWS_LOOKED_AT)), dtype=np.float64)
-            kind = kind_of_numbers(numbers, is_unnamed=has_no_name(name))
-            kinds |= {} if kind is None else {position: kind}
-    return kinds
-
-
-def _signals(schema: dict[str, nw.dtypes.DType], load: Callable[[str], Column]) -> frozenset[int]:
-    """Columns with the name of labels or ids that move as a signal does."""
-    suspects = [
-        place for place, (name, dtype) in enumerate(schema.items()) if dtype.is_numeric() and names_no_signal(name)
-    ]
-    names = list(schema)
-    moving = (
-        place for place in suspects if moves_as_a_signal(names[place], _numbers(load(names[place])).astype(np.float64))
-    )
-    return frozenset(moving)
-
-
-def _rises(schema: dict[str, nw.dtypes.DType], load: Callable[[str], Column]) -> dict[int, bool]:
-    """Of each column that may be the clock, whether its readings rise in each row, or repeat."""
-    found = {}
-    for position, (name, dtype) in enumerate(schema.items()):
-        if _holds_dates(dtype) or (dtype.is_numeric() and (is_clock_name(name) or mentions_time_stamps(name))):
-            column = load(name)
-            readings = _clock_seconds(column, name)[0] if _holds_dates(dtype) else _numbers(column)
-            if (rises := rises_or_repeats(np.asarray(readings, np.float64))) is not None:
-                found[position] = rises
-    return found
+def _described(name: str, dtype: nw.dtypes.DType, load: Callable[[str], Series]) -> Column:
+    """What the type of a column shows; those that may count rows, tell the time or hold labels are loaded."""
+    if _holds_dates(dtype):
+        return Column(name, "dates", rises=rises_or_repeats(_clock_seconds(load(name), name)[0]))
+    if dtype in _TEXTS and not is_clock_name(name):
+        return Column(name, "text", rises=None)
+    kind, moves, rises = None, False, None
+    if dtype.is_integer():
+        first = np.asarray(_numbers(load(name).head(_ROWS_LOOKED_AT)), dtype=np.float64)
+        kind = kind_of_numbers(first, is_unnamed=has_no_name(name))
+    if dtype.is_numeric() and names_no_signal(name):
+        moves = moves_as_a_signal(name, _numbers(load(name)).astype(np.float64))
+    if dtype.is_numeric() and (is_clock_name(name) or mentions_time_stamps(name)):
+        rises = rises_or_repeats(np.asarray(_numbers(load(name)), np.float64))
+    return Column(name, kind, moves, rises)
 
 
 def _holds_dates(dtype: nw.dtypes.DType) -> bool:
     return dtype == nw.Datetime or dtype == nw.Date
 
 
-def _clock_seconds(column: Column, name: str) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+def _clock_seconds(column: Series, name: str) -> tuple[NDArray[np.float64], tuple[str, ...]]:
     """The clock in seconds, NaN where it is silent (Recording says in which frame)."""
     if _holds_dates(column.dtype):
         microseconds = column.cast(nw.Datetime("us")) if column.dtype == nw.Date else column
@@ -253,7 +223,7 @@ def _clock_seconds(column: Column, name: str) -> tuple[NDArray[np.float64], tupl
     return in_seconds(_numbers(column).astype(np.float64), name)
 
 
-def _numbers(column: Column) -> NDArray[Any]:
+def _numbers(column: Series) -> NDArray[Any]:
     """The column as a numpy array of numbers, NaN where it is null.
 
     Only what numpy has no number type for (decimals, some nullable columns) is cast: pyarrow refuses to cast

@@ -10,6 +10,11 @@ Where idle sleep mode was on, the device stored nothing while it lay still: that
 that of the place where the device was set up, in seconds since 1970. Light, heart rate and epochs have other rates and
 are not read. Devices of firmware 2.5 and before store `activity.bin` instead, samples of 12 bits from "Start Date" on
 (github.com/actigraph/NHANES-GT3X-File-Format).
+
+An .agd is a database of SQLite with one row per epoch: the table `data` has `dataTimestamp`, in ticks of 100 ns since
+the year 1 by the clock of the place, and a column for each count (`axis1`, `steps`, `lux`, …), as the ActiLife 6 User's
+Manual describes it and actigraph.sleepr, PhysicalActivity and pyActigraphy read it. Only `data` is read, and only
+if it is a table: a view could compute anything.
 """
 
 from __future__ import annotations
@@ -22,7 +27,6 @@ from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,18 +34,12 @@ from numpy.typing import NDArray
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
 from rondo.files.columns import kept_channels
-from rondo.files.extras import marked_head
+from rondo.files.extras import clocked, marked_head
 from rondo.files.reading import Reading, RecordingFormat
-from rondo.files.text.clock import spread
 from rondo.memory import refuse_large_array
 from rondo.wording import counted, noun
 
-# ----------------------------------------------------------------
-# Records of an ActiGraph's log: found one after the other, and unpacked by kinds and sizes at once.
-
-PACKED, WORDS = 0, 26
-"""Records of a second: samples of 12 bits in the order y, x, z; of 16 bits in the order x, y, z."""
-
+_PACKED, _WORDS = 0, 26  # records of a second: samples of 12 bits in the order y, x, z; of 16 bits in the order x, y, z
 _EVENT, _PARAMETERS = 3, 21
 _FALLS_ASLEEP = b"\x08"
 _SCALE = (0, 55)  # address space and identifier of ACCEL_SCALE
@@ -50,14 +48,6 @@ _HEADER = struct.Struct("<BBIH")  # mark, type, seconds, size of the payload
 _LEAST_PAYLOAD = 6  # shorter ones say that a cable was plugged in
 _Bytes = NDArray[np.uint8]
 _Whole = NDArray[np.int64]
-
-
-class Seconds(NamedTuple):
-    """Records of one kind: the second and the number of samples of each, and all samples one after the other."""
-
-    seconds: _Whole
-    counts: _Whole
-    values: NDArray[np.int16]  # (n_samples, 3), x, y, z
 
 
 @dataclass(frozen=True)
@@ -75,34 +65,37 @@ class Log:
     @property
     def slept(self) -> bool:
         """Whether the device fell asleep because it lay still."""
-        return any(self._payload(place) == _FALLS_ASLEEP for place in np.flatnonzero(self.kinds == _EVENT).tolist())
+        return _FALLS_ASLEEP in self._payloads(_EVENT)
 
     def scale(self) -> float | None:
         """Units per g, where parameters tell it."""
-        for place in np.flatnonzero(self.kinds == _PARAMETERS).tolist():
-            payload = self._payload(place)
+        for payload in self._payloads(_PARAMETERS):
             for space, identifier, value in struct.iter_unpack("<HHI", payload[: len(payload) // 8 * 8]):
                 if (space, identifier) == _SCALE:
-                    return _decoded(value)
+                    fraction, exponent = value & 0xFFFFFF, value >> 24  # of 24 and 8 bits, both with a sign
+                    fraction -= (fraction & 0x800000) << 1
+                    exponent -= (exponent & 0x80) << 1
+                    return float(fraction / 2**23 * 2.0**exponent)
         return None
 
-    def samples(self, kind: int) -> Seconds:
-        """All samples of one kind of records."""
+    def samples(self) -> tuple[_Whole, _Whole, NDArray[np.int16]]:
+        """The second and the number of samples of each record, and all samples (n_samples, 3) one after the other."""
         empty = np.empty(0, np.int64)
         seconds, counts, values = [empty], [empty], [np.empty((0, 3), np.int16)]
-        chosen = np.flatnonzero((self.kinds == kind) & (self.sizes >= _LEAST_PAYLOAD))
-        for size in np.unique(self.sizes[chosen]).tolist():
-            places = chosen[self.sizes[chosen] == size]
-            payloads = np.lib.stride_tricks.sliding_window_view(self.content, size)[self.starts[places]]
-            if kind == PACKED:
-                found = unpacked_12(payloads)
-            else:
-                words = np.ascontiguousarray(payloads[:, : size // 6 * 6]).view("<i2")
-                found = words.astype(np.int16, copy=False).reshape(len(payloads), -1, 3)
-            seconds.append(self.seconds[places])
-            counts.append(np.full(places.size, found.shape[1]))
-            values.append(found.reshape(-1, 3))
-        return Seconds(np.concatenate(seconds), np.concatenate(counts), np.concatenate(values))
+        for kind in (_PACKED, _WORDS):
+            chosen = np.flatnonzero((self.kinds == kind) & (self.sizes >= _LEAST_PAYLOAD))
+            for size in np.unique(self.sizes[chosen]).tolist():
+                records = chosen[self.sizes[chosen] == size]
+                payloads = np.lib.stride_tricks.sliding_window_view(self.content, size)[self.starts[records]]
+                if kind == _PACKED:
+                    samples = unpacked_12(payloads)
+                else:
+                    words = np.ascontiguousarray(payloads[:, : size // 6 * 6]).view("<i2")
+                    samples = words.astype(np.int16, copy=False).reshape(len(payloads), -1, 3)
+                seconds.append(self.seconds[records])
+                counts.append(np.full(records.size, samples.shape[1]))
+                values.append(samples.reshape(-1, 3))
+        return np.concatenate(seconds), np.concatenate(counts), np.concatenate(values)
 
     def notes(self) -> tuple[str, ...]:
         """What was wrong with the log."""
@@ -112,8 +105,10 @@ class Log:
         lost = f"{counted(self.n_lost_bytes, 'byte')} of its log belong to no whole record: left out"
         return ((damaged,) if self.n_damaged else ()) + ((lost,) if self.n_lost_bytes else ())
 
-    def _payload(self, place: int) -> bytes:
-        return self.content[self.starts[place] : self.starts[place] + self.sizes[place]].tobytes()
+    def _payloads(self, kind: int) -> list[bytes]:
+        records = np.flatnonzero(self.kinds == kind)
+        spans = zip(self.starts[records], self.starts[records] + self.sizes[records], strict=True)
+        return [self.content[start:stop].tobytes() for start, stop in spans]
 
 
 def walked(content: bytes) -> Log:
@@ -123,34 +118,28 @@ def walked(content: bytes) -> Log:
     while place + _HEADER.size < len(content):
         mark, kind, second, size = _HEADER.unpack_from(content, place)
         stop = place + _HEADER.size + size + 1
-        if mark == _MARK and stop <= len(content) and (is_sure or _is_sound(content[place:stop])):
+        if (
+            mark == _MARK
+            and stop <= len(content)
+            and (is_sure or np.bitwise_xor.reduce(np.frombuffer(content[place:stop], np.uint8)) == 0xFF)
+        ):
             heads.append((kind, second, place + _HEADER.size, size))
             place, is_sure = stop, content[stop : stop + 1] in (b"", bytes([_MARK]))
             continue
-        found = content.find(_MARK, place + 1)
-        following = found if found >= 0 else len(content)
+        mark_at = content.find(_MARK, place + 1)
+        following = mark_at if mark_at >= 0 else len(content)
         skipped = content[place:following]
         lost += len(skipped) if skipped.strip(b"\0") else 0  # zeros may lie between records
         place, is_sure = following, False
     lost += len(content) - place if content[place:].strip(b"\0") else 0
     kinds, seconds, starts, sizes = np.array(heads, np.int64).reshape(-1, 4).T
     every = np.frombuffer(content, np.uint8)
-    sound = _sound(every, starts, sizes)
-    return Log(every, kinds[sound], seconds[sound], starts[sound], sizes[sound], int((~sound).sum()), lost)
-
-
-def _is_sound(record: bytes) -> bool:
-    return int(np.bitwise_xor.reduce(np.frombuffer(record, np.uint8))) == 0xFF
-
-
-def _sound(content: _Bytes, starts: _Whole, sizes: _Whole) -> NDArray[np.bool_]:
-    """Which records have the right checksum, those of one size at once."""
     sound = np.zeros(starts.size, np.bool_)
     for size in np.unique(sizes).tolist():
-        places = np.flatnonzero(sizes == size)
-        records = np.lib.stride_tricks.sliding_window_view(content, _HEADER.size + size + 1)
-        sound[places] = np.bitwise_xor.reduce(records[starts[places] - _HEADER.size], axis=1) == 0xFF
-    return sound
+        same = np.flatnonzero(sizes == size)
+        records = np.lib.stride_tricks.sliding_window_view(every, _HEADER.size + size + 1)
+        sound[same] = np.bitwise_xor.reduce(records[starts[same] - _HEADER.size], axis=1) == 0xFF
+    return Log(every, kinds[sound], seconds[sound], starts[sound], sizes[sound], int((~sound).sum()), lost)
 
 
 def unpacked_12(payloads: _Bytes) -> NDArray[np.int16]:
@@ -166,18 +155,6 @@ def unpacked_12(payloads: _Bytes) -> NDArray[np.int16]:
     numbers = np.stack([high << 4 | both >> 4, (both & 15) << 8 | low], axis=2).reshape(len(payloads), -1)
     signed = (numbers << 4).view(np.int16) >> 4
     return signed[:, : 3 * n_samples].reshape(len(payloads), n_samples, 3)[:, :, [1, 0, 2]]
-
-
-def _decoded(value: int) -> float:
-    """A number of the parameters: 24 bits of a fraction and 8 of an exponent of 2, both with a sign.
-
-    >>> _decoded(0x09400000)
-    256.0
-    """
-    fraction, exponent = value & 0xFFFFFF, value >> 24
-    fraction -= (fraction & 0x800000) << 1
-    exponent -= (exponent & 0x80) << 1
-    return float(fraction / 2**23 * 2.0**exponent)
 
 
 CHANNELS = ("acc_x", "acc_y", "acc_z")
@@ -201,24 +178,17 @@ def read_gt3x(path: Path, reading: Reading) -> Recording:
             values, times, more = _from_activity(_content(archive, "activity.bin"), info)
         else:
             raise RecordingError("the archive holds no log.bin; expected what ActiLife downloads from a device")
-    channels = [CHANNELS[place] for place in kept]
-    if reading.rate is not None:
-        more += (f"the clock of the file left aside: the given rate of {reading.rate:g} Hz is the clock",)
-        return Recording(values[:, kept], reading.rate, channels, path.stem, notes=notes + more)
-    return Recording(values[:, kept], None, channels, path.stem, times, notes + more)
+    channels = [CHANNELS[index] for index in kept]
+    return clocked(values[:, kept], times, channels, path.stem, reading, notes + more, "the clock of the file")
 
 
 def _info(archive: zipfile.ZipFile) -> dict[str, str]:
     if "info.txt" not in archive.namelist():
         raise RecordingError("the archive holds no info.txt; expected what ActiLife downloads from a device")
-    text = _small(archive, "info.txt").decode("utf-8-sig", "replace")
+    with archive.open("info.txt") as file:
+        text = file.read(_SMALL_FILE).decode("utf-8-sig", "replace")
     pairs = (line.partition(":") for line in text.splitlines())
     return {name.strip(): value.strip() for name, _, value in pairs}
-
-
-def _small(archive: zipfile.ZipFile, name: str) -> bytes:
-    with archive.open(name) as file:
-        return file.read(_SMALL_FILE)
 
 
 def _content(archive: zipfile.ZipFile, name: str) -> bytes:
@@ -228,13 +198,15 @@ def _content(archive: zipfile.ZipFile, name: str) -> bytes:
 
 
 def _refuse_uncalibrated(archive: zipfile.ZipFile) -> None:
-    if "calibration.json" in archive.namelist():
-        about = json.loads(_small(archive, "calibration.json"))
-        if isinstance(about, dict) and about.get("isCalibrated") is False:
-            raise RecordingError(
-                "its samples are not calibrated (calibration.json); export it as csv with ActiGraph's software, or "
-                "with the package pygt3x"
-            )
+    if "calibration.json" not in archive.namelist():
+        return
+    with archive.open("calibration.json") as file:
+        about = json.loads(file.read(_SMALL_FILE))
+    if isinstance(about, dict) and about.get("isCalibrated") is False:
+        raise RecordingError(
+            "its samples are not calibrated (calibration.json); export it as csv with ActiGraph's software, or "
+            "with the package pygt3x"
+        )
 
 
 def _hertz(info: Mapping[str, str]) -> float:
@@ -264,13 +236,10 @@ def _scale(info: Mapping[str, str], log: Log | None = None) -> float:
 def _from_log(log: Log, info: Mapping[str, str]) -> tuple[NDArray[np.float32], NDArray[np.float64], tuple[str, ...]]:
     """One second of samples per record, in the order of time; where a second comes again, its first record counts."""
     hertz, scale = _hertz(info), _scale(info, log)
-    parts = [log.samples(kind) for kind in (PACKED, WORDS)]
-    seconds = np.concatenate([part.seconds for part in parts])
-    counts = np.concatenate([part.counts for part in parts])
+    seconds, counts, every = log.samples()
     if not counts.size:
         raise RecordingError("its log holds no activity records; expected raw acceleration")
     starts = np.append(0, np.cumsum(counts))
-    every = np.concatenate([part.values for part in parts])
     _, chosen = np.unique(seconds, return_index=True)
     n_frames = int(counts[chosen].sum())
     first = np.repeat(starts[chosen] - np.append(0, np.cumsum(counts[chosen])[:-1]), counts[chosen])
@@ -306,14 +275,6 @@ GT3X = RecordingFormat(
 )
 
 
-# ----------------------------------------------------------------
-# ActiGraph's .agd: a database of SQLite with one row per epoch, read with Python's own library.
-#
-# The table `data` has `dataTimestamp`, in ticks of 100 ns since the year 1 by the clock of the place, and a column for
-# each count (`axis1`, `axis2`, `axis3`, `steps`, `lux`, `inclineOff`, …), as the ActiLife 6 User's Manual describes it
-# and actigraph.sleepr, PhysicalActivity and pyActigraphy read it. `settings` holds `epochlength` in seconds, which the
-# time stamps tell too. Nothing but `data` is asked, and only if it is a table: a view could compute anything.
-
 _CLOCK = "dataTimestamp"
 _ROWS_AT_ONCE = 1 << 14
 
@@ -339,17 +300,14 @@ def read_agd(path: Path, reading: Reading) -> Recording:
     table = np.concatenate(parts)
     if not len(table):
         raise RecordingError("its table 'data' is empty")
-    clock = names.index(_CLOCK)
     counts = [name for name in names if name != _CLOCK]
     kept, notes = kept_channels(counts, reading)
-    places = [names.index(counts[place]) for place in kept]
-    channels = [names[place] for place in places]
-    if reading.rate is not None:
-        return Recording(table[:, places], reading.rate, channels, path.stem, notes=notes)
-    table = table[np.argsort(table[:, clock], kind="stable")]
-    seconds = table[:, clock] / _TICKS_PER_SECOND - _SECONDS_BEFORE_1970
-    times, apart = spread(seconds, _CLOCK)
-    return Recording(table[:, places], None, channels, path.stem, times, notes + apart)
+    channels = [counts[index] for index in kept]
+    clock = table[:, names.index(_CLOCK)]
+    order = np.argsort(clock, kind="stable") if reading.rate is None else np.arange(len(clock))
+    values = table[order][:, [names.index(name) for name in channels]]
+    times = clock[order] / _TICKS_PER_SECOND - _SECONDS_BEFORE_1970
+    return clocked(values, times, channels, path.stem, reading, notes, _CLOCK)
 
 
 AGD = RecordingFormat(

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
 from rondo.files.columns import kept_channels
-from rondo.files.extras import marked_head
+from rondo.files.extras import clocked, marked_head
 from rondo.files.reading import Reading, RecordingFormat
 from rondo.memory import refuse_large_array
 from rondo.wording import counted, noun
@@ -57,11 +57,8 @@ def read_cwa(path: Path, reading: Reading) -> Recording:
     n_lost = int((every["mark"] == b"AX").sum()) - blocks.size
     if n_lost:
         notes += (f"{counted(n_lost, 'block')} {noun(n_lost, 'is', 'are')} damaged or of another kind: left out",)
-    values, channels = _values(blocks, code)[:, kept], [names[place] for place in kept]
-    if reading.rate is not None:
-        notes += (f"the clock of the file left aside: the given rate of {reading.rate:g} Hz is the clock",)
-        return Recording(values, reading.rate, channels, path.stem, notes=notes)
-    return Recording(values, None, channels, path.stem, _times(blocks), notes)
+    values, channels = _values(blocks, code)[:, kept], [names[index] for index in kept]
+    return clocked(values, _times(blocks), channels, path.stem, reading, notes, "the clock of the file")
 
 
 def _sound(blocks: _Blocks) -> NDArray[np.bool_]:

@@ -19,9 +19,8 @@ import numpy as np
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
 from rondo.files.columns import kept_channels
-from rondo.files.extras import marked_head, optional_library
+from rondo.files.extras import clocked, marked_head, optional_library
 from rondo.files.reading import Reading, RecordingFormat
-from rondo.files.text.clock import spread
 from rondo.wording import counted
 
 # ----------------------------------------------------------------
@@ -43,15 +42,14 @@ def recording_of_points(points: Sequence[TrackPoint], id: str, reading: Reading)
     if not used or not names:
         raise RecordingError("it holds no points with values; expected one for each moment of a track")
     kept, notes = kept_channels(names, reading)
-    values = np.array([[point.values.get(names[place], np.nan) for place in kept] for point in used], dtype=np.float32)
-    notes += (
-        (f"{counted(len(points) - len(used), 'point')} without a time left out",) if len(used) < len(points) else ()
-    )
-    channels = [names[place] for place in kept]
-    if reading.rate is not None or not timed:
+    values = np.array([[point.values.get(names[index], np.nan) for index in kept] for point in used], dtype=np.float32)
+    n_without = len(points) - len(used)
+    notes += (f"{counted(n_without, 'point')} without a time left out",) if n_without else ()
+    channels = [names[index] for index in kept]
+    if not timed:
         return Recording(values, reading.rate, channels, id, notes=notes)
-    times, apart = spread(np.array([point.time_s for point in used], dtype=np.float64), "time")
-    return Recording(values, None, channels, id, times, notes + apart)
+    times = np.array([point.time_s for point in used], dtype=np.float64)
+    return clocked(values, times, channels, id, reading, notes, "time")
 
 
 _DEGREES = 180 / 2**31

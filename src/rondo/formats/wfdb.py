@@ -1,10 +1,14 @@
 """WFDB, the records of PhysioNet: a header (`100.hea`) and the files of samples that it names (`100.dat`).
 
-Read from the published description (`wfdb_header`, `wfdb_samples`): the package `wfdb` needs aiohttp, requests,
-matplotlib and a library of sounds. Signals that share a file and a rate are interleaved frame by frame. A sample is
-(number - baseline) / gain in physical units, NaN where its format says that it is missing; skewed signals are brought
-into line. The clock is the rate, from the start that the header names, if it names one. Nothing is read but files
-directly in the folder of the header. Annotations (`100.atr`) are labels and never read.
+Read as header(5) and signal(5) of the WFDB Applications Guide (physionet.org) describe them: the package `wfdb` needs
+aiohttp, requests, matplotlib and a library of sounds. Signals that share a file and a rate are interleaved frame by
+frame. A sample is (number - baseline) / gain in physical units, NaN where its format says that it is missing; skewed
+signals are brought into line. The clock is the rate, from the start that the header names, if it names one. Nothing is
+read but files directly in the folder of the header. Annotations (`100.atr`) are labels and never read.
+
+    100 2 360 650000 0:0:0 0/0/0                          record, signals, frames per second, frames, begin
+    100.dat 212 200(1024)/mV 11 1024 995 -22131 0 MLII    file, format, gain(baseline)/units, bits, zero,
+    100.dat 212 200(1024)/mV 11 1024 1011 20052 0 V5      first sample, checksum, block size, description
 """
 
 from __future__ import annotations
@@ -27,18 +31,6 @@ from rondo.files.extras import distinct_names, of_one_rate
 from rondo.files.reading import Reading, RecordingFormat
 from rondo.formats.edf import EVENT_LABELS
 from rondo.memory import ExpectedSize, refuse_large_array
-
-# ----------------------------------------------------------------
-# Headers of WFDB records, as header(5) of the WFDB Applications Guide describes them (physionet.org).
-#
-#     100 2 360 650000 0:0:0 0/0/0
-#     100.dat 212 200(1024)/mV 11 1024 995 -22131 0 MLII
-#     100.dat 212 200(1024)/mV 11 1024 1011 20052 0 V5
-#
-# The record line holds the name, the number of signals, frames per second, frames, and when it was begun; each signal
-# line the file of its samples, their format (with samples per frame, skew and byte offset), gain, baseline and units,
-# bits and zero of the converter, the first sample, a checksum, a block size, and a description. All but the first two
-# fields of each may be absent.
 
 _MOST_BYTES = 1 << 20  # a line has at most 255
 _DEFAULT_RATE = 250.0  # frames per second
@@ -72,8 +64,6 @@ class SignalLine:
 
 @dataclass(frozen=True)
 class RecordHeader:
-    """A record of one segment."""
-
     rate: float  # frames per second
     n_frames: int | None
     began_s: float | None  # since 1970, by the clock of the place where it was recorded
@@ -91,9 +81,9 @@ def read_header(path: Path) -> RecordHeader:
     lines = [line for line in lines if line and not line.startswith("#")]
     record = _RECORD.fullmatch(lines[0]) if lines else None
     if record is None:
-        found = repr(lines[0][:40]) if lines else "no line"
+        there = repr(lines[0][:40]) if lines else "no line"
         raise RecordingError(
-            f"it is no WFDB header: expected '<record> <signals> <rate> <frames>' first, found {found}"
+            f"it is no WFDB header: expected '<record> <signals> <rate> <frames>' first, found {there}"
         )
     if record["segments"] is not None:
         raise RecordingError(
@@ -112,8 +102,7 @@ def _signal(line: str) -> SignalLine:
     found = _SIGNAL.fullmatch(line)
     if found is None:
         raise RecordingError(f"its line {line[:60]!r} is not that of a signal; expected '<file> <format> <gain> …'")
-    zero = int(found["zero"] or 0)
-    per_frame = int(found["per_frame"] or 1)
+    zero, per_frame = int(found["zero"] or 0), int(found["per_frame"] or 1)
     if per_frame < 1:
         raise RecordingError(f"its line {line[:60]!r} has no samples per frame; it is damaged")
     return SignalLine(
@@ -144,67 +133,35 @@ def _began(time: str | None, date: str | None) -> float | None:
     return midnight + 3600 * hours + 60 * minutes + seconds
 
 
-# ----------------------------------------------------------------
-# Samples of WFDB records, as signal(5) of the WFDB Applications Guide describes them (physionet.org).
-#
-# | format | a sample is | missing |
-# |---|---|---|
-# | 8 | a difference of 8 bits to the one before | |
-# | 16, 61 | 16 bits, the low or the high byte first | -2^15 |
-# | 24, 32 | 24 or 32 bits, the low byte first | -2^23, -2^31 |
-# | 80, 160 | 8 or 16 bits without a sign, 2^7 or 2^15 too large | -2^7, -2^15 |
-# | 212 | 12 bits, two in three bytes: the low nibble of the second byte belongs to the first | -2^11 |
-# | 310 | 10 bits, three in two words of 16: bits 1 to 10 of each, and bits 11 to 15 of both | -2^9 |
-# | 311 | 10 bits, three in a word of 32 from its low end | -2^9 |
-
 Samples = NDArray[np.int32]
 _Bytes = NDArray[np.uint8]
 
 
 class _Packing(NamedTuple):
-    """So many `samples` in `bytes` bytes; `missing` stands for none; the first of a group end after `partly` bytes."""
+    """A group of `samples` in so many bytes, the first of which end after `partly` bytes; `missing` stands for none."""
 
     samples: int
-    bytes: int
+    n_group_bytes: int
     missing: int | None
     unpack: Callable[[_Bytes], Samples]
     partly: tuple[int, ...] = ()
 
+    def n_bytes(self, n_samples: int) -> int:
+        """That so many samples take at least, the last ones perhaps in part of what several share."""
+        whole, rest = divmod(n_samples, self.samples)
+        return whole * self.n_group_bytes + (self.partly[rest - 1] if rest else 0)
 
-def n_bytes(format: int, n_samples: int) -> int:
-    """That so many samples take at least, the last ones perhaps in part of what several share.
+    def n_samples(self, n_bytes: int) -> int:
+        whole, rest = divmod(n_bytes, self.n_group_bytes)
+        return whole * self.samples + sum(rest >= stop for stop in self.partly)
 
-    >>> n_bytes(212, 3), n_bytes(310, 4), n_bytes(16, 3)
-    (5, 6, 6)
-    """
-    packing = _known(format)
-    whole, rest = divmod(n_samples, packing.samples)
-    return whole * packing.bytes + (packing.partly[rest - 1] if rest else 0)
-
-
-def n_samples(format: int, n_bytes: int) -> int:
-    """How many lie in so many bytes.
-
-    >>> n_samples(212, 5), n_samples(310, 6), n_samples(24, 8)
-    (3, 4, 2)
-    """
-    packing = _known(format)
-    whole, rest = divmod(n_bytes, packing.bytes)
-    return whole * packing.samples + sum(rest >= stop for stop in packing.partly)
+    def unpacked(self, content: bytes) -> Samples:
+        """All samples in these bytes, perhaps with some of zeros at the end where the last group is not whole."""
+        padded = content + bytes(-len(content) % self.n_group_bytes)
+        return self.unpack(np.frombuffer(padded, np.uint8).reshape(-1, self.n_group_bytes))
 
 
-def unpacked(format: int, content: bytes) -> Samples:
-    """All samples in these bytes, perhaps with some of zeros at the end where the last group is not whole.
-
-    >>> unpacked(212, bytes([0xE3, 0x33, 0xF3])).tolist()
-    [995, 1011]
-    """
-    packing = _known(format)
-    whole = content + bytes(-len(content) % packing.bytes)
-    return packing.unpack(np.frombuffer(whole, np.uint8).reshape(-1, packing.bytes))
-
-
-def _known(format: int) -> _Packing:
+def _packing(format: int) -> _Packing:
     packing = _PACKINGS.get(format)
     if packing is None:
         what = "compressed by FLAC" if format in (508, 516, 524) else "unknown"
@@ -215,8 +172,7 @@ def _known(format: int) -> _Packing:
     return packing
 
 
-def _signed(values: NDArray[np.int32], bits: int) -> Samples:
-    """Numbers of so many bits in two's complement."""
+def _signed(values: Samples, bits: int) -> Samples:
     shift = 32 - bits
     return (values << shift) >> shift
 
@@ -226,17 +182,17 @@ def _numbers(dtype: str, subtract: int = 0) -> Callable[[_Bytes], Samples]:
 
 
 def _unpack_24(rows: _Bytes) -> Samples:
-    low, middle, high = (rows[:, place].astype(np.int32) for place in range(3))
+    low, middle, high = rows.astype(np.int32).T
     return _signed(low | middle << 8 | high << 16, 24)
 
 
 def _unpack_212(rows: _Bytes) -> Samples:
-    low, both, high = (rows[:, place].astype(np.int32) for place in range(3))
+    low, both, high = rows.astype(np.int32).T  # the low nibble of `both` belongs to the first sample
     return _signed(np.stack([low | (both & 15) << 8, high | (both >> 4) << 8], axis=1).ravel(), 12)
 
 
 def _unpack_310(rows: _Bytes) -> Samples:
-    first, second = (np.ascontiguousarray(rows).view("<u2")[:, place].astype(np.int32) for place in range(2))
+    first, second = np.ascontiguousarray(rows).view("<u2").astype(np.int32).T
     return _signed(np.stack([first >> 1, second >> 1, first >> 11 | (second >> 11) << 5], axis=1).ravel(), 10)
 
 
@@ -246,11 +202,11 @@ def _unpack_311(rows: _Bytes) -> Samples:
 
 
 _PACKINGS = {
-    8: _Packing(1, 1, None, _numbers("i1")),
+    8: _Packing(1, 1, None, _numbers("i1")),  # a difference to the sample before
     16: _Packing(1, 2, -(2**15), _numbers("<i2")),
     24: _Packing(1, 3, -(2**23), _unpack_24),
     32: _Packing(1, 4, -(2**31), _numbers("<i4")),
-    61: _Packing(1, 2, -(2**15), _numbers(">i2")),
+    61: _Packing(1, 2, -(2**15), _numbers(">i2")),  # the high byte first
     80: _Packing(1, 1, -(2**7), _numbers("u1", 2**7)),
     160: _Packing(1, 2, -(2**15), _numbers("<u2", 2**15)),
     212: _Packing(2, 3, -(2**11), _unpack_212, (2,)),
@@ -266,24 +222,23 @@ def read_wfdb(path: Path, reading: Reading) -> Recording:
     """The signals of one rate; the others have to be left out, or `rate` says which are meant."""
     header = read_header(path)
     names = distinct_names([signal.text for signal in header.signals])
-    absent = {place: "has no samples" for place, signal in enumerate(header.signals) if signal.file == _NO_FILE}
-    absent |= {place: "holds events" for place, signal in enumerate(header.signals) if signal.text in EVENT_LABELS}
-    places = [place for place in range(len(names)) if place not in absent]
-    if not places:
+    absent = {index: "has no samples" for index, signal in enumerate(header.signals) if signal.file == _NO_FILE}
+    absent |= {index: "holds events" for index, signal in enumerate(header.signals) if signal.text in EVENT_LABELS}
+    present = [index for index in range(len(names)) if index not in absent]
+    if not present:
         raise RecordingError("none of its signals has samples; expected at least one")
-    chosen, notes = kept_channels([names[place] for place in places], reading)
-    kept = [places[place] for place in chosen]
-    rates = {place: header.rate * header.signals[place].per_frame for place in kept}
-    kept, own_rate, more = of_one_rate(kept, rates, names, reading.rate)
+    chosen, notes = kept_channels([names[index] for index in present], reading)
+    kept = [present[index] for index in chosen]
+    rates = {index: header.rate * header.signals[index].per_frame for index in kept}
+    kept, rate, more = of_one_rate(kept, rates, names, reading.rate)
     values, wrong = _values(path, header, kept)
     notes += more + (("its header ends within a line: it may be cut short",) if header.ends_within_a_line else ())
-    notes += tuple(f"channel '{names[place]}' left out: it {why}" for place, why in absent.items())
-    notes += tuple(f"channel '{names[place]}': its checksum is another; the file may be damaged" for place in wrong)
-    channels = [names[place] for place in kept]
-    if header.began_s is None or reading.rate is not None:
-        return Recording(values, own_rate, channels, path.stem, notes=notes)
-    times = header.began_s + np.arange(len(values)) / own_rate
-    return Recording(values, own_rate, channels, path.stem, times, notes)
+    notes += tuple(f"channel '{names[index]}' left out: it {why}" for index, why in absent.items())
+    notes += tuple(f"channel '{names[index]}': its checksum is another; the file may be damaged" for index in wrong)
+    channels, times = [names[index] for index in kept], None
+    if header.began_s is not None and reading.rate is None:
+        times = header.began_s + np.arange(len(values)) / rate
+    return Recording(values, rate, channels, path.stem, times, notes)
 
 
 def expected_size(path: Path, reading: Reading) -> ExpectedSize:
@@ -296,37 +251,41 @@ def expected_size(path: Path, reading: Reading) -> ExpectedSize:
 
 def _values(path: Path, header: RecordHeader, kept: Sequence[int]) -> tuple[NDArray[np.float32], list[int]]:
     """The kept signals in physical units, and which of them have another checksum than the header says."""
-    groups = [list(group) for _, group in groupby(enumerate(header.signals), lambda item: item[1].file)]
-    groups = [group for group in groups if group[0][1].file != _NO_FILE and {place for place, _ in group} & set(kept)]
-    files = [_data_file(path, [signal for _, signal in group]) for group in groups]
-    if len(set(files)) < len(files):
-        raise RecordingError("signals of one file do not follow each other in it; the header is damaged")
-    there = [_frames_there(file, [signal for _, signal in group]) for file, group in zip(files, groups, strict=True)]
-    n_frames = min(there) if header.n_frames is None else header.n_frames
-    short = next((file for file, found in zip(files, there, strict=True) if found < n_frames), None)
-    if short is not None:
-        raise RecordingError(f"'{short.name}' is truncated: {min(there)} of {n_frames} frames are there")
+    groups: dict[Path, list[tuple[int, SignalLine]]] = {}  # the signals of each file, in the order of its samples
+    for name, group in groupby(enumerate(header.signals), lambda item: item[1].file):
+        members = list(group)
+        if name == _NO_FILE or not any(index in kept for index, _ in members):
+            continue
+        file = _data_file(path, [signal for _, signal in members])
+        if file in groups:
+            raise RecordingError("signals of one file do not follow each other in it; the header is damaged")
+        groups[file] = members
+    there = {file: _frames_there(file, [signal for _, signal in members]) for file, members in groups.items()}
+    shortest = min(there, key=there.__getitem__)
+    n_frames = there[shortest] if header.n_frames is None else header.n_frames
+    if there[shortest] < n_frames:
+        raise RecordingError(f"'{shortest.name}' is truncated: {there[shortest]} of {n_frames} frames are there")
     per_frame = header.signals[kept[0]].per_frame
     refuse_large_array(n_frames * per_frame, len(kept))
     values = np.empty((n_frames * per_frame, len(kept)), np.float32)
     wrong = []
-    for file, group in zip(files, groups, strict=True):
-        wide, first = sum(signal.per_frame for _, signal in group), group[0][1]
+    for file, members in groups.items():
+        packing, width = _packing(members[0][1].format), sum(signal.per_frame for _, signal in members)
         with file.open("rb") as opened:
-            opened.seek(first.offset)
-            content = opened.read(n_bytes(first.format, n_frames * wide))
-        frames = unpacked(first.format, content)[: n_frames * wide].reshape(n_frames, wide)
+            opened.seek(members[0][1].offset)
+            content = opened.read(packing.n_bytes(n_frames * width))
+        frames = packing.unpacked(content)[: n_frames * width].reshape(n_frames, width)
         stop = 0
-        for place, signal in group:
+        for index, signal in members:
             start, stop = stop, stop + signal.per_frame
-            if place in kept:
+            if index in kept:
                 samples = frames[:, start:stop].reshape(-1)
-                if signal.format == 8:  # differences
+                if signal.format == 8:
                     samples = signal.first + np.cumsum(samples, dtype=np.int32)
-                values[:, list(kept).index(place)] = _physical(samples, signal)
+                values[:, kept.index(index)] = _physical(samples, signal, packing.missing)
                 # The header has 16 bits of the sum of the samples; 0 may mean unknown.
                 if signal.checksum and (int(samples.sum(dtype=np.int64)) - signal.checksum) % 2**16:
-                    wrong.append(place)
+                    wrong.append(index)
     return values, sorted(wrong)
 
 
@@ -349,18 +308,15 @@ def _data_file(path: Path, group: Sequence[SignalLine]) -> Path:
 
 def _frames_there(file: Path, group: Sequence[SignalLine]) -> int:
     size = max(0, file.stat().st_size - group[0].offset)
-    return n_samples(group[0].format, size) // sum(signal.per_frame for signal in group)
+    return _packing(group[0].format).n_samples(size) // sum(signal.per_frame for signal in group)
 
 
-def _physical(samples: Samples, signal: SignalLine) -> NDArray[np.float64]:
+def _physical(samples: Samples, signal: SignalLine, missing: int | None) -> NDArray[np.float64]:
     physical = (samples.astype(np.float64) - signal.baseline) / signal.gain
-    missing = _known(signal.format).missing
     if missing is not None:
         physical[samples == missing] = np.nan
     n_before = min(signal.skew * signal.per_frame, physical.size)
-    if n_before:
-        physical = np.concatenate([physical[n_before:], np.full(n_before, np.nan)])
-    return physical
+    return np.concatenate([physical[n_before:], np.full(n_before, np.nan)]) if n_before else physical
 
 
 FORMAT = RecordingFormat(

@@ -16,7 +16,7 @@ import numpy as np
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
 from rondo.files.columns import kept_channels
-from rondo.files.extras import distinct_names, marked_head, optional_library
+from rondo.files.extras import clocked, distinct_names, marked_head, optional_library
 from rondo.files.reading import Reading, RecordingFormat, listed
 
 GAP_S = 1.0
@@ -49,11 +49,8 @@ def read_xdf(path: Path, reading: Reading) -> Recording:
     kept, notes = kept_channels(names, reading)
     others = [f"'{other['name']}'" for other in streams if other is not chosen]
     notes += (f"other streams left out: {listed(others)}",) if others else ()
-    times = np.asarray(stream["time_stamps"], dtype=np.float64)
-    if reading.rate is not None:
-        notes += (f"time stamps left out: the given rate of {reading.rate:g} Hz is the clock",)
-        return Recording(values[:, kept], reading.rate, [names[i] for i in kept], path.stem, notes=notes)
-    return Recording(values[:, kept], None, [names[i] for i in kept], path.stem, times, notes)
+    times, channels = np.asarray(stream["time_stamps"], dtype=np.float64), [names[index] for index in kept]
+    return clocked(values[:, kept], times, channels, path.stem, reading, notes, "time stamps")
 
 
 def _chosen(streams: Sequence[dict[str, Any]], key: str | None) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Address: one line that names a server and what to read or write there, `mqtt://host:1883/topic?qos=1`.
+"""Address: one line that names a server and what to read or write there, `mqtt://host:1883/topic?client=me`.
 
     scheme://host[:port]/path[?option=value&...]
 
@@ -16,13 +16,10 @@ RONDO_WEBHOOK_TOKEN                          sent to a webhook as "Authorization
 from __future__ import annotations
 
 import math
-import os
 import re
-import ssl
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 from rondo.errors import SettingError
 from rondo.wording import did_you_mean, near_match
@@ -35,15 +32,13 @@ _FROM_ENVIRONMENT = {
     "https": "RONDO_WEBHOOK_TOKEN",
 }
 _SECRET_WORDS = ("user", "pass", "token", "secret", "credential", "apikey", "api_key")
-_LARGEST_PORT = 65_535
 
 
 @dataclass(frozen=True)
 class Address:
-    """What an address says.
+    """The parts of an address; `host` is empty and `port` None where it names none.
 
-    `host` is empty and `port` None where it names none. Where several servers may be named (Kafka), `servers` holds all
-    of them, the first one too.
+    Where several servers may be named (Kafka), `servers` holds all of them, the first one too.
     """
 
     scheme: str
@@ -58,15 +53,22 @@ class Address:
         >>> parse_address("kafka://a,b:9093/rows", ["kafka"], several=True).servers_with(9092)
         ['a:9092', 'b:9093']
         """
-        return [_joined(host, default_port if port is None else port) for host, port in self.servers]
+        return [joined(host, default_port if port is None else port) for host, port in self.servers]
+
+    def choice(self, option: str, values: Sequence[str]) -> str:
+        """The value of an option that has one of these; the first where it is not named."""
+        value = self.options.get(option, values[0])
+        if value not in values:
+            raise SettingError(f"{option}={value}: expected {option}={' or '.join(values)}; correct the address")
+        return value
 
     def __str__(self) -> str:
         """
-        >>> str(parse_address("mqtt://[::1]:1884/site/#?qos=1", ["mqtt"], ["qos"]))
-        'mqtt://[::1]:1884/site/#?qos=1'
+        >>> str(parse_address("mqtt://[::1]:1884/site/#?version=3", ["mqtt"], ["version"]))
+        'mqtt://[::1]:1884/site/#?version=3'
         """
         options = "&".join(f"{name}={value}" for name, value in self.options.items())
-        hosts = ",".join(_joined(host, port) for host, port in self.servers)
+        hosts = ",".join(joined(host, port) for host, port in self.servers)
         return f"{self.scheme}://{hosts}/{self.path}" + (f"?{options}" if options else "")
 
 
@@ -78,6 +80,11 @@ def scheme_of(text: str) -> str | None:
     """
     scheme, is_address, _ = text.partition("://")
     return scheme.lower() if is_address and scheme else None
+
+
+def joined(host: str, port: int | None) -> str:
+    shown = f"[{host}]" if ":" in host else host
+    return shown if port is None else f"{shown}:{port}"
 
 
 def parse_address(
@@ -93,27 +100,27 @@ def parse_address(
     `options` are the names that may follow `?`; None where everything behind the host is the server's, as for a web
     page. `several`: more than one server may be named, with commas between.
 
-    >>> address = parse_address("mqtt://localhost/site/+/imu?qos=1", ["mqtt", "mqtts"], ["qos"])
+    >>> address = parse_address("mqtt://localhost/site/+/imu?version=3", ["mqtt", "mqtts"], ["version"])
     >>> address.host, address.port, address.path, dict(address.options)
-    ('localhost', None, 'site/+/imu', {'qos': '1'})
+    ('localhost', None, 'site/+/imu', {'version': '3'})
     """
     scheme = scheme_of(text)
     form = f"{next(iter(schemes))}://host[:port]/..."
     if scheme is None:
         raise SettingError(f"'{text}' is no address: expected {form}")
     if scheme not in schemes:
-        hint = did_you_mean(scheme, schemes, f"known are {', '.join(f'{one}://' for one in schemes)}")
+        hint = did_you_mean(scheme, schemes, f"known are {', '.join(f'{known}://' for known in schemes)}")
         raise SettingError(f"{scheme}://: there is no such scheme here; {hint}")
-    rest = text.partition("://")[2]
-    n_host = min((place for place in (rest.find("/"), rest.find("?")) if place >= 0), default=len(rest))
-    authority, path, query = rest[:n_host], rest[n_host:].removeprefix("/"), ""  # a `?` may follow the host at once
+    behind = text.partition("://")[2]
+    authority = re.split("[/?]", behind, maxsplit=1)[0]  # a `?` may follow the host at once
+    path, query = behind[len(authority) :].removeprefix("/"), ""
     if options is not None:
         path, _, query = path.partition("?")
     if "@" in authority:
         after = authority.rpartition("@")[2]
         raise SettingError(f"{scheme}://***@{after}/{path}: {_no_secrets(scheme)}")
     shown = f"{scheme}://{authority}/{path}"
-    servers = tuple(_server(one, shown) for one in authority.split(",")) if authority else ()
+    servers = tuple(_server(server, shown) for server in authority.split(",")) if authority else ()
     if needs_host and not servers:
         raise SettingError(f"{shown}: expected a host, found none; write {form}")
     if len(servers) > 1 and not several:
@@ -124,34 +131,31 @@ def parse_address(
 
 
 def _server(text: str, shown: str) -> tuple[str, int | None]:
-    if text.startswith("["):  # an IPv6 address has colons of its own
-        host, closed, behind = text[1:].partition("]")
-        if not closed or (behind and not behind.startswith(":")):
-            raise SettingError(f"{shown}: expected [host]:port, found '{text}'")
-        port = behind[1:]
-    else:
-        host, _, port = text.partition(":")
-    if not host or any(character.isspace() for character in host):
-        raise SettingError(f"{shown}: expected a host, found '{text}'; write host or host:port")
-    if not port:
-        return host, None
-    if not (port.isascii() and port.isdigit() and 0 < int(port) <= _LARGEST_PORT):
-        raise SettingError(f"{shown}: expected a port between 1 and {_LARGEST_PORT}, found '{port}'")
-    return host, int(port)
+    try:
+        found = urlsplit(f"//{text}")
+        host, port = found.hostname or "", found.port
+        host.encode("idna")
+    except ValueError:  # no number, too large a number, half a bracket, a name that no server can have
+        host, port = "", None
+    if not host or port == 0 or any(character.isspace() for character in text):
+        raise SettingError(
+            f"{shown}: expected host or host:port, with a port between 1 and 65535 and brackets around an IPv6 "
+            f"address, found '{text}'"
+        )
+    return host, port
 
 
 def _options(query: str, known: Collection[str], shown: str, scheme: str) -> dict[str, str]:
     chosen: dict[str, str] = {}
     for pair in filter(None, query.split("&")):
-        name, has_value, value = pair.partition("=")
+        name, _, value = pair.partition("=")
         name = unquote(name)
         if name not in known:
-            is_secret = near_match(name, known) is None and any(word in name.lower() for word in _SECRET_WORDS)
-            if is_secret:
+            if near_match(name, known) is None and any(word in name.lower() for word in _SECRET_WORDS):
                 raise SettingError(f"{shown}: {_no_secrets(scheme)}")
             few = f"known are {', '.join(sorted(known))}" if known else "it takes none"
             raise SettingError(f"{shown}: there is no option '{name}'; {did_you_mean(name, known, few)}")
-        if not has_value or not value:
+        if not value:
             raise SettingError(f"{shown}: the option '{name}' has no value; write ?{name}=VALUE")
         if name in chosen:
             raise SettingError(f"{shown}: the option '{name}' is there twice; give it once")
@@ -165,82 +169,6 @@ def _no_secrets(scheme: str) -> str:
         "names and passwords are not taken from an address, which other users of the machine can see; "
         f"leave them out and set {names} in the environment"
     )
-
-
-def _joined(host: str, port: int | None) -> str:
-    shown = f"[{host}]" if ":" in host else host
-    return shown if port is None else f"{shown}:{port}"
-
-
-_KAFKA = "RONDO_KAFKA_"
-_USERNAME, _PASSWORD = "RONDO_MQTT_USERNAME", "RONDO_MQTT_PASSWORD"
-_CA, _CERT, _KEY = "RONDO_MQTT_CA", "RONDO_MQTT_CERT", "RONDO_MQTT_KEY"
-_TOKEN = "RONDO_WEBHOOK_TOKEN"
-
-
-class MqttLogin(NamedTuple):
-    """As whom to log in."""
-
-    username: str
-    password: str | None
-
-    def __repr__(self) -> str:  # a traceback must not show it
-        return "MqttLogin(...)"
-
-
-def mqtt_login() -> MqttLogin | None:
-    """Name and password of a broker; None where the environment holds none."""
-    username, password = _value(_USERNAME), _value(_PASSWORD)
-    if username is None and password is not None:
-        raise SettingError(f"{_PASSWORD} is set and {_USERNAME} is not; set both, or neither")
-    return None if username is None else MqttLogin(username, password)
-
-
-def mqtt_tls() -> ssl.SSLContext:
-    """How mqtts:// connects: hosts are checked against the certificates that the environment names."""
-    certificate, key = _value(_CERT), _value(_KEY)
-    if (certificate is None) != (key is None):
-        raise SettingError(f"{_CERT} and {_KEY} belong together; set both, or neither")
-    try:
-        context = ssl.create_default_context(cafile=_value(_CA))
-    except (OSError, ssl.SSLError) as error:
-        raise SettingError(f"{_CA}: expected a file of certificates (PEM), but {_reason(error)}") from None
-    if certificate is not None and key is not None:
-        try:
-            context.load_cert_chain(certificate, key)
-        except (OSError, ssl.SSLError) as error:
-            raise SettingError(f"{_CERT}, {_KEY}: expected a certificate and its key, but {_reason(error)}") from None
-    return context
-
-
-def kafka_settings(reserved: Collection[str] = ()) -> dict[str, str]:
-    """Settings of librdkafka by their own names; `reserved` are those that the address or Rondo decides on."""
-    settings = {
-        name.removeprefix(_KAFKA).lower().replace("_", "."): value
-        for name, value in sorted(os.environ.items())
-        if name.startswith(_KAFKA) and value
-    }
-    taken = [name for name in settings if name in reserved]
-    if taken:
-        variable = _KAFKA + taken[0].upper().replace(".", "_")
-        raise SettingError(f"{variable}: {taken[0]} follows from the address and from what Rondo promises; unset it")
-    return settings
-
-
-def webhook_token() -> str | None:
-    """What a webhook wants to see."""
-    token = _value(_TOKEN)
-    if token is not None and not (token.isascii() and token.isprintable()):
-        raise SettingError(f"{_TOKEN}: expected printable ASCII characters in one line")
-    return token
-
-
-def _value(name: str) -> str | None:
-    return os.environ.get(name) or None
-
-
-def _reason(error: OSError) -> str:
-    return error.strerror or "it cannot be read as such"
 
 
 _NUMBER = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)")

@@ -26,7 +26,7 @@ from rondo.wording import counted, duration_in_words
 if TYPE_CHECKING:
     from rondo.config.settings import RondoConfig
     from rondo.continual.journal import Event
-    from rondo.live.fleet import DeviceStep, Fleet
+    from rondo.live.fleet import Fleet
     from rondo.live.health import Health
     from rondo.live.session import Counters, Session, SessionPaths, Written
     from rondo.run.rows import RowCounts
@@ -168,9 +168,6 @@ def _of_this_stream(config: RondoConfig, settings: list[str] | None) -> RondoCon
     return changed(config, overrides=chosen)
 
 
-# ---------------------------------------------------------------- one stream
-
-
 def _stream_one(place: SessionPaths, opened: Callable[[], Session], health: Health, sinks: Sequence[str]) -> None:
     from rondo.continual.checkpoint import locked
 
@@ -198,7 +195,8 @@ def _stream_one(place: SessionPaths, opened: Callable[[], Session], health: Heal
 
 def _label(session: Session, stop: list[int], place: SessionPaths, health: Health, notes: StreamNotes) -> None:
     """Until the source has ended or a signal stops it; then everything is on the disk."""
-    status = _Status(session)
+    status = _Status()
+    line = partial(_session_line, session, session.counters.n_windows, time.monotonic())
     while not stop:
         written = session.step()
         health.after(session.id, place.out, written, session)
@@ -211,14 +209,14 @@ def _label(session: Session, stop: list[int], place: SessionPaths, health: Healt
         else:
             session.source.wait(_POLL_S)
         health.tick(backlog=session.source.backlog_bytes)
-        status.show()
+        status.show(line)
     if session.source.ended and not place.follow and not stop and session.counters.n_rows:
         written = session.finish()
         health.after(session.id, place.out, written, session)
         notes.after(session.counters, written)
     else:
         session.stop()
-    status.show(last=True)
+    status.show(line, last=True)
 
 
 def _print_end(session: Session, out: Path, json: bool) -> None:
@@ -233,7 +231,7 @@ def _print_end(session: Session, out: Path, json: bool) -> None:
         return
     print(rows_in_words(counted_rows(out, session.id), counts.n_skipped_lines), file=sys.stderr, flush=True)
     if json:
-        print(json_module.dumps({"type": "summary"} | session.summary().as_json()), flush=True)
+        print(json_module.dumps({"type": "summary"} | session.summary.as_json()), flush=True)
         return
     print(f"labels:  {out / 'labels' / session.id}.npy ({rows}, {counted(counts.n_windows, 'window')})")
     print(f"events:  {out / 'events.jsonl'} ({counts.n_events})")
@@ -243,50 +241,62 @@ def _print_end(session: Session, out: Path, json: bool) -> None:
 class _Status:
     """A line on stderr now and then: on a terminal it replaces the one before."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self._since = self._shown = time.monotonic()
-        self._first = session.counters.n_windows
+    def __init__(self) -> None:
+        self._shown_at, self._shown = time.monotonic(), ""
 
-    def show(self, *, last: bool = False) -> None:
+    def show(self, line: Callable[[], str], *, last: bool = False) -> None:
         now = time.monotonic()
-        if is_quiet() or (not last and now - self._shown < _BETWEEN_STATUS_S):
+        if is_quiet() or (not last and now - self._shown_at < _BETWEEN_STATUS_S):
             return
-        self._shown = now
-        counts = self._session.counters
-        per_s = (counts.n_windows - self._first) / max(now - self._since, 1e-9)
-        line = (
-            f"{counted(counts.n_rows, 'row')}, {counted(counts.n_windows, 'window')} ({per_s:.0f}/s), "
-            f"{counts.n_accepted} accepted, {counts.n_buffered} buffered, {counts.n_promoted} promoted, "
-            f"{self._session.source.backlog_bytes() / 1000:.0f} kB behind"
-        )
-        if counts.n_skipped_lines or counts.n_unreadable_cells:
-            lines, cells = counted(counts.n_skipped_lines, "line"), counted(counts.n_unreadable_cells, "cell")
-            line += f", {lines} skipped, {cells} unreadable"
-        print_over(line, stays=last)
+        text = line()
+        if last or text != self._shown or now - self._shown_at >= _BETWEEN_EQUAL_S:
+            self._shown_at, self._shown = now, text
+            print_over(text, stays=last)
 
 
-# ---------------------------------------------------------------- many devices
+def _session_line(session: Session, first_window: int, since: float) -> str:
+    counts = session.counters
+    per_s = (counts.n_windows - first_window) / max(time.monotonic() - since, 1e-9)
+    line = (
+        f"{counted(counts.n_rows, 'row')}, {counted(counts.n_windows, 'window')} ({per_s:.0f}/s), "
+        f"{counts.n_accepted} accepted, {counts.n_buffered} buffered, {counts.n_promoted} promoted, "
+        f"{session.source.backlog_bytes() / 1000:.0f} kB behind"
+    )
+    if counts.n_skipped_lines or counts.n_unreadable_cells:
+        lines, cells = counted(counts.n_skipped_lines, "line"), counted(counts.n_unreadable_cells, "cell")
+        line += f", {lines} skipped, {cells} unreadable"
+    return line
 
 
 def _stream_fleet(opened: Callable[[], Fleet], health: Health) -> None:
     with asked_to_stop() as stop, closing(opened()) as fleet:
-        status, notes = _FleetStatus(fleet), _FleetNotes()
+        status, notes = _Status(), _FleetNotes()
+
+        def line() -> str:
+            parts = [
+                counted(len(fleet.devices), "device"),
+                counted(health.n_rows, "row"),
+                counted(health.n_windows, "window"),
+                f"{counted(fleet.feed.backlog, 'message')} behind",
+            ]
+            parts += [f"{len(fleet.refused)} refused"] if fleet.refused else []
+            parts += [f"{fleet.n_unreadable} unreadable"] if fleet.n_unreadable else []
+            return ", ".join(parts)
+
         try:
             while not stop and not fleet.feed.ended:
-                steps = fleet.step(_POLL_S)
-                for device, written in steps:
+                for device, written in fleet.step(_POLL_S):
                     health.after(device.name, device.folder, written, device.session)
                     notes.after(device.name, written, device.session.counters)
                 health.tick(backlog=lambda: fleet.feed.backlog)
                 notes.say()
-                status.show(steps)
+                status.show(line)
         finally:
             fleet.stop()
             notes.say(everything=True)
-            status.show([], last=True)
+            status.show(line, last=True)
         health.close("stopped", health.exit_code)
-    print(f"stopped after {counted(status.n_rows, 'row')}; run the same command to resume", file=sys.stderr)
+    print(f"stopped after {counted(health.n_rows, 'row')}; run the same command to resume", file=sys.stderr)
 
 
 class _FleetNotes:
@@ -323,38 +333,6 @@ class _FleetNotes:
             kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(self._n_events.items()))
             _note(f"input of {counted(len(self._devices), 'device')}: {kinds} events so far; the last: {self._last}")
         self._last, self._has_new_missing = "", False
-
-
-class _FleetStatus:
-    """A line on stderr now and then."""
-
-    def __init__(self, fleet: Fleet) -> None:
-        self._fleet = fleet
-        self._shown = time.monotonic()
-        self.n_rows = self._n_rows_shown = self._n_windows = self._n_promoted = 0
-
-    def show(self, steps: list[DeviceStep], *, last: bool = False) -> None:
-        for _, written in steps:
-            self.n_rows += written.n_rows
-            self._n_windows += len(written.labels)
-            self._n_promoted += sum(event.kind == "promote" for event in written.events)
-        now = time.monotonic()
-        is_news = self.n_rows > self._n_rows_shown or now - self._shown >= _BETWEEN_EQUAL_S
-        if is_quiet() or (not last and (now - self._shown < _BETWEEN_STATUS_S or not is_news)):
-            return
-        self._shown, self._n_rows_shown = now, self.n_rows
-        fleet = self._fleet
-        line = (
-            f"{counted(len(fleet.devices), 'device')}, {counted(self.n_rows, 'row')}, "
-            f"{counted(self._n_windows, 'window')}, {self._n_promoted} promoted, "
-            f"{counted(fleet.feed.backlog, 'message')} behind"
-        )
-        line += f", {len(fleet.refused)} refused" if fleet.refused else ""
-        line += f", {fleet.n_unreadable} unreadable" if fleet.n_unreadable else ""
-        print_over(line, stays=last)
-
-
-# ---------------------------------------------------------------- notes
 
 
 def _note(text: str) -> None:

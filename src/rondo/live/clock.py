@@ -140,8 +140,6 @@ class RowClock:
         """Lines that gave no row took their time all the same."""
         self._given = replace(self._given, n_lines=self._given.n_lines + n_lines)
 
-    # ------------------------------------------------------------ coarse clocks
-
     def _settle(self) -> None:
         if not (self._pushed.is_coarse and self._has_column):
             self._rows["seconds"][self.n_settled :] = self._rows["reading"][self.n_settled :]
@@ -214,7 +212,7 @@ def clock_of(
 def _is_time_of_day(layout: Layout, columns: Columns) -> bool:
     if columns.clock is None or columns.day is not None:
         return False
-    return layout.kinds().get(columns.clock) == "time of day"
+    return layout.columns()[columns.clock].kind == "time of day"
 
 
 BLOCK_ROWS = 256

@@ -57,8 +57,6 @@ class DeviceRows:
         if request.bookmark:
             self._go_on(request.bookmark)
 
-    # ------------------------------------------------------------ messages
-
     def take(self, message: Message) -> bool:
         """One more message; False where it was taken before."""
         if message.offset < self._taken.get(message.partition, 0):
@@ -99,9 +97,10 @@ class DeviceRows:
     def _open(self, message: Message) -> None:
         """Make rows of a message; what happened to the input, if anything did, comes before them."""
         self._n_messages += 1
+        is_after_loss = self._opened.get(message.partition, 0) <= message.lost_until
         self._opened[message.partition] = message.offset + 1
         try:
-            boundary = self._boundary_before(message)
+            boundary = self._boundary_before(message, is_after_loss)
             if boundary is not None:
                 self._given.extend(self._text.flushed())
                 self._tell(Skip(self._n_messages, 0, boundary))
@@ -122,9 +121,9 @@ class DeviceRows:
     def _tell(self, skip: Skip) -> None:
         self._given.append(Rows(np.empty((0, self._n_channels), np.float32), None, self._n_messages, (skip,)))
 
-    def _boundary_before(self, message: Message) -> str | None:
+    def _boundary_before(self, message: Message, is_after_loss: bool) -> str | None:
         """Why the message does not follow on the one before; None where it does, and for the first one."""
-        lost = "messages were lost before this one" if message.is_after_loss else None
+        lost = "messages were lost before this one" if is_after_loss else None
         if self._rules.sequence is not None:
             before, number = self._number, sequence_of(message.payload, self._rules.sequence)
             if before is not None and number <= before:
@@ -141,8 +140,6 @@ class DeviceRows:
     def _are_timed(self) -> bool | None:
         """Whether rows have times; before the first one is given, those that are held back tell."""
         return self._text.are_timed() if self._has_times is None else self._has_times
-
-    # ------------------------------------------------------------ as a source
 
     def wait(self, seconds: float) -> None:
         """Whoever gives the messages waits for them."""
@@ -253,8 +250,6 @@ class TextRows:
     def bookmark(self) -> dict[str, Any]:
         text = {"head": self._head.decode("latin-1"), "unread": bytes(self._unread).decode("latin-1")}
         return self._reader.bookmark() | text
-
-    # ------------------------------------------------------------ readers
 
     def _new_reader(self, carried: ClockState | None = None) -> RowReader:
         return RowReader(Lines(self._bytes), self._request, self._name, carried, patient=True)

@@ -41,7 +41,7 @@ from numpy.typing import NDArray
 from rondo.data.known_channels import KnownChannel
 from rondo.data.recording import Recording
 from rondo.data.signal import select
-from rondo.errors import ModelError, RecordingError, RondoWarning, SourceLostError
+from rondo.errors import ModelError, RecordingError, RondoWarning
 from rondo.files.columns import unknown_to_model
 from rondo.files.read import find_recordings, read_all_columns, suffixes, without_labels
 from rondo.files.reading import TEXT_SUFFIXES, Reading, id_of, packing_of
@@ -49,9 +49,10 @@ from rondo.files.text.lines import HEAD_LINES, Lines, is_binary
 from rondo.files.text.table import begins_below_a_heading
 from rondo.live.clock import ClockState
 from rondo.live.rows import RowReader, beside_columns, fit_by_position, refuse_another_rate
-from rondo.live.source import Bookmark, Request, Rows, SourceKind, named
+from rondo.live.source import Bookmark, Patience, Request, Rows, SourceKind, named
 
 PATIENCE_S = 60.0
+_GONE = "it has disappeared"
 _MARK_BYTES = 4096
 
 
@@ -147,34 +148,13 @@ def _mark_of(file: FileIO, position: int) -> str:
     return digest.hexdigest()
 
 
-class Patience:
-    """How long a source that is not there is waited for."""
-
-    def __init__(self, name: str, clock: Callable[[], float], seconds: float = PATIENCE_S) -> None:
-        self._name, self._clock, self._seconds = name, clock, seconds
-        self._since: float | None = None
-
-    def reset(self) -> None:
-        self._since = None
-
-    def lose(self) -> None:
-        """It is not there now; refused when that has lasted too long."""
-        now = self._clock()
-        self._since = now if self._since is None else self._since
-        if now - self._since >= self._seconds:
-            raise SourceLostError(
-                f"{self._name}: it has disappeared, and did not come back within {self._seconds:g} s; "
-                "when it is back, start the same command again: nothing is lost"
-            )
-
-
 class FileTail:
     """The rows of a file, perhaps a growing one."""
 
     def __init__(self, path: Path, request: Request, clock: Callable[[], float] = time.monotonic) -> None:
         self.ended = False
         self._path, self._request, bookmark = path, request, request.bookmark
-        self._patience = Patience(str(path), clock)
+        self._patience = Patience(str(path), PATIENCE_S, clock=clock)
         self._is_done = False  # whether the file was rotated, and all of it was given
         if bookmark is None or is_the_same_file(path, bookmark):
             self._file = TableFile(path, request, bookmark)
@@ -213,7 +193,7 @@ class FileTail:
         try:
             is_the_same = self._file.is_at(self._path)
         except FileNotFoundError:
-            self._patience.lose()
+            self._patience.lose(_GONE)
             return None
         self._patience.reset()
         if not is_the_same:
@@ -255,7 +235,7 @@ class Folder:
     def __init__(self, path: Path, request: Request, clock: Callable[[], float] = time.monotonic) -> None:
         self.ended = False
         self._path, self._request = path, request
-        self._patience = Patience(str(path), clock)
+        self._patience = Patience(str(path), PATIENCE_S, clock=clock)
         self._file: TableFile | None = None
         self._before = 0  # bytes of the files that are done
         self._known: set[str] = set()
@@ -284,7 +264,7 @@ class Folder:
                 try:
                     later = self._later()
                 except FileNotFoundError:
-                    self._patience.lose()
+                    self._patience.lose(_GONE)
                     return None
                 self._patience.reset()
                 if later is None and self._request.follow:

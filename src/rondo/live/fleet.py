@@ -21,7 +21,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qsl, quote, urlencode
 
 from rondo.continual.checkpoint import fingerprint, locked
@@ -48,29 +48,18 @@ _LONGEST_NAME = 100
 _OWN = ("model", "feed", "sinks")  # folders of the fleet itself
 
 
-class FleetAddress(NamedTuple):
-    """What --source names: where the feed is, and what the messages are."""
+def fleet_address(where: str) -> tuple[str, MessageRules]:
+    """What --source names: the address of the feed, and the options about messages, which it does not see.
 
-    feed: str
-    rules: MessageRules
-
-
-def fleet_address(where: str) -> FleetAddress:
-    """The address of the feed without the options about messages, and those.
-
-    >>> fleet_address("mqtt://host/sensors/#?key=device&client=a").feed
+    >>> fleet_address("mqtt://host/sensors/#?key=device&client=a")[0]
     'mqtt://host/sensors/#?client=a'
     """
-    address, _, options = where.partition("?")
-    given = dict(parse_qsl(options, keep_blank_values=True))
-    own = {name: given.pop(name) for name in ("key", "sequence", "payload", "gap") if name in given}
-    rules = MessageRules(
-        own.get("key"),
-        own.get("sequence"),
-        check_kind(own.get("payload", "auto")),
-        seconds_in(own.get("gap", "10s"), "gap"),
-    )
-    return FleetAddress(address + (f"?{urlencode(given, safe='/:')}" if given else ""), rules)
+    address, _, query = where.partition("?")
+    options = dict(parse_qsl(query, keep_blank_values=True))
+    key, sequence = options.pop("key", None), options.pop("sequence", None)
+    payload, gap_s = check_kind(options.pop("payload", "auto")), seconds_in(options.pop("gap", "10s"), "gap")
+    rest = f"?{urlencode(options, safe='/:')}" if options else ""
+    return address + rest, MessageRules(key, sequence, payload, gap_s)
 
 
 @dataclass
@@ -121,11 +110,12 @@ class Fleet:
         if kind is None:
             raise SettingError(f"{where}: expected an address such as mqtt://host/topic; check --source")
         self._model, self._where, self.out = model, where, out
-        self._frozen, self._most_open = frozen, most_open
+        self._most_open = most_open
         missing_cells(model, keep_columns)  # refuses names that the model does not have
-        self._keep_columns = tuple(keep_columns)
+        self._chosen: dict[str, Any] = {"frozen": frozen, "keep_columns": tuple(keep_columns)}
         self._told = told or Told()
-        self._kind, self._rules = kind.name, fleet_address(where).rules
+        address, self._rules = fleet_address(where)
+        self._kind = kind.name
         self.devices: OrderedDict[str, OpenDevice] = OrderedDict()  # those that are open, the longest silent first
         self.refused: dict[str, str] = {}  # devices that cannot be labelled, and why
         self.n_unreadable = 0  # messages of which nobody can tell the device
@@ -138,7 +128,7 @@ class Fleet:
         self._store = FeedStore(out / "feed")
         request = FeedRequest(self._store, model.preprocessor_.channels, model.rate_, self.revoke, self._told.said)
         try:
-            self.feed = kind.open(fleet_address(where).feed, request)
+            self.feed = kind.open(address, request)
         except BaseException:
             self._store.close()
             raise
@@ -151,8 +141,6 @@ class Fleet:
             raise OutputError(f"{self.out}: it was begun with another model; give that one, or choose another --out")
         copy_model(model_folder, own, self._model.edits_.among(fitted_ids(self._model)))
         return own, sha256
-
-    # ------------------------------------------------------------ messages
 
     def step(self, seconds: float) -> list[DeviceStep]:
         """Take the messages that come within so many seconds, and label their rows; gives what was written."""
@@ -211,7 +199,6 @@ class Fleet:
 
     def _begun(self, name: str, folder: Path, stack: ExitStack) -> OpenDevice:
         """The session of a device, new or from its checkpoint; takes over what is open in `stack`."""
-        place = SessionPaths(self._where, folder, follow=True)
         sources: list[DeviceRows] = []
 
         def opened(request: Request) -> DeviceRows:
@@ -219,14 +206,8 @@ class Fleet:
             return sources[-1]
 
         given = GivenSource(self._kind, folder.name, opened, self._model_sha256)
-        session = Session(
-            self._model,
-            self._model_folder,
-            place,
-            frozen=self._frozen,
-            given=given,
-            keep_columns=self._keep_columns,
-        )
+        place = SessionPaths(self._where, folder, follow=True)
+        session = Session(self._model, self._model_folder, place, given=given, **self._chosen)
         stack.callback(session.close)
         return OpenDevice(name, folder, session, sources[0], stack.pop_all())
 
@@ -247,8 +228,6 @@ class Fleet:
         self.refused[name] = reason
         self._told.said(f"device '{name}' is refused, its messages are left out: {reason}")
         self._told.refused(name, reason)
-
-    # ------------------------------------------------------------ keeping
 
     def _keep(self, device: OpenDevice) -> None:
         device.session.keep()
@@ -313,8 +292,6 @@ class Fleet:
         for partition in partitions:
             self._next.pop(partition, None)
             self._marks.pop(partition, None)
-
-    # ------------------------------------------------------------ the end
 
     def stop(self, seconds: float = 5.0) -> None:
         """Everything is kept; segments and summaries as far as there is time. The same command goes on from here."""

@@ -1,4 +1,4 @@
-"""Health: what surrounds the labelling of one stream or of many: alarms, sinks, health.json, systemd, the exit code.
+"""Health: what surrounds the labelling of one stream or of many: alarms, sinks, health.json, the exit code.
 
 Three alarms, on the console and in health.json; each is raised once and cleared once:
 
@@ -12,18 +12,15 @@ of them waits for a server. Labels and events do not depend on any of it.
 
 from __future__ import annotations
 
-import os
-import socket
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from rondo.data.labels import OTHER
-from rondo.editing.edits import Edits
 from rondo.errors import InputError, OutputError, RecordingError, SourceLostError
 from rondo.live.delivery import Delivery
 from rondo.live.source import open_sink, shown_sink
@@ -33,7 +30,7 @@ from rondo.store.folder import clear_drafts
 from rondo.wording import duration_in_words, moment_in_words
 
 if TYPE_CHECKING:
-    from rondo.live.session import Counters, Written
+    from rondo.live.session import Counters, Session, Written
 
 NOTHING_FITS, SILENT, REFUSED = "nothing-fits", "silent", "refused"
 NOTHING_FITS_S, SILENT_S = 30.0, 60.0
@@ -41,15 +38,6 @@ DEVICES_REFUSED = 3
 """The exit code of a stream that ended after a device was refused."""
 _HEALTH_S, _ALARMS_S, _PUMP_S = 5.0, 0.5, 0.1  # at most so often: health is written, silence looked for, sinks pumped
 _PATIENCE_S = 10.0  # how long the end of a run waits for sinks that are not down
-
-
-class Supervised(Protocol):
-    """The part of a session that is read here."""
-
-    @property
-    def counters(self) -> Counters: ...
-    @property
-    def edits(self) -> Edits: ...
 
 
 @dataclass
@@ -116,11 +104,11 @@ class Health:
     ) -> None:
         self._out, self._silent_s, self._say = out, silent_s, say
         self._devices: dict[str, _Device] = {}
-        self._n_rows = self._n_windows = self._backlog_bytes = 0
+        self.n_rows = self.n_windows = self._backlog_bytes = 0
         self._last_row_s: float | None = None
         self._health_at = self._alarms_at = self._pump_at = 0.0
         self._problems: dict[str, str | None] = {}  # of sinks, as printed last
-        self._is_ready = self._is_closed = self._is_health_lost = False
+        self._is_closed = self._is_health_lost = False
         clear_drafts(out / HEALTH)
         self._deliveries: list[Delivery] = []
         try:
@@ -136,16 +124,14 @@ class Health:
         """Of a stream that ends now, as far as it is about devices."""
         return DEVICES_REFUSED if self._n_refused else 0
 
-    # ------------------------------------------------------------ called by the loop
-
-    def begin(self, device: str, folder: Path, session: Supervised) -> None:
+    def begin(self, device: str, folder: Path, session: Session) -> None:
         """A session was opened, and has read nothing yet: its files may hold lines that no sink has had."""
         known = self._device(device)
         self._count(known, session.counters)
         for delivery in self._deliveries:
             delivery.news(device, folder, session.edits)
 
-    def after(self, device: str, folder: Path, written: Written | None, session: Supervised) -> None:
+    def after(self, device: str, folder: Path, written: Written | None, session: Session) -> None:
         """The result of a step of a device; None if there was nothing to read."""
         if written is None:
             return
@@ -182,7 +168,6 @@ class Health:
 
     def close(self, state: HealthState, exit_code: int = 0) -> None:
         """Send what is left, as far as sinks are up, and write down how everything ended."""
-        notify_systemd("STOPPING=1")
         self._is_closed = True
         self._backlog_bytes = 0 if state == "finished" else self._backlog_bytes
         end = time.monotonic() + _PATIENCE_S
@@ -212,8 +197,6 @@ class Health:
             with suppress(OutputError):
                 self._write("stopped", exit_code=1)
 
-    # ------------------------------------------------------------ devices
-
     def _device(self, name: str) -> _Device:
         if name not in self._devices:
             self._devices[name] = _Device(name or self._out.name, self._say_alarm)
@@ -224,8 +207,8 @@ class Health:
         self._say(line)
 
     def _count(self, device: _Device, counts: Counters) -> None:
-        self._n_rows += counts.n_rows - device.n_rows
-        self._n_windows += counts.n_windows - device.n_windows
+        self.n_rows += counts.n_rows - device.n_rows
+        self.n_windows += counts.n_windows - device.n_windows
         device.n_rows, device.n_windows = counts.n_rows, counts.n_windows
 
     def _in_alarm(self) -> dict[str, dict[str, str]]:
@@ -234,8 +217,6 @@ class Health:
     @property
     def _n_refused(self) -> int:
         return sum(REFUSED in device.alarms for device in self._devices.values())
-
-    # ------------------------------------------------------------ sinks
 
     def _pump(self, now: float) -> None:
         for delivery in self._deliveries:
@@ -266,8 +247,6 @@ class Health:
             for each in self._deliveries
         ]
 
-    # ------------------------------------------------------------ health.json
-
     def _write(self, state: HealthState, exit_code: int | None = None, sinks: list[SinkHealth] | None = None) -> None:
         in_alarm = self._in_alarm()
         report = HealthReport(
@@ -277,8 +256,8 @@ class Health:
             n_in_alarm=len(in_alarm),
             n_refused=self._n_refused,
             alarms=in_alarm,
-            n_rows=self._n_rows,
-            n_windows=self._n_windows,
+            n_rows=self.n_rows,
+            n_windows=self.n_windows,
             last_row_s=self._last_row_s,
             backlog_bytes=self._backlog_bytes,
             sinks=self._sinks() if sinks is None else sinks,
@@ -290,20 +269,3 @@ class Health:
             if not self._is_health_lost:
                 self._say(f"note: {error}")
             self._is_health_lost = True
-        notify_systemd(*([] if self._is_ready else ["READY=1"]), "WATCHDOG=1", f"STATUS={report.in_words()}")
-        self._is_ready = True
-
-
-def notify_systemd(*lines: str) -> bool:
-    """Send lines such as READY=1 to systemd (Type=notify, WatchdogSec=60); False if nobody listens."""
-    place = os.environ.get("NOTIFY_SOCKET", "")
-    if not place.startswith(("/", "@")) or not hasattr(socket, "AF_UNIX"):
-        return False
-    address = "\0" + place[1:] if place.startswith("@") else place  # a name without a file
-    try:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | getattr(socket, "SOCK_CLOEXEC", 0)) as out:
-            out.setblocking(False)
-            out.sendto("\n".join(lines).encode(), address)
-    except OSError:
-        return False
-    return True

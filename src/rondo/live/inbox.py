@@ -2,7 +2,6 @@
 
     OUT/feed/feed.sqlite    inbox    messages that are not settled, by offset
                             packets  MQTT: the newest message under each packet id
-                            devices  MQTT: devices so far, and whether messages of each were lost since its last one
                             known    marks of partitions, the client id, and so on: names with JSON values
 
 An append is one transaction: after a crash it is there whole or not at all, together with what follows from it. A
@@ -24,7 +23,7 @@ from typing import Any, NamedTuple
 
 from rondo.errors import ModelError, OutputError
 from rondo.live.address import bytes_in, patience_in
-from rondo.live.source import FeedRequest, Message
+from rondo.live.source import FeedRequest, Message, Patience
 from rondo.store.lock import locked
 
 PARTITION = "inbox"
@@ -32,17 +31,18 @@ LIMIT_BYTES = 1 << 30
 _FILE = "feed.sqlite"
 _BUSY_S = 60.0  # processes that share the partitions of a Kafka topic share the file
 _OVERHEAD_BYTES = 40  # of a message, beside its device and payload
+_MOUNTS = Path("/proc/mounts")
 _NETWORK_DRIVES = ("nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "9p", "fuse.sshfs", "glusterfs", "ceph")
 _TABLES = """
 CREATE TABLE IF NOT EXISTS inbox (
-    offset INTEGER PRIMARY KEY AUTOINCREMENT, device TEXT, payload BLOB, arrived_s REAL, is_after_loss INTEGER
+    offset INTEGER PRIMARY KEY AUTOINCREMENT, device TEXT, payload BLOB, arrived_s REAL, lost_until INTEGER
 );
 CREATE TABLE IF NOT EXISTS packets (id INTEGER PRIMARY KEY, digest BLOB);
-CREATE TABLE IF NOT EXISTS devices (name TEXT PRIMARY KEY, has_lost INTEGER);
 CREATE TABLE IF NOT EXISTS known (name TEXT PRIMARY KEY, value TEXT);
 """
 _SIZE = f"SELECT total(length(payload) + length(CAST(device AS BLOB)) + {_OVERHEAD_BYTES}) FROM inbox WHERE offset < ?"
-_READ = "SELECT device, payload, offset, arrived_s, is_after_loss FROM inbox WHERE offset > ? ORDER BY offset LIMIT ?"
+_NEXT = "SELECT coalesce(max(seq), 0) + 1 FROM sqlite_sequence WHERE name = 'inbox'"
+_READ = "SELECT device, payload, offset, arrived_s, lost_until FROM inbox WHERE offset > ? ORDER BY offset LIMIT ?"
 _EVERYTHING = (1 << 63) - 1
 
 
@@ -164,6 +164,7 @@ class Inbox:
             self._n_appended = int(store.rows("SELECT count(*) FROM inbox")[0][0])
             self._bytes_appended = int(store.rows(_SIZE, _EVERYTHING)[0][0])
             self._n_read = self._bytes_settled = 0
+            self._lost_until = int(store.get("lost until") or -1)
         except BaseException:
             self._opened.close()
             raise
@@ -185,22 +186,24 @@ class Inbox:
         not tell: a message that was on its way when the connection broke has it too. Nor does the content: a sensor at
         rest sends the same bytes again and again.
         """
-        n_rows = n_bytes = 0
+        n_rows, n_bytes, lost_until = 0, 0, self._lost_until
         with self._store.transaction() as db:
+            (offset,) = db.execute(_NEXT).fetchone()
             for arrival in arrivals:
                 if not arrival.device:  # the broker has forgotten the session, and its packet ids
-                    db.execute("UPDATE devices SET has_lost = 1")
+                    lost_until = offset + n_rows
+                    _put(db, {"lost until": lost_until})
                     db.execute("DELETE FROM packets")
                 elif not _is_stored(db, arrival):
-                    is_after_loss = arrival.is_after_loss or _has_lost(db, arrival.device)
-                    db.execute(
-                        "INSERT INTO inbox (device, payload, arrived_s, is_after_loss) VALUES (?, ?, ?, ?)",
-                        (arrival.device, arrival.payload, arrival.arrived_s, is_after_loss),
-                    )
+                    place = offset + n_rows
+                    lost = place if arrival.is_after_loss else lost_until
+                    row = (place, arrival.device, arrival.payload, arrival.arrived_s, lost)
+                    db.execute("INSERT INTO inbox VALUES (?, ?, ?, ?, ?)", row)
                     n_rows += 1
                     n_bytes += len(arrival.payload) + len(arrival.device.encode()) + _OVERHEAD_BYTES
         self._n_appended += n_rows
         self._bytes_appended += n_bytes
+        self._lost_until = lost_until
 
     def read(self, at_most: int) -> list[Message]:
         """The next messages; none if all were given."""
@@ -209,8 +212,8 @@ class Inbox:
             self._given = rows[-1][2]
             self._n_read += len(rows)
         return [
-            Message(device, payload, PARTITION, offset, arrived_s, bool(is_after_loss))
-            for device, payload, offset, arrived_s, is_after_loss in rows
+            Message(device, payload, PARTITION, offset, arrived_s, lost_until)
+            for device, payload, offset, arrived_s, lost_until in rows
         ]
 
     def settle(self, mark: int) -> None:
@@ -232,7 +235,7 @@ class InboxFeed:
 
     def __init__(self, name: str, request: FeedRequest, options: Mapping[str, str]) -> None:
         self._name, self._request = name, request
-        self._patience_s = patience_in(options)
+        self._patience = Patience(name, patience_in(options), request.say)
         limit = bytes_in(options["inbox"], "inbox") if "inbox" in options else LIMIT_BYTES
         self._inbox = Inbox(request.store, limit)
         self._was_full = False
@@ -266,14 +269,6 @@ def _is_stored(db: sqlite3.Connection, arrival: Arrival) -> bool:
     return False
 
 
-def _has_lost(db: sqlite3.Connection, device: str) -> bool:
-    """Whether messages of a device were lost since its last one; this message ends that."""
-    found = db.execute("SELECT has_lost FROM devices WHERE name = ?", (device,)).fetchone()
-    if found is None or found[0]:
-        db.execute("INSERT OR REPLACE INTO devices VALUES (?, 0)", (device,))
-    return bool(found and found[0])
-
-
 def _refuse_former(folder: Path) -> None:
     """A fleet of version 0.2.0 has another inbox and other marks."""
     if not (folder / _FILE).exists() and any(folder.iterdir()):
@@ -285,17 +280,11 @@ def _refuse_former(folder: Path) -> None:
 
 def _refuse_network_drive(folder: Path) -> None:
     """SQLite cannot share its log over a network: messages could be lost in silence."""
-    here = folder.resolve()
-    mounts = [line.split(" ")[1:3] for line in _mounts().splitlines()]
+    here, listed = folder.resolve(), ""
+    with suppress(OSError):  # systems without such a list
+        listed = _MOUNTS.read_text(encoding="utf-8", errors="replace")
+    mounts = [line.split(" ")[1:3] for line in listed.splitlines()]
     above = [(place, kind) for place, kind in mounts if here.is_relative_to(place)]
     place, kind = max(above, key=lambda mount: len(mount[0]), default=("", ""))
     if kind in _NETWORK_DRIVES:
         raise OutputError(f"{folder}: a feed needs a disk of this machine, {place} is {kind}; choose another --out")
-
-
-def _mounts() -> str:
-    """What is mounted where; nothing on systems that have no such list."""
-    try:
-        return Path("/proc/mounts").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""

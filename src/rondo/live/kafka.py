@@ -9,8 +9,9 @@ Rules:
 - *rebalance*: the eager protocol. Every reader gives back all its partitions, `revoked` saves them, and only when all
   readers have done so partitions are dealt out again: whoever gets one finds the marks of the one before on the disk;
 - *killed*: the broker notices after `session.timeout.ms` (10 s here) and deals out the partitions to the others;
-- *deleted by the broker* (retention) before it was read: it goes on with the oldest message that is left, the first of
-  each device `is_after_loss`. A topic that ends before our mark is another topic of the same name: it is refused;
+- *deleted by the broker* (retention) before it was read: it goes on with the oldest message that is left, and its
+  offset is stored before any message after it is given: whoever reads the partition, after whatever kill, each device
+  finds the same boundary. A topic that ends before our mark is another topic of the same name: it is refused;
 - *no broker answers*: it is waited for, as long as `?patience=10min` allows, forever where that is not given.
 
 Settings of librdkafka come from the environment: RONDO_KAFKA_SECURITY_PROTOCOL is its `security.protocol`.
@@ -19,22 +20,21 @@ Settings of librdkafka come from the environment: RONDO_KAFKA_SECURITY_PROTOCOL 
 from __future__ import annotations
 
 import logging
+import os
 import time
 import uuid
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from rondo.errors import MissingExtraError, RecordingError, SettingError, SourceLostError
-from rondo.live.address import Address, kafka_settings, parse_address, patience_in
-from rondo.live.source import FeedKind, FeedRequest, Message
-from rondo.wording import counted, did_you_mean, noun, one_of
+from rondo.errors import MissingExtraError, RecordingError, SettingError
+from rondo.live.address import parse_address, patience_in
+from rondo.live.source import FeedKind, FeedRequest, Message, Patience
+from rondo.wording import counted, did_you_mean, noun
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, KafkaError, TopicPartition
     from confluent_kafka import Message as Received
-
-    from rondo.live.inbox import FeedStore
 
 PORT = 9092
 _OPTIONS = ("from", "group", "patience")
@@ -55,6 +55,12 @@ _DEFAULTS: Mapping[str, Any] = {
     "queued.max.messages.kbytes": 16_384,  # what is fetched ahead
     "client.id": "rondo",
 }
+_VARIABLE = "RONDO_KAFKA_"
+_BACK = "a broker answers again"
+_LOGIN = (
+    "check RONDO_KAFKA_SASL_USERNAME and RONDO_KAFKA_SASL_PASSWORD, the rights of that user, "
+    "RONDO_KAFKA_SECURITY_PROTOCOL and RONDO_KAFKA_SSL_CA_LOCATION"
+)
 _LOG = logging.getLogger(__name__)
 _LOG.addHandler(logging.NullHandler())  # librdkafka logs every attempt to connect; `say` has what people need
 
@@ -69,14 +75,14 @@ class KafkaFeed:
         if not address.path or "/" in address.path:
             raise SettingError(f"{address}: expected one topic after the host, found '{address.path}'")
         self._topic, self._request = address.path, request
-        self._from_latest = _from_latest(address)
+        self._from_latest = address.choice("from", ("earliest", "latest")) == "latest"
         self._first: Mapping[str, int] = {}  # offsets where partitions without a mark begin; the others begin at 0
         self._name = f"{address.scheme}://{','.join(address.servers_with(PORT))}/{self._topic}"
-        self._wait = _Wait(self._name, patience_in(address.options), request.say, clock)
+        self._patience = Patience(self._name, patience_in(address.options), request.say, clock)
         self._next: dict[str, int | None] = {}  # of every partition we have: the next offset; None: not known yet
         self._batch: list[Message] = []
         self._stalled: set[str] = set()  # partitions whose next message is gone, and nobody knows yet how many more
-        self._losses = _Losses(request.store)
+        self._lost: dict[str, int] = {}  # the oldest message that was left when the broker had deleted some; else -1
         self._failure: RecordingError | None = None
         self._is_doubtful, self._is_subscribed, self._is_closed = True, False, False
         fixed = {
@@ -92,8 +98,6 @@ class KafkaFeed:
         except BaseException:
             self.close()
             raise
-
-    # ------------------------------------------------------------ what the fleet calls
 
     def poll(self, seconds: float) -> list[Message]:
         if self._is_doubtful:
@@ -112,7 +116,6 @@ class KafkaFeed:
                 break
             seconds = 0.0
             n_bytes += self._take(received)
-        self._losses.keep()  # before the messages are given
         batch, self._batch = self._batch, []
         return batch
 
@@ -137,8 +140,6 @@ class KafkaFeed:
         self._is_closed = True
         self._consumer.close()
 
-    # ------------------------------------------------------------ messages
-
     def _take(self, received: Received) -> int:
         """Put a message into the batch; its bytes."""
         error, number, offset = received.error(), received.partition(), received.offset()
@@ -151,37 +152,24 @@ class KafkaFeed:
         if name not in self._next:
             return 0  # given back meanwhile: whoever has it now reads it
         self._next[name] = offset + 1
-        self._wait.end()
+        self._patience.reset(_BACK)
         payload = received.value()
         if payload is None:
             return 0  # a tombstone, by which a compacted topic forgets a key: no row was sent
         device = _device(received.key(), number)
         _, milliseconds = received.timestamp()
         arrived_s = milliseconds / 1000 if milliseconds > 0 else None
-        is_after_loss = self._losses.is_first(name, device, offset)
-        self._batch.append(Message(device, payload, name, offset, arrived_s, is_after_loss))
+        self._batch.append(Message(device, payload, name, offset, arrived_s, self._lost[name]))
         return len(payload)
 
     def _heed(self, error: KafkaError, number: int | None) -> None:
-        codes = type(error)
-        code = error.code()
+        codes, code = type(error), error.code()
         if code == codes._AUTO_OFFSET_RESET and number is not None:
             self._skip_lost(self._partition(number))
-        elif code in (codes.UNKNOWN_TOPIC_OR_PART, codes._UNKNOWN_TOPIC, codes._UNKNOWN_PARTITION):
-            self._is_doubtful = True  # the look that follows refuses a topic that is gone
         elif code in (codes.TOPIC_AUTHORIZATION_FAILED, codes.GROUP_AUTHORIZATION_FAILED):
             raise RecordingError(f"{self._name}: the broker refuses to let us read it ({error.str()}); {_LOGIN}")
-        elif code == codes.FENCED_INSTANCE_ID:
-            raise RecordingError(
-                f"{self._name}: another process reads with the same group.instance.id; give each its own "
-                "RONDO_KAFKA_GROUP_INSTANCE_ID"
-            )
         elif error.fatal():
             raise RecordingError(f"{self._name}: {error.str()}; start the same command again")
-        elif code == codes._MAX_POLL_EXCEEDED:
-            self._request.say(
-                f"{self._name}: this process was busy for too long, its partitions go to others meanwhile"
-            )
         else:
             self._on_error(error)
 
@@ -206,11 +194,9 @@ class KafkaFeed:
         if wanted < low:
             n_lost = counted(low - wanted, "message")
             self._request.say(f"{self._name}: the broker deleted {n_lost} of {name} before we read them (retention)")
-            self._next[name] = low
-            self._losses.begin(name)
+            self._request.store.put({f"lost until {name}": low})
+            self._next[name] = self._lost[name] = low
         self._assign()  # librdkafka has stopped the partition, and `seek` takes only those that run
-
-    # ------------------------------------------------------------ partitions
 
     def _partition(self, number: int) -> str:
         return f"{self._topic}/{number}"
@@ -225,8 +211,8 @@ class KafkaFeed:
         self._next = {}
         for place in dealt:
             name = self._partition(place.partition)
-            self._losses.load(name)
-            mark = self._request.store.mark_of(name)
+            lost, mark = self._request.store.get(f"lost until {name}"), self._request.store.mark_of(name)
+            self._lost[name] = -1 if lost is None else int(lost)
             self._next[name] = self._first.get(name) if mark is None else mark
         self._assign()
         numbers = ", ".join(str(place.partition) for place in dealt)
@@ -247,7 +233,6 @@ class KafkaFeed:
         self._batch = [message for message in self._batch if message.partition not in names]
         for name in names:
             self._next.pop(name, None)
-            self._losses.drop(name)
         self._stalled -= names
         if not self._is_closed:
             self._request.revoked(sorted(names))
@@ -257,8 +242,6 @@ class KafkaFeed:
         names = [self._partition(number) for number in numbers]
         ends = (self._consumer.get_watermark_offsets(self._place(name), timeout=_LONGEST_LOOK_S) for name in names)
         return {name: high for name, (_, high) in zip(names, ends, strict=True)}
-
-    # ------------------------------------------------------------ the connection
 
     def _look(self, seconds: float) -> None:
         """Ask the broker for the topic: whether it answers, and then whether there is such a topic."""
@@ -275,13 +258,13 @@ class KafkaFeed:
                 self._consumer.poll(0)  # why it failed: `_on_error`
             if self._failure is not None:
                 raise self._failure from None
-            self._wait.begin()
+            self._patience.lose("no broker answers")
             return
         if not is_there:
             few = f"there are {', '.join(others[:8])}" if others else "the broker has none"
             hint = did_you_mean(self._topic, others, few)
             raise RecordingError(f"{self._name}: there is no topic '{self._topic}'; {hint}")
-        self._wait.end()
+        self._patience.reset(_BACK)
         self._is_doubtful = False
         if not self._is_subscribed:
             lost = self._on_revoke
@@ -290,97 +273,13 @@ class KafkaFeed:
 
     def _on_error(self, error: KafkaError) -> None:
         """What librdkafka says about the connection; it goes on trying by itself."""
-        codes = type(error)
-        if error.code() in (codes._AUTHENTICATION, codes.SASL_AUTHENTICATION_FAILED):
-            self._failure = RecordingError(f"{self._name}: the broker refuses the login ({error.str()}); {_LOGIN}")
-        elif error.code() == codes._SSL and not self._is_subscribed:
-            self._failure = RecordingError(
-                f"{self._name}: no secure connection ({' '.join(error.str().split())}); check "
-                "RONDO_KAFKA_SSL_CA_LOCATION and RONDO_KAFKA_SECURITY_PROTOCOL"
-            )
+        codes, code = type(error), error.code()
+        is_ssl = code == codes._SSL and not self._is_subscribed
+        if is_ssl or code in (codes._AUTHENTICATION, codes.SASL_AUTHENTICATION_FAILED):
+            why = " ".join(error.str().split())
+            self._failure = RecordingError(f"{self._name}: no login or no secure connection ({why}); {_LOGIN}")
         else:
             self._is_doubtful = True
-
-
-_LOGIN = "check RONDO_KAFKA_SASL_USERNAME, RONDO_KAFKA_SASL_PASSWORD and the rights of that user"
-
-
-class _Losses:
-    """Which message of each device is the first after messages that the broker deleted before they were read.
-
-    That must not depend on when a process was killed, nor on which one reads the partition now. So a partition that
-    lost messages has the first offset of each device since then in the store, written before those messages are given.
-    """
-
-    def __init__(self, store: FeedStore) -> None:
-        self._store = store
-        self._first_offsets: dict[str, dict[str, int]] = {}  # of each partition that lost messages, by device
-        self._changed: set[str] = set()
-
-    def load(self, partition: str) -> None:
-        """This process gets the partition."""
-        found = self._store.get(f"lost {partition}")
-        if found is not None:
-            self._first_offsets[partition] = found
-
-    def drop(self, partition: str) -> None:
-        """Another process gets it. What is not written yet was given to nobody."""
-        self._first_offsets.pop(partition, None)
-        self._changed.discard(partition)
-
-    def begin(self, partition: str) -> None:
-        """Messages are gone: the next one of every device comes after that."""
-        self._first_offsets[partition] = {}
-        self._changed.add(partition)
-
-    def is_first(self, partition: str, device: str, offset: int) -> bool:
-        """Whether this message is the first of its device since the last loss of its partition."""
-        known = self._first_offsets.get(partition)
-        if known is None:
-            return False
-        if device not in known:
-            known[device] = offset
-            self._changed.add(partition)
-        return known[device] == offset
-
-    def keep(self) -> None:
-        self._store.put({f"lost {name}": self._first_offsets[name] for name in self._changed})
-        self._changed.clear()
-
-
-class _Wait:
-    """How long no broker has answered: said once when it begins and once when it ends."""
-
-    def __init__(
-        self, name: str, patience_s: float | None, say: Callable[[str], None], clock: Callable[[], float]
-    ) -> None:
-        self._name, self._patience_s, self._say, self._clock = name, patience_s, say, clock
-        self._since: float | None = None
-
-    def begin(self) -> None:
-        if self._since is None:
-            self._since = self._clock()
-            self._say(f"{self._name}: no broker answers; waiting for one")
-        elif self._patience_s is not None and self._clock() - self._since > self._patience_s:
-            raise SourceLostError(
-                f"{self._name}: no broker has answered for {self._patience_s:g} s (patience); once one does, start the "
-                "same command again"
-            )
-
-    def end(self) -> None:
-        if self._since is not None:
-            self._since = None
-            self._say(f"{self._name}: a broker answers again")
-
-
-# ---------------------------------------------------------------- what an address says
-
-
-def _from_latest(address: Address) -> bool:
-    chosen = address.options.get("from", "earliest")
-    if chosen not in ("earliest", "latest"):
-        raise SettingError(f"{address}: the option 'from' must be {one_of(('earliest', 'latest'))}, got '{chosen}'")
-    return chosen == "latest"
 
 
 def _device(key: str | bytes | None, number: int) -> str:
@@ -390,18 +289,28 @@ def _device(key: str | bytes | None, number: int) -> str:
 
 
 def new_client(kind: str, defaults: Mapping[str, Any], fixed: Mapping[str, Any], reserved: Collection[str]) -> Any:
-    """A Consumer or Producer, with settings from the environment between the defaults and those that are fixed."""
+    """A Consumer or Producer, with settings from the environment between the defaults and those that are fixed.
+
+    `reserved` are those that the address or Rondo decides on.
+    """
     try:
         import confluent_kafka
     except ImportError:
         raise MissingExtraError("kafka://", "confluent-kafka", "kafka") from None
-    chosen = kafka_settings(reserved)
+    chosen = {
+        name.removeprefix(_VARIABLE).lower().replace("_", "."): value
+        for name, value in sorted(os.environ.items())
+        if name.startswith(_VARIABLE) and value
+    }
+    variables = {name: _VARIABLE + name.upper().replace(".", "_") for name in chosen}
+    for name in chosen:
+        if name in reserved:
+            raise SettingError(f"{variables[name]}: {name} follows from the address or from Rondo; unset it")
     try:
         return getattr(confluent_kafka, kind)({**defaults, **chosen, **fixed})
     except confluent_kafka.KafkaException as error:
         reason = " ".join(error.args[0].str().split())
-        guilty = next((name for name in chosen if f'"{name}"' in reason), None)
-        variable = "RONDO_KAFKA_" + ("..." if guilty is None else guilty.upper().replace(".", "_"))
+        variable = next((variables[name] for name in chosen if f'"{name}"' in reason), f"{_VARIABLE}...")
         raise SettingError(f"{variable}: librdkafka refuses it ({reason}); its CONFIGURATION.md lists all") from None
 
 

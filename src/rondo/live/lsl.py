@@ -3,7 +3,7 @@
     stream -> memory of liblsl -> inbox on the disk -> given -> checkpoints -> settled
 
 LSL keeps nothing. What is sent while Rondo or a sender is away is lost for good, and the first message of a stream
-after every connection is `is_after_loss`: a boundary in the journal. What is in the inbox is safe, however Rondo ends;
+after every connection is after a loss: a boundary in the journal. What is in the inbox is safe, however Rondo ends;
 what lies in memory (up to a `poll`, and 360 s while Rondo is busy) is not.
 
 A stream that does not fit the model (channels, rate) is left out with a note; if no stream fits, the run is refused.
@@ -19,13 +19,13 @@ import io
 import re
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rondo.data.signal import shortened
-from rondo.errors import MissingExtraError, RecordingError, SettingError, SourceLostError
+from rondo.errors import MissingExtraError, RecordingError, SettingError
 from rondo.files.inputs import in_hertz, same_rate
 from rondo.live.address import parse_address
 from rondo.live.inbox import Arrival, InboxFeed
@@ -48,7 +48,10 @@ class LslFeed(InboxFeed):
     """Rows of the streams that match, by way of an inbox."""
 
     def __init__(self, where: str, request: FeedRequest) -> None:
-        pylsl = _library()
+        try:
+            import pylsl
+        except (ImportError, RuntimeError):  # the second where liblsl itself is lacking
+            raise MissingExtraError("a source lsl:", "pylsl", "lsl") from None
         address = parse_address(
             f"lsl:///{where.partition(':')[2].removeprefix('//')}", ["lsl"], _OPTIONS, needs_host=False
         )
@@ -58,12 +61,8 @@ class LslFeed(InboxFeed):
         self._known: set[str] = set()  # devices that were there once
         self._left_out: set[str] = set()  # connections (uid) that do not fit, or are gone
         self._wall_offset_s = time.time() - pylsl.local_clock()
-        self._alone_since: float | None = None  # no stream is connected
-        self._has_said_so = False
         self._next_look = 0.0
         self._resolver = pylsl.ContinuousResolver(pred=query, forget_after=_FORGET_AFTER_S)
-
-    # ------------------------------------------------------------ what the fleet calls
 
     def poll(self, seconds: float) -> list[Message]:
         until = time.monotonic() + seconds
@@ -81,8 +80,6 @@ class LslFeed(InboxFeed):
             stream.close()
         self._streams.clear()
         self._inbox.close()
-
-    # ------------------------------------------------------------ rows
 
     def _receive(self) -> None:
         """Bring what has come to the disk; where that is full, the memory of liblsl is the only room left."""
@@ -108,8 +105,6 @@ class LslFeed(InboxFeed):
         del self._streams[stream.device]
         self._request.say(f"{self._name}: the stream '{stream.device}' is gone; waiting for it")
 
-    # ------------------------------------------------------------ streams
-
     def _look(self) -> None:
         """Connect to streams that are new, or there again."""
         now = time.monotonic()
@@ -128,7 +123,10 @@ class LslFeed(InboxFeed):
             raise misfits[0]
         for misfit in misfits:
             self._request.say(f"{misfit}; it is left out")
-        self._wait(now)
+        if self._streams:
+            self._patience.reset("a stream matches again")
+        else:
+            self._patience.lose("no stream matches", _SEARCH_S)
 
     def _connect(self, found: StreamInfo) -> None:
         device = device_of(found)
@@ -145,21 +143,6 @@ class LslFeed(InboxFeed):
         request.say(f"{self._name}: the stream '{device}' is read{again} ({stream.about})")
         self._streams[device] = stream
         self._known.add(device)
-
-    def _wait(self, now: float) -> None:
-        """Say so when no stream has been there for a while; refuse to wait for longer than was asked for."""
-        if self._streams or self._alone_since is None:
-            self._alone_since, self._has_said_so = None if self._streams else now, False
-            return
-        alone_s = now - self._alone_since
-        if alone_s > _SEARCH_S and not self._has_said_so:
-            self._has_said_so = True
-            self._request.say(f"{self._name}: no stream matches; waiting for one")
-        if self._patience_s is not None and alone_s > self._patience_s:
-            raise SourceLostError(
-                f"{self._name}: no stream has matched for {self._patience_s:g} s (patience); start its outlet, then "
-                "the same command again"
-            )
 
 
 def query_of(text: str) -> str:
@@ -179,14 +162,6 @@ def query_of(text: str) -> str:
         hint = did_you_mean(field, _FIELDS, f"known are {', '.join(_FIELDS)}")
         raise SettingError(f"lsl:{text}: there is no field '{field}'; {hint}")
     return f"{field}='{value}'"
-
-
-def _library() -> Any:
-    try:
-        import pylsl
-    except (ImportError, RuntimeError):  # the second where liblsl itself is lacking
-        raise MissingExtraError("a source lsl:", "pylsl", "lsl") from None
-    return pylsl
 
 
 FEED = FeedKind(
@@ -308,13 +283,13 @@ def packed(times_s: NDArray[np.float64], values: NDArray[np.float64]) -> bytes:
 def _refuse_rate(about: StreamInfo, rate: float | None) -> None:
     import pylsl
 
+    other = "name another stream, such as lsl:type=EEG"
     own = about.nominal_srate()
     if about.channel_format() == pylsl.cf_string:
-        raise RecordingError("it sends texts (markers), expected numbers; name another stream, such as lsl:type=EEG")
+        raise RecordingError(f"it sends texts (markers), expected numbers; {other}")
     if own == pylsl.IRREGULAR_RATE:
         raise RecordingError(
-            "it has no regular rate, expected one; name another stream, such as lsl:type=EEG, or give its outlet the "
-            "nominal rate at which it sends"
+            f"it has no regular rate, expected one; {other}, or give its outlet the nominal rate at which it sends"
         )
     if rate is not None and not same_rate(own, rate):
         raise RecordingError(

@@ -55,9 +55,6 @@ def is_packed(payload: bytes, kind: str) -> bool:
     return kind != "auto" or payload.startswith(_NPY)
 
 
-# ---------------------------------------------------------------- arrays
-
-
 def packed_rows(payload: bytes, kind: str, n_channels: int) -> PackedRows:
     if kind == "auto":
         return _rows_of(_npy(payload), n_channels)
@@ -98,9 +95,6 @@ def _rows_of(array: NDArray[Any], n_channels: int) -> PackedRows:
     with np.errstate(over="ignore"):  # what is beyond float32 becomes infinite, and is counted as unreadable
         values = array[:, timed:].astype(np.float32)
     return PackedRows(values, array[:, 0].astype(np.float64) if timed else None)
-
-
-# ---------------------------------------------------------------- text
 
 
 def as_lines(payload: bytes, header: bytes = b"") -> bytes:
@@ -184,9 +178,6 @@ def _written(row: Mapping[str, Any]) -> str:
 
 def _cell_text(value: Any) -> str:
     return value if isinstance(value, _Number) else json.dumps(value)
-
-
-# ---------------------------------------------------------------- what the address asks to look up
 
 
 def rows_by_field(payload: bytes, field: str) -> dict[str, bytes]:

@@ -99,8 +99,6 @@ class RowReader:
         self._n_head = 0
         self.position, self.line = lines.position, lines.number  # after the last row given
 
-    # ------------------------------------------------------------ the head
-
     def read_head(self, *, at_end: bool = False, n_lines: int = HEAD_LINES) -> bool:
         """Find out how the lines are written; False where too few have come, or none ever will."""
         if self._parser is not None:
@@ -153,8 +151,6 @@ class RowReader:
     def n_head(self) -> int:
         """Lines that told how the text is written; 0 before they have come."""
         return self._n_head
-
-    # ------------------------------------------------------------ rows
 
     def read(self, at_most: int, *, at_end: bool = False) -> Rows | None:
         """The next rows; None where none are there, however many lines were skipped meanwhile."""
@@ -216,8 +212,6 @@ class RowReader:
             cells, beside = np.ascontiguousarray(cells), beside_columns(self._request, names, further)
         return Rows(cells, self._clock.take(n_rows), self.position, skipped, n_unreadable, beside)
 
-    # ------------------------------------------------------------ the end, and a new beginning
-
     def end(self) -> None:
         """Nothing will follow: what has come of the last line is all of it."""
         with named(self._name):
@@ -264,9 +258,8 @@ def _columns_for(layout: Layout, request: Request) -> Columns:
     model has channels.
     """
     channels = request.channels
-    kinds = layout.kinds()
     wanted = (*channels, *(name for name in request.beside if name in layout.names))
-    columns = choose_columns(layout.names, Reading(), kinds=kinds, wanted=wanted, rises=layout.rises(kinds))
+    columns = choose_columns(layout.columns(), Reading(), wanted)
     place = dict(zip(columns.channels, columns.positions, strict=True))
     if columns.clock is None:
         refuse_another_rate(layout.rate, request.rate)

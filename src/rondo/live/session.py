@@ -14,13 +14,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from rondo.arrays import Tensors, owned, owned_by
+from rondo.arrays import owned, owned_by
 from rondo.continual.checkpoint import (
     Checkpoint,
     fingerprint,
@@ -30,8 +29,8 @@ from rondo.continual.checkpoint import (
     settings_hash,
 )
 from rondo.continual.journal import Event
+from rondo.continual.stream import Stream, StreamReport
 from rondo.data.labels import OTHER
-from rondo.data.preparation import Placed
 from rondo.data.signal import shortened
 from rondo.errors import ModelError, OutputError, RecordingError, SettingError
 from rondo.files.missing import MissingCells
@@ -51,37 +50,10 @@ _ROWS_BETWEEN, _SECONDS_BETWEEN = 6_000, 60.0  # so much data, without and with 
 _Count = Annotated[int, Field(ge=0, le=1 << 62)]
 
 
-class Report(Protocol):
-    """What feeding some rows gave."""
-
-    @property
-    def decisions(self) -> Sequence[Decision]: ...
-    @property
-    def events(self) -> Sequence[Event]: ...
-
-
-class Stream(Protocol):
-    """Rows in, decisions and events out; its state is everything it knows."""
-
-    def feed(self, values: NDArray[np.float32], times_s: NDArray[np.float64] | None = None, /) -> Report: ...
-    def cut(self, cause: str, /) -> Report: ...
-    def finish(self) -> Report: ...
-    def watch(self, seen: None, placed: Placed, /) -> None: ...
-    @property
-    def n_buffered(self) -> int: ...
-    @property
-    def n_skipped(self) -> int: ...
-    def state(self) -> tuple[Tensors, Mapping[str, Any]]: ...
-
-
 def stream_of(model: Rondo, found: Checkpoint | None, frozen: bool) -> Stream:
     """The stream that labels: one that begins with the model, or the one in the checkpoint."""
-    from rondo.continual import stream
-
     begun = model.stream(frozen=frozen)
-    if found is None:
-        return begun
-    return stream.Stream.restore(begun, found.tensors, found.plain["stream"])
+    return begun if found is None else Stream.restore(begun, found.tensors, found.plain["stream"])
 
 
 def missing_cells(model: Rondo, keep_columns: Sequence[str] = ()) -> MissingCells:
@@ -113,18 +85,19 @@ class Counters:
     def after(
         self, rows: Rows | None, decisions: Sequence[Decision], events: Sequence[Event], stream: Stream
     ) -> Counters:
+        rows = rows or Rows(np.empty((0, 0), np.float32), None, 0)
         return Counters(
-            self.n_rows + (0 if rows is None else len(rows.values)),
+            self.n_rows + len(rows.values),
             stream.n_skipped,
             self.n_windows + len(decisions),
             self.n_accepted + sum(decision.unit != OTHER for decision in decisions),
             stream.n_buffered,
             self.n_promoted + sum(event.kind == "promote" for event in events),
             self.n_events + len(events),
-            self.n_skipped_lines + (0 if rows is None else sum(skip.n_lines for skip in rows.skipped)),
-            self.n_unreadable_cells + (0 if rows is None else rows.n_unreadable),
+            self.n_skipped_lines + sum(skip.n_lines for skip in rows.skipped),
+            self.n_unreadable_cells + rows.n_unreadable,
             # sorted, so that it does not depend on which channel was the first to have some in a chunk
-            dict(sorted((Counter(self.missing_cells) + Counter({} if rows is None else rows.missing_cells)).items())),
+            dict(sorted((Counter(self.missing_cells) + Counter(rows.missing_cells)).items())),
         )
 
 
@@ -241,29 +214,24 @@ class Session:
             self._run.show_signal(self.counters.n_rows)
         if rows is None:
             return None
-        rows = self._with_missing(rows)
-        decisions: list[Decision] = []
-        events: list[Event] = []
+        values, counts = self._missing.read(rows.values, rows.beside)  # codes and doubtful points, cell by cell
+        found = {name: n for name, n in zip(self._missing.channels, counts.tolist(), strict=True) if n}
+        rows = rows._replace(values=values, beside=None, missing_cells=found)
+        reports: list[StreamReport] = []
         for skip in rows.skipped:
             if skip.n_lines:
-                events.append(_skip_event(skip, rows, self.counters))
+                reports.append(StreamReport([], [_skip_event(skip, rows, self.counters)]))
             else:  # the input began again, and nobody knows what is missing between
-                report = self._stream.cut(skip.reason)
-                decisions, events = [*decisions, *report.decisions], [*events, *report.events]
+                reports.append(self._stream.cut(skip.reason))
         if len(rows.values):
             self._run.overview.add(self.counters.n_rows, rows.values)
         for start, stop, cause in self._rates.stretches(rows.times_s, len(rows.values)):
             times = None if rows.times_s is None else rows.times_s[start:stop]
-            reports = [self._stream.feed(rows.values[start:stop], times), *([self._stream.cut(cause)] if cause else [])]
-            for report in reports:
-                decisions, events = [*decisions, *report.decisions], [*events, *report.events]
-        return self._written(rows, decisions, events)
-
-    def _with_missing(self, rows: Rows) -> Rows:
-        """The rows with codes of missing values and doubtful points missing, each cell by itself."""
-        values, counts = self._missing.read(rows.values, rows.beside)
-        found = {name: n for name, n in zip(self._missing.channels, counts.tolist(), strict=True) if n}
-        return rows._replace(values=values, beside=None, missing_cells=found)
+            reports.append(self._stream.feed(rows.values[start:stop], times))
+            if cause:
+                reports.append(self._stream.cut(cause))
+        decisions = [decision for report in reports for decision in report.decisions]
+        return self._written(rows, decisions, [event for report in reports for event in report.events])
 
     def _written(self, rows: Rows | None, decisions: Sequence[Decision], events: list[Event]) -> Written:
         labels = [label_of(decision, self._rate, self.edits) for decision in decisions]
@@ -326,6 +294,7 @@ class Session:
         self.save()
         return written
 
+    @property
     def summary(self) -> RunSummary:
         return self._run.summary
 
@@ -342,12 +311,7 @@ class Session:
 def _skip_event(skip: Skip, rows: Rows, counters: Counters) -> Event:
     """What was dropped, at the row that follows it: rows are counted here, as nobody knows their frames yet."""
     time_s = None if rows.times_s is None or not len(rows.times_s) else float(rows.times_s[0])
-    evidence: dict[str, int | str] = {
-        "row": counters.n_rows,
-        "line": skip.line,
-        "n_lines": skip.n_lines,
-        "reason": skip.reason,
-    }
+    evidence: dict[str, int | str] = {"row": counters.n_rows, **skip._asdict()}
     return Event("skip", "input", counters.n_rows, time_s, (), evidence)
 
 

@@ -15,7 +15,7 @@ topic.
 
 from __future__ import annotations
 
-import logging
+import os
 import queue
 import select
 import sys
@@ -31,7 +31,7 @@ from urllib.parse import quote
 
 from rondo.errors import SettingError
 from rondo.live import kafka, mqtt
-from rondo.live.address import Address, parse_address, webhook_token
+from rondo.live.address import Address, parse_address
 from rondo.live.source import SinkKind, SinkMessage, has_scheme
 from rondo.version import __version__
 
@@ -46,11 +46,6 @@ _KEEPALIVE_S, _RECONNECT_S = 30, (1, 30)
 _SAFE = "".join(chr(code) for code in range(32, 127) if chr(code) not in "/+#%")  # + and # are wildcards
 _RESERVED = ("bootstrap.servers", "enable.idempotence", "acks", "message.timeout.ms", "error.cb", "log.level")
 _FLUSH_S = 1.0
-_LOG = logging.getLogger(__name__)
-_LOG.addHandler(logging.NullHandler())
-
-
-# ---------------------------------------------------------------- standard output
 
 
 class StandardOutput:
@@ -107,9 +102,6 @@ STANDARD_OUTPUT = SinkKind(
 )
 
 
-# ---------------------------------------------------------------- webhooks
-
-
 class GrowingPauses:
     """The current pause, and the length of the next: each twice as long, up to a minute.
 
@@ -156,7 +148,9 @@ class Webhook:
 
     def __init__(self, address: Address) -> None:
         self._url, self._shown = str(address), f"{address.scheme}://{address.host}"  # a path may hold a secret
-        self._token = webhook_token()
+        self._token = os.environ.get("RONDO_WEBHOOK_TOKEN", "")
+        if not (self._token.isascii() and self._token.isprintable()):
+            raise SettingError("RONDO_WEBHOOK_TOKEN: expected printable ASCII characters in one line")
         self.problem: str | None = None
         self.n_refused = 0
         self._n_taken = self._n_done = 0
@@ -192,7 +186,7 @@ class Webhook:
     def _post(self, body: bytes, n_messages: int) -> float | None:
         """Post once; seconds until the next attempt, None if none is needed."""
         headers = {"Content-Type": "application/x-ndjson", "User-Agent": f"rondo/{__version__}"}
-        if self._token is not None:
+        if self._token:
             headers["Authorization"] = f"Bearer {self._token}"
         request = urllib.request.Request(self._url, body, headers, method="POST")
         try:
@@ -233,9 +227,6 @@ WEBHOOK = SinkKind(
 )
 
 
-# ---------------------------------------------------------------- MQTT
-
-
 class MqttSink:
     """One topic, or one for each device and type, of one broker."""
 
@@ -252,8 +243,6 @@ class MqttSink:
         self._client = client = mqtt.new_client(address.scheme)
         client.on_connect, client.on_disconnect = self._on_connect, self._on_disconnect
         client.on_connect_fail, client.on_publish = self._on_connect_fail, self._on_publish
-        client.enable_logger(_LOG)  # errors that its thread catches would otherwise end the thread
-        client.suppress_exceptions = True
         client.max_inflight_messages_set(0)  # as many as a batch has
         client.reconnect_delay_set(*_RECONNECT_S)
         client.connect_async(address.host, address.port or mqtt.PORTS[address.scheme], _KEEPALIVE_S)
@@ -320,9 +309,6 @@ MQTT = SinkKind(
     open=_open_mqtt,
     order=11,
 )
-
-
-# ---------------------------------------------------------------- Kafka
 
 
 class KafkaSink:

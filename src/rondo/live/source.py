@@ -21,17 +21,17 @@ names it as an entry point:
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.errors import RecordingError, SettingError
+from rondo.errors import RecordingError, SettingError, SourceLostError
 from rondo.files.reading import id_of
 from rondo.live.address import scheme_of
 from rondo.registry import Registry
@@ -45,25 +45,10 @@ SOURCES, FEEDS, SINKS = "rondo.sources", "rondo.feeds", "rondo.sinks"
 
 
 class Skip(NamedTuple):
-    """A part of the input that gave no rows.
+    """A part of the input that gave no rows."""
 
-    Parameters
-    ----------
-    line : int
-        The first line that was skipped.
-    n_lines : int
-        Number of lines; 0 if the input itself began again, so that rows before and after it are not neighbours.
-    reason : str
-        Why, in words.
-
-    Examples
-    --------
-    >>> Skip(line=812, n_lines=1, reason="a cell is no number").n_lines
-    1
-    """
-
-    line: int
-    n_lines: int
+    line: int  # the first one that was skipped
+    n_lines: int  # 0 if the input itself began again, so that rows before and after it are not neighbours
     reason: str
 
 
@@ -73,43 +58,32 @@ class Rows(NamedTuple):
     Skipped lines come before the first of these rows, so the order of events does not depend on how many rows are
     read at a time.
 
-    Parameters
-    ----------
-    values : array of float32
-        The rows (n_rows, n_channels) in the order of the requested channels; NaN where a value is missing.
-    times_s : array of float64 or None
-        The time of each row (n_rows,); None without a clock.
-    position : int
-        The position of the source after these rows: bytes of a file or of standard input, or rows of a recording.
-    skipped : tuple of Skip
-        What was skipped before these rows.
-    n_unreadable : int
-        Number of cells without a finite number; they are NaN.
-    beside : array of float32 or None
-        The columns of `Request.beside`; NaN where a column is missing.
-    missing_cells : mapping
-        Number of cells that a session has set to NaN, by channel.
-
-    Examples
-    --------
     >>> Rows(np.zeros((3, 2), np.float32), times_s=None, position=3).values.shape
     (3, 2)
     """
 
-    values: NDArray[np.float32]
-    times_s: NDArray[np.float64] | None
-    position: int
-    skipped: tuple[Skip, ...] = ()
-    n_unreadable: int = 0
-    beside: NDArray[np.float32] | None = None
-    missing_cells: Mapping[str, int] = {}
+    values: NDArray[np.float32]  # (n_rows, n_channels) in the order of the request; NaN where a value is missing
+    times_s: NDArray[np.float64] | None  # (n_rows,); None without a clock
+    position: int  # after these rows: bytes of a file or of standard input, or rows of a recording
+    skipped: tuple[Skip, ...] = ()  # before these rows
+    n_unreadable: int = 0  # cells without a finite number; they are NaN
+    beside: NDArray[np.float32] | None = None  # the columns of `Request.beside`; NaN where a column is missing
+    missing_cells: Mapping[str, int] = {}  # cells that a session has set to NaN, by channel
+
+
+class Request(NamedTuple):
+    """What to read from a source."""
+
+    channels: tuple[str, ...]  # of the model, in its order
+    rate: float | None = None  # of the model, for rows without times
+    follow: bool = False  # wait for more rows at the end, if the kind of source can
+    bookmark: Bookmark | None = None  # continue after the rows that it marks
+    beside: tuple[str, ...] = ()  # further columns to read, which mark missing cells
 
 
 class Source(Protocol):
     r"""An open source of rows; `open_source` returns one.
 
-    Examples
-    --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = Path(folder, "day.csv").write_text("time,x\n" + "".join(f"{i / 10},{i}\n" for i in range(100)))
@@ -125,122 +99,38 @@ class Source(Protocol):
         """Whether no row will ever come again."""
 
     def read(self, at_most: int) -> Rows | None:
-        """Read the next rows.
-
-        Parameters
-        ----------
-        at_most : int
-            The largest number of rows.
-
-        Returns
-        -------
-        Rows or None
-            The rows; None if there are none at the moment.
-
-        Raises
-        ------
-        RecordingError
-            If the source cannot be read, or lacks a channel.
-        """
+        """Return the next rows, None if there are none now; RecordingError if it cannot be read, or lacks a channel."""
 
     def wait(self, seconds: float) -> None:
-        """Wait for rows.
-
-        Parameters
-        ----------
-        seconds : float
-            The longest time to wait.
-        """
+        """Wait for rows, at most so long."""
 
     def bookmark(self) -> Bookmark:
-        """Mark the end of the rows read so far.
-
-        Returns
-        -------
-        mapping
-            Plain JSON, for `Request.bookmark`.
-        """
+        """Mark the end of the rows read so far, in plain JSON."""
 
     def backlog_bytes(self) -> int:
-        """Estimate what is available and not read yet.
-
-        Returns
-        -------
-        int
-            Bytes.
-        """
+        """Estimate how much is there and not read yet."""
 
     def close(self) -> None:
         """Close files and connections."""
-
-
-class Request(NamedTuple):
-    """What to read from a source.
-
-    Parameters
-    ----------
-    channels : tuple of str
-        The channels of the model, in its order.
-    rate : float or None
-        The rate of the model, for rows without times.
-    follow : bool
-        Wait for more rows at the end, if the kind of source can.
-    bookmark : mapping or None
-        Continue after the rows that this bookmark marks.
-    beside : tuple of str
-        Further columns to read, which mark missing cells; `Rows.beside` holds them.
-
-    Examples
-    --------
-    >>> Request(("acc_x", "acc_y"), rate=50.0).follow
-    False
-    """
-
-    channels: tuple[str, ...]
-    rate: float | None = None
-    follow: bool = False
-    bookmark: Bookmark | None = None
-    beside: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class SourceKind:
     """The declaration of a kind of source.
 
-    Parameters
-    ----------
-    name : str
-        Its name. Checkpoints store it, so it must never change.
-    address : str
-        The form of its addresses, for `rondo stream --help`.
-    help : str
-        What it reads, for the same.
-    can_follow : bool
-        Whether it can wait for more rows.
-    matches : callable
-        Whether an address is of this kind.
-    id_of : callable
-        The id of the stream at an address, which names its files.
-    open : callable
-        Opens an address for a Request.
-    order : int
-        Kinds are tried in this order; those of other packages come before those of Rondo.
-
-    Examples
-    --------
     >>> kind = next(kind for kind in source_kinds() if kind.name == "file")
     >>> kind.can_follow, kind.id_of("days/day1.csv")
     (True, 'day1')
     """
 
-    name: str
-    address: str
-    help: str
+    name: str  # checkpoints store it, so it must never change
+    address: str  # the form of its addresses, for `rondo stream --help`
+    help: str  # what it reads, for the same
     can_follow: bool
-    matches: Callable[[str], bool]
-    id_of: Callable[[str], str]
+    matches: Callable[[str], bool]  # whether an address is of this kind
+    id_of: Callable[[str], str]  # the id of the stream at an address, which names its files
     open: Callable[[str, Request], Source]
-    order: int = 0
+    order: int = 0  # kinds are tried in this order; those of other packages come before those of Rondo
 
 
 @contextmanager
@@ -256,19 +146,41 @@ def named(source: str) -> Iterator[None]:
         ) from None
 
 
+class Patience:
+    """How long a source that is away is waited for: `seconds`, or for ever (None)."""
+
+    def __init__(
+        self,
+        name: str,
+        seconds: float | None,
+        say: Callable[[str], None] = lambda line: None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._name, self._seconds, self._say, self._clock = name, seconds, say, clock
+        self._since: float | None = None
+        self._has_said = False
+
+    def lose(self, why: str, quiet_s: float = 0.0) -> None:
+        """It is not there now: said once, after `quiet_s`; raises SourceLostError when that has lasted too long."""
+        now = self._clock()
+        self._since = now if self._since is None else self._since
+        if not self._has_said and now - self._since >= quiet_s:
+            self._has_said = True
+            self._say(f"{self._name}: {why}; waiting")
+        if self._seconds is not None and now - self._since >= self._seconds:
+            raise SourceLostError(
+                f"{self._name}: {why}, for {self._seconds:g} s now; when it is back, start the same command again: "
+                "nothing is lost"
+            )
+
+    def reset(self, back: str = "there again") -> None:
+        if self._has_said:
+            self._say(f"{self._name}: {back}")
+        self._since, self._has_said = None, False
+
+
 def source_kinds() -> tuple[SourceKind, ...]:
-    """List the kinds of sources.
-
-    Returns
-    -------
-    tuple of SourceKind
-        Those of other packages first, so that they can take files that Rondo would read too.
-
-    Examples
-    --------
-    >>> "file" in [kind.name for kind in source_kinds()]
-    True
-    """
+    """List the kinds of sources, those of other packages first: they can take files that Rondo would read too."""
     return tuple(Registry(SourceKind, (__package__,), SOURCES).values())
 
 
@@ -294,27 +206,8 @@ def source_kind(where: str) -> tuple[str, str]:
 
 
 def open_source(where: str, request: Request) -> Source:
-    """Open a source.
+    """Open the source that `--source` names: a path, a folder, "-", or an address that another package adds.
 
-    Parameters
-    ----------
-    where : str
-        An address as `rondo stream --source` takes it, of a kind with one stream: a path, a folder or "-".
-    request : Request
-        What to read.
-
-    Returns
-    -------
-    Source
-        The open source, at its beginning or at the bookmark.
-
-    Raises
-    ------
-    RecordingError
-        If no kind takes the address, it cannot be read, or it cannot be followed.
-
-    Examples
-    --------
     >>> open_source("nowhere.csv", Request(("x",)))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
@@ -337,24 +230,17 @@ def _kind_of(where: str) -> SourceKind | None:
         raise RecordingError(f"{where}: cannot be read ({reason}); check --source") from None
 
 
-def _why_none(where: str, addresses: list[str]) -> str:
-    scheme, is_address, _ = where.partition("://")
-    if is_address:
-        schemes = [address.partition("://")[0] for address in addresses if "://" in address]
-        near = get_close_matches(scheme, schemes, n=1)
-        hint = (
-            f"did you mean {near[0]}://?" if near else f"is the package that adds it installed (entry point {SOURCES})?"
-        )
-        return f"no source takes {scheme}:// addresses; {hint}"
+def _why_none(where: str, addresses: Sequence[str]) -> str:
+    scheme = scheme_of(where)
+    if scheme is not None:
+        near = near_match(scheme, [address.partition("://")[0] for address in addresses])
+        missing = f"is the package that adds it installed (entry point {SOURCES})?"
+        return f"no source takes {scheme}:// addresses; {f'did you mean {near}://?' if near else missing}"
     path = Path(where)
     if path.exists():
         return "it is not a regular file; pipe it into --source -"
-    beside = [each.name for each in path.parent.iterdir()] if path.parent.is_dir() else []
-    near = get_close_matches(path.name, beside, n=1)
-    return "there is no such file or folder" + (f"; did you mean '{path.parent / near[0]}'?" if near else "")
-
-
-# ---------------------------------------------------------------- feeds
+    near = near_match(path.name, [file.name for file in path.parent.iterdir()] if path.parent.is_dir() else [])
+    return "there is no such file or folder" + (f"; did you mean '{path.parent / near}'?" if near else "")
 
 
 class Message(NamedTuple):
@@ -365,7 +251,7 @@ class Message(NamedTuple):
     partition: str
     offset: int
     arrived_s: float | None = None  # seconds since 1970, by the broker or the inbox: the same when it is given again
-    is_after_loss: bool = False  # messages between the device's previous one and this one are lost for good
+    lost_until: int = -1  # offsets of the partition before this one may be lost: a boundary, once for each device
 
 
 class FeedRequest(NamedTuple):
@@ -416,7 +302,6 @@ class FeedKind:
 
 
 def feed_kinds() -> tuple[FeedKind, ...]:
-    """List the kinds of feeds."""
     return tuple(Registry(FeedKind, (__package__,), FEEDS).values())
 
 
@@ -425,8 +310,6 @@ def feed_kind(where: str) -> FeedKind | None:
     scheme, colon, _ = where.partition(":")
     return next((kind for kind in feed_kinds() if colon and scheme.lower() in kind.schemes), None)
 
-
-# ---------------------------------------------------------------- sinks
 
 MessageType = Literal["label", "event"]
 
@@ -499,7 +382,6 @@ def sink_help() -> str:
 
 
 def open_sink(where: str) -> Sink:
-    """Open the sink that `--sink` names."""
     kind = next((kind for kind in sink_kinds() if kind.matches(where)), None)
     if kind is not None:
         return kind.open(where)

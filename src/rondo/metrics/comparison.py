@@ -52,32 +52,12 @@ class ClassRow:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Number of frames that each entry shares with each class; `compare` returns one.
+    """Number of frames that each entry shares with each class; `compare` returns one."""
 
-    Parameters
-    ----------
-    ids : tuple of int
-        The entries, OTHER last: the rows of `frames`.
-    class_names : tuple of str
-        The classes in order of appearance: the columns of `frames`.
-    frames : array of int64
-        The number of shared frames (n_entries, n_classes).
-    n_occurrences : array of int64
-        The number of occurrences of each entry (n_entries,).
-
-    Examples
-    --------
-    >>> comparison = compare({"day1": (Annotation(["sit", "sit", "walk", "walk"]), np.array([4, 4, 4, 7]))})
-    >>> [(row.id, row.main_class, round(row.purity, 2)) for row in comparison.entries]
-    [(4, 'sit', 0.67), (7, 'walk', 1.0)]
-    >>> comparison.suggested_names()
-    {4: 'sit', 7: 'walk'}
-    """
-
-    ids: tuple[int, ...]
-    class_names: tuple[str, ...]
-    frames: NDArray[np.int64]
-    n_occurrences: NDArray[np.int64]
+    ids: tuple[int, ...]  # of the entries, OTHER last: the rows of `frames`
+    class_names: tuple[str, ...]  # in order of appearance: the columns of `frames`
+    frames: NDArray[np.int64]  # (n_entries, n_classes)
+    n_occurrences: NDArray[np.int64]  # of each entry (n_entries,)
 
     @cached_property
     def entries(self) -> tuple[EntryRow, ...]:
@@ -121,13 +101,9 @@ class Comparison:
         return float(1 - self._found.sum() / self.frames.sum())
 
     def suggested_names(self) -> dict[int, str]:
-        """Suggest the names of classes for entries.
+        """The name of a class for each entry of which more than half is that class.
 
-        Returns
-        -------
-        dict of int to str
-            A name for each entry of which more than half is one class; each class names only the entry that shares
-            most frames with it. A class that is a number n is named "class n".
+        Each class names only the entry that shares most frames with it; one that is a number n is named "class n".
         """
         found: dict[int, str] = {}
         for c, name in enumerate(self.class_names):
@@ -138,13 +114,7 @@ class Comparison:
         return dict(sorted(found.items()))
 
     def as_dict(self) -> dict[str, Any]:
-        """Convert to plain values, as `rondo compare --json` prints them.
-
-        Returns
-        -------
-        dict
-            Purity, shares, the rows of entries and classes, and the confusion table.
-        """
+        """Plain values, as `rondo compare --json` prints them."""
         return {
             "n_frames": int(self.frames.sum()),
             "purity": self.purity,
@@ -152,38 +122,18 @@ class Comparison:
             "share_other": self.share_other,
             "entries": [asdict(row) for row in self.entries],
             "classes": [asdict(row) for row in self.classes],
-            "confusion": {
-                "ids": list(self.ids),
-                "classes": list(self.class_names),
-                "frames": self.frames.tolist(),
-            },
+            "confusion": {"ids": list(self.ids), "classes": list(self.class_names), "frames": self.frames.tolist()},
         }
 
 
 def compare(pairs: Mapping[str, tuple[Annotation, NDArray[np.integer]]]) -> Comparison:
-    """Compare labels of one vocabulary with annotations, entry by entry.
+    """Compare labels (n_frames,) of one vocabulary with annotations, recording by recording id, entry by entry.
 
-    Parameters
-    ----------
-    pairs : mapping
-        For each recording id its Annotation and its labels (n_frames,). Classes of the same name are the same class in
-        all recordings; without names, those of the same number.
+    Classes of the same name are the same class in all recordings; without names, those of the same number.
 
-    Returns
-    -------
-    Comparison
-        The shared frames of entries and classes, with purity and coverage.
-
-    Raises
-    ------
-    AnnotationError
-        If `pairs` is empty, or an annotation and its labels have different lengths.
-
-    Examples
-    --------
     >>> comparison = compare({"day1": (Annotation(["sit", "sit", "walk", "walk"]), np.array([4, 4, 4, 7]))})
-    >>> comparison.purity, comparison.largest_class_share
-    (0.75, 0.5)
+    >>> comparison.purity, comparison.largest_class_share, comparison.suggested_names()
+    (0.75, 0.5, {4: 'sit', 7: 'walk'})
     """
     if not pairs:
         raise AnnotationError("there is nothing to compare: expected at least one recording with annotation and labels")

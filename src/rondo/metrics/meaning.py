@@ -12,12 +12,13 @@ Classes must mean the same in every recording, and so must ids: labels of one vo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from scipy.sparse import coo_array, csr_array
 
 from rondo.annotations.annotation import Annotation
 from rondo.data.labels import agreement_of_counts
@@ -25,47 +26,24 @@ from rondo.errors import AnnotationError
 from rondo.metrics.overlap import Index
 
 SharedTracks = Mapping[str, ArrayLike | Annotation]
+"""For each recording id a number or a name for every frame (n_frames,)."""
 
 
 @dataclass(frozen=True)
 class SharedScores:
-    """Scores of a vocabulary that groups of recordings share, in percent; `shared_scores` returns them.
+    """Scores of a vocabulary that groups of recordings share, in percent; `shared_scores` returns them."""
 
-    Parameters
-    ----------
-    per_person_ari : float
-        ARI of each group alone, with its recordings joined; mean over groups.
-    pooled_ari : float
-        ARI of all recordings joined; low if the same class has different ids in different groups.
-    meaning : float
-        The score of `meaning`.
-    n_groups : int
-        Number of groups (people, machines or days); without groups, of recordings.
-
-    Examples
-    --------
-    >>> SharedScores(per_person_ari=90.0, pooled_ari=85.0, meaning=88.0, n_groups=3).as_dict()["meaning"]
-    88.0
-    """
-
-    per_person_ari: float
-    pooled_ari: float
+    per_person_ari: float  # of each group alone, with its recordings joined; mean over groups
+    pooled_ari: float  # of all recordings joined; low if the same class has different ids in different groups
     meaning: float
-    n_groups: int
+    n_groups: int  # people, machines or days; where nobody named them, recordings
 
     def as_dict(self) -> dict[str, float | int]:
-        """Convert to plain values.
-
-        Returns
-        -------
-        dict
-            Each score by its name.
-        """
         return asdict(self)
 
 
 def meaning(truth: SharedTracks, labels: SharedTracks, groups: Mapping[str, str] | None = None) -> float:
-    """Score whether ids mean the same in all groups.
+    """Score in percent whether ids mean the same in all groups; without `groups`, each recording is one.
 
     A unit in group A is read as the class that it mostly is in all other groups together; ties go to the lowest class
     (of names, the first in sorted order). The score is the share of frames whose class is read correctly: within each
@@ -73,94 +51,27 @@ def meaning(truth: SharedTracks, labels: SharedTracks, groups: Mapping[str, str]
     counts: OTHER is one more id, and unlabelled frames (-1) are one more class. A single id for everything scores the
     share of the largest class.
 
-    Parameters
-    ----------
-    truth : mapping
-        For each recording id a class for every frame (n_frames,): whole numbers, names, or an Annotation.
-    labels : mapping
-        For each recording id a label for every frame, all of one vocabulary.
-    groups : mapping or None
-        The group of each recording id. None makes each recording a group.
-
-    Returns
-    -------
-    float
-        The score in percent.
-
-    Raises
-    ------
-    AnnotationError
-        If truth and labels have different recordings or lengths, a recording has no group, there are fewer than two
-        groups, or only some recordings have names as classes.
-
-    Examples
-    --------
     >>> truth = {"ann": [0, 0, 1, 1], "bob": [0, 1, 1, 1]}
-    >>> meaning(truth, {"ann": [5, 5, 6, 6], "bob": [5, 6, 6, 6]})
-    100.0
     >>> meaning(truth, {"ann": [5, 5, 6, 6], "bob": [7, 6, 6, 6]})
     62.5
     """
-    return _meaning(_cells(truth, labels, groups))
+    return _meaning(_tables(truth, labels, groups))
 
 
 def shared_scores(truth: SharedTracks, labels: SharedTracks, groups: Mapping[str, str] | None = None) -> SharedScores:
     """Score labels of one vocabulary that several groups share.
 
-    Parameters
-    ----------
-    truth : mapping
-        For each recording id a class for every frame, as in `meaning`.
-    labels : mapping
-        For each recording id a label for every frame, all of one vocabulary.
-    groups : mapping or None
-        The group of each recording id. None makes each recording a group.
-
-    Returns
-    -------
-    SharedScores
-        Per-person ARI, pooled ARI and meaning.
-
-    Raises
-    ------
-    AnnotationError
-        If the tracks do not match, as in `meaning`.
-
-    Examples
-    --------
     >>> truth = {"ann": [0, 0, 1, 1], "bob": [0, 0, 1, 1]}
     >>> shared_scores(truth, {"ann": [5, 5, 6, 6], "bob": [6, 6, 5, 5]}).as_dict()  # each right, but swapped
     {'per_person_ari': 100.0, 'pooled_ari': -16.666666666666664, 'meaning': 0.0, 'n_groups': 2}
     """
-    cells = _cells(truth, labels, groups)
-    each = [_ari(cells.of_group(group)) for group in range(cells.n_groups)]
-    return SharedScores(100 * float(np.mean(each)), 100 * _ari(cells.pooled()), _meaning(cells), cells.n_groups)
+    tables = _tables(truth, labels, groups)
+    each = [_ari(table) for table in tables]
+    return SharedScores(100 * float(np.mean(each)), 100 * _ari(sum(tables)), _meaning(tables), len(tables))
 
 
-# ---------------------------------------------------------------- counting
-
-
-class _Cells(NamedTuple):
-    """Frames shared by group, label and class; groups are whole stretches of the sorted cells."""
-
-    groups: Index
-    labels: Index
-    classes: Index
-    frames: Index
-
-    @property
-    def n_groups(self) -> int:
-        return int(self.groups[-1]) + 1
-
-    def of_group(self, group: int) -> _Cells:
-        own = slice(*np.searchsorted(self.groups, [group, group + 1]))
-        return _Cells(*(column[own] for column in self))
-
-    def pooled(self) -> _Cells:
-        return _summed([_Cells(np.zeros_like(self.groups), *self[1:])])
-
-
-def _cells(truth: SharedTracks, labels: SharedTracks, groups: Mapping[str, str] | None) -> _Cells:
+def _tables(truth: SharedTracks, labels: SharedTracks, groups: Mapping[str, str] | None) -> list[csr_array]:
+    """Of each group the frames that labels and classes share, (n_labels, n_classes)."""
     if not truth or truth.keys() != labels.keys():
         odd = sorted(truth.keys() ^ labels.keys())
         found = f"only one of the two has the recording '{odd[0]}'" if odd else "both are empty"
@@ -168,25 +79,25 @@ def _cells(truth: SharedTracks, labels: SharedTracks, groups: Mapping[str, str] 
     lost = [id for id in truth if groups is not None and id not in groups]
     if lost:
         raise AnnotationError(f"no group for the recording '{lost[0]}' ({len(lost)} of {len(truth)}); name it")
-    names = {id: id if groups is None else groups[id] for id in truth}
-    if len(set(names.values())) < 2:
+    group_of = {id: id if groups is None else groups[id] for id in truth}
+    if len(set(group_of.values())) < 2:
         raise AnnotationError("one group only: what an id means to others can be scored for two or more of them")
-    numbers = {name: number for number, name in enumerate(sorted(set(names.values())))}
-    classes, clusters = _joint_numbers(truth, "truth"), _joint_numbers(labels, "labels")
-    for id in truth:
-        if classes[id].size != clusters[id].size:
+    (classes, n_classes), (clusters, n_clusters) = _joint_numbers(truth, "truth"), _joint_numbers(labels, "labels")
+    tables: dict[str, Any] = dict.fromkeys(sorted(set(group_of.values())), 0)
+    for id, group in group_of.items():
+        n_frames = classes[id].size
+        if n_frames != clusters[id].size:
             raise AnnotationError(
-                f"recording '{id}': the truth has {classes[id].size} frames, the labels {clusters[id].size}; "
+                f"recording '{id}': the truth has {n_frames} frames, the labels {clusters[id].size}; "
                 "give one label per frame"
             )
-    every = [np.full(classes[id].size, numbers[names[id]]) for id in truth]
-    return _summed(
-        _Cells(group, clusters[id], classes[id], np.ones_like(group)) for id, group in zip(truth, every, strict=True)
-    )
+        frames = coo_array((np.ones(n_frames, np.int64), (clusters[id], classes[id])), (n_clusters, n_classes))
+        tables[group] = tables[group] + frames.tocsr()
+    return list(tables.values())
 
 
-def _joint_numbers(tracks: SharedTracks, what: str) -> dict[str, Index]:
-    """Tracks as numbers 0, 1, ... that mean the same in all of them, in the order of the numbers or names given."""
+def _joint_numbers(tracks: SharedTracks, what: str) -> tuple[dict[str, Index], int]:
+    """Tracks as numbers 0, 1, ... that mean the same in all of them, in order; how many there are."""
     each = {id: t if isinstance(t, Annotation) else Annotation(t, id=f"{what} of '{id}'") for id, t in tracks.items()}
     named = {id for id, one in each.items() if one.names}
     if named and len(named) < len(each):
@@ -194,40 +105,23 @@ def _joint_numbers(tracks: SharedTracks, what: str) -> dict[str, Index]:
         raise AnnotationError(
             f"{what}: names in the recording '{next(iter(sorted(named)))}', numbers in '{other}'; give one kind for all"
         )
-    own = {id: np.array(one.names)[one.classes] if one.names else one.classes for id, one in each.items()}
-    values = np.unique(np.concatenate([np.unique(track) for track in own.values()]))
-    return {id: np.searchsorted(values, track).astype(np.int64) for id, track in own.items()}
+    shown = {id: np.array(one.names)[one.classes] if one.names else one.classes for id, one in each.items()}
+    values = np.unique(np.concatenate([np.unique(track) for track in shown.values()]))
+    return {id: np.searchsorted(values, track).astype(np.int64) for id, track in shown.items()}, values.size
 
 
-def _summed(parts: Iterable[_Cells]) -> _Cells:
-    """All parts as one, every cell once, sorted by group, label and class."""
-    small = [_merged(part) for part in parts]  # frames go recording by recording, cells stay
-    return _merged(_Cells(*(np.concatenate(column) for column in zip(*small, strict=True))))
+def _ari(table: csr_array) -> float:
+    sizes = [np.asarray(table.sum(axis=axis)) for axis in (0, 1)]
+    return agreement_of_counts(table.data, *(size[size > 0] for size in sizes))
 
 
-def _merged(cells: _Cells) -> _Cells:
-    order = np.lexsort((cells.classes, cells.labels, cells.groups))
-    keys = np.stack(cells[:3])[:, order]
-    first = np.flatnonzero(np.append(True, (np.diff(keys, axis=1) != 0).any(axis=0)))
-    groups, labels, classes = keys[:, first]
-    return _Cells(groups, labels, classes, np.add.reduceat(cells.frames[order], first))
-
-
-def _ari(cells: _Cells) -> float:
-    sizes = [np.bincount(column, weights=cells.frames).astype(np.int64) for column in (cells.classes, cells.labels)]
-    return agreement_of_counts(cells.frames, *(column[column > 0] for column in sizes))
-
-
-def _meaning(cells: _Cells) -> float:
-    total = np.zeros((int(cells.labels.max()) + 1, int(cells.classes.max()) + 1), dtype=np.int64)
-    np.add.at(total, (cells.labels, cells.classes), cells.frames)
-    return 100 * float(np.mean([_share_right(cells.of_group(group), total) for group in range(cells.n_groups)]))
-
-
-def _share_right(own: _Cells, total: NDArray[np.int64]) -> float:
-    """Of the frames of one group, the share that is right under what its ids are in the other groups."""
-    ids, rows = np.unique(own.labels, return_inverse=True)
-    others = total[ids]
-    others[rows, own.classes] -= own.frames  # every cell of `own` is there once
-    called = np.where(others.any(axis=1), others.argmax(axis=1), -1)  # argmax takes the lowest of equals
-    return float(own.frames[called[rows] == own.classes].sum() / own.frames.sum())
+def _meaning(tables: list[csr_array]) -> float:
+    total, right = sum(tables), []
+    for table in tables:
+        ids = np.flatnonzero(table.sum(axis=1))
+        frames = table[ids].toarray()
+        others = total[ids].toarray() - frames
+        called = others.argmax(axis=1)  # takes the lowest of equals
+        read = frames[np.arange(ids.size), called][others.any(axis=1)]
+        right.append(float(read.sum() / frames.sum()))
+    return 100 * float(np.mean(right))

@@ -128,9 +128,6 @@ def class_of_cluster(overlap: Overlap) -> Index:
     """The mapping π (n_clusters,): π(c) = argmax over classes y of the frames that c shares with y.
 
     A tie goes to the class that appears first in the recording.
-
-    >>> class_of_cluster(Overlap.of([0, 0, 0, 1, 1], [5, 5, 6, 6, 6])).tolist()
-    [0, 1]
     """
     cells = overlap.contingency
     best_first = np.lexsort((cells.classes, -cells.frames, cells.clusters))
@@ -139,12 +136,7 @@ def class_of_cluster(overlap: Overlap) -> Index:
 
 
 def mapped_runs(overlap: Overlap, mapping: Index) -> Runs:
-    """The predicted runs read through `mapping`; neighbours that become the same class are merged.
-
-    >>> overlap = Overlap.of([0, 0, 0, 1], [5, 6, 5, 7])
-    >>> mapped_runs(overlap, class_of_cluster(overlap)).stops.tolist()
-    [3, 4]
-    """
+    """The predicted runs read through `mapping`; neighbours that become the same class are merged."""
     classes = mapping[overlap.labels.ids]
     changes = np.flatnonzero(np.diff(classes, prepend=-1))
     starts = overlap.labels.starts[changes]
@@ -152,12 +144,7 @@ def mapped_runs(overlap: Overlap, mapping: Index) -> Runs:
 
 
 def mof(overlap: Overlap, mapping: Index) -> float:
-    """Mean over frames: the share of frames whose mapped label is the true class.
-
-    >>> overlap = Overlap.of([0, 0, 0, 1], [5, 5, 6, 6])
-    >>> mof(overlap, class_of_cluster(overlap))
-    0.75
-    """
+    """Mean over frames: the share of frames whose mapped label is the true class."""
     return float(_correct_frames(overlap, mapping).sum() / overlap.n_frames)
 
 

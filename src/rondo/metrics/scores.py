@@ -53,12 +53,6 @@ class ScoreRow:
         Number of clusters.
     occurrences_per_cluster : float
         Mean number of segments of a cluster.
-
-    Examples
-    --------
-    >>> row = evaluate({"day1": ([0, 0, 1, 1], [4, 4, 7, 7])}).average
-    >>> row.ari, row.n_clusters
-    (100.0, 2.0)
     """
 
     mof: float
@@ -75,13 +69,7 @@ class ScoreRow:
     occurrences_per_cluster: float
 
     def as_dict(self) -> dict[str, float]:
-        """Convert to plain values.
-
-        Returns
-        -------
-        dict
-            Each score by its name.
-        """
+        """Each score by its name."""
         return asdict(self)
 
 
@@ -102,13 +90,7 @@ class Scores:
     clock_recordings : mapping
         The scores of the clock for each recording.
     shared : SharedScores or None
-        Scores of a vocabulary that several groups share; only `rondo.evaluate` fills it.
-
-    Examples
-    --------
-    >>> scores = evaluate({"day1": ([0, 0, 1, 1], [4, 4, 7, 7]), "day2": ([0, 1], [4, 4])})
-    >>> scores.average.ari, scores.recordings["day2"].ari
-    (50.0, 0.0)
+        Scores of a vocabulary that several people share; only `rondo.evaluate` fills it.
     """
 
     average: ScoreRow
@@ -118,13 +100,7 @@ class Scores:
     shared: SharedScores | None = None
 
     def as_dict(self) -> dict[str, float | int | dict[str, float | int]]:
-        """Convert to plain values, as `rondo evaluate --json` prints them.
-
-        Returns
-        -------
-        dict
-            The averages and `n_recordings`; under `clock` the same for the clock; `shared`, if there is any.
-        """
+        """Plain values, as `rondo evaluate --json` prints them: averages, those of the clock, `shared` if any."""
         n_recordings = len(self.recordings)
         found: dict[str, float | int | dict[str, float | int]] = {
             **self.average.as_dict(),
@@ -135,26 +111,10 @@ class Scores:
 
 
 def evaluate(pairs: Mapping[str, tuple[ArrayLike, ArrayLike]]) -> Scores:
-    """Score labels against a ground truth.
+    """Score labels against a ground truth: for each recording id two tracks (n_frames,), classes and labels.
 
-    Parameters
-    ----------
-    pairs : mapping
-        For each recording id two tracks (n_frames,): classes, then labels; whole numbers or names. OTHER is one more
-        cluster.
+    Both are whole numbers or names; OTHER is one more cluster.
 
-    Returns
-    -------
-    Scores
-        Scores of each recording, their average, and the same for the clock.
-
-    Raises
-    ------
-    AnnotationError
-        If `pairs` is empty, or tracks are empty or have different lengths.
-
-    Examples
-    --------
     >>> scores = evaluate({"day1": ([0, 0, 1, 1, 0, 0], [4, 4, 7, 7, 4, 9])})
     >>> round(scores.average.mof), round(scores.average.one_to_one), scores.average.seg_ratio
     (100, 83, 1.3333333333333333)
@@ -202,11 +162,7 @@ def _average(rows: Mapping[str, ScoreRow], seg_ratio: float) -> ScoreRow:
 
 
 def clock_runs(n_frames: int, n_pieces: int) -> Runs:
-    """Equal pieces, each a cluster of its own: frame t of n frames lies in piece t·K // n.
-
-    >>> clock_runs(7, 3).starts.tolist()
-    [0, 3, 5]
-    """
+    """Equal pieces, each a cluster of its own: frame t of n frames lies in piece t·K // n."""
     if not 1 <= n_pieces <= n_frames:
         raise SettingError(f"a clock cuts {n_frames} frames into 1 to {n_frames} pieces, got {n_pieces}")
     pieces = np.arange(n_pieces, dtype=np.int64)
@@ -215,27 +171,8 @@ def clock_runs(n_frames: int, n_pieces: int) -> Runs:
 
 
 def clock_labels(n_frames: int, n_pieces: int) -> Labels:
-    """Label frames by the clock: cut a recording into equal pieces.
+    """Label frames by the clock, which cuts a recording into equal pieces.
 
-    Parameters
-    ----------
-    n_frames : int
-        Number of frames.
-    n_pieces : int
-        Number of pieces, from 1 to `n_frames`.
-
-    Returns
-    -------
-    array of int32
-        The number of its piece, from 0, for each frame.
-
-    Raises
-    ------
-    SettingError
-        If `n_pieces` is out of range.
-
-    Examples
-    --------
     >>> clock_labels(7, 3).tolist()
     [0, 0, 0, 1, 1, 2, 2]
     """

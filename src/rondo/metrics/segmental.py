@@ -21,13 +21,7 @@ def recall(overlap: Overlap, mapping: Index) -> float:
 
 
 def recall_of_classes(overlap: Overlap, mapping: Index) -> NDArray[np.float64]:
-    """For each class (n_classes,), the share of its segments with the right mapped label on at least half.
-
-    >>> from rondo.metrics.overlap import class_of_cluster
-    >>> overlap = Overlap.of([0, 0, 1, 1, 1, 0, 0], [5, 5, 6, 6, 6, 6, 6])
-    >>> recall_of_classes(overlap, class_of_cluster(overlap)).tolist()
-    [0.5, 1.0]
-    """
+    """For each class (n_classes,), the share of its segments with the right mapped label on at least half."""
     pieces = overlap.pieces
     mapped = mapping[overlap.labels.ids[pieces.second]]
     correct = mapped == overlap.truth.ids[pieces.first]
@@ -37,12 +31,7 @@ def recall_of_classes(overlap: Overlap, mapping: Index) -> NDArray[np.float64]:
 
 
 def edit(truth: Runs, predicted: Runs) -> float:
-    """1 - Levenshtein(S, Ŝ) / max(|S|, |Ŝ|) between the class sequences of two merged run sequences.
-
-    >>> from rondo.data.labels import runs_of
-    >>> edit(runs_of([0, 0, 1, 2]), runs_of([0, 1, 1, 1]))
-    0.6666666666666667
-    """
+    """1 - Levenshtein(S, Ŝ) / max(|S|, |Ŝ|) between the class sequences of two merged run sequences."""
     distance = Levenshtein.distance(truth.ids.tolist(), predicted.ids.tolist())
     return 1.0 - distance / max(len(truth), len(predicted))
 
@@ -69,9 +58,8 @@ def match_segments(truth: Runs, predicted: Runs) -> SegmentMatches:
     best_first = np.argsort(-intersection / union, kind="stable")
     free_true, free_predicted = [True] * len(truth), [True] * len(predicted)
     matched = []
-    for pair, i, j in zip(
-        best_first.tolist(), segment[best_first].tolist(), candidate[best_first].tolist(), strict=True
-    ):
+    for pair in best_first.tolist():
+        i, j = int(segment[pair]), int(candidate[pair])
         if free_true[i] and free_predicted[j]:
             free_true[i] = free_predicted[j] = False
             matched.append(pair)
@@ -80,11 +68,6 @@ def match_segments(truth: Runs, predicted: Runs) -> SegmentMatches:
 
 
 def f1(matches: SegmentMatches, iou_percent: int) -> float:
-    """Segmental F1: matches of IoU >= threshold against all true and all predicted segments.
-
-    >>> from rondo.data.labels import runs_of
-    >>> f1(match_segments(runs_of([0, 0, 1, 1, 1]), runs_of([0, 0, 0, 0, 1])), iou_percent=50)
-    0.5
-    """
+    """Segmental F1: matches of IoU >= threshold against all true and all predicted segments."""
     n_matched = int((100 * matches.intersections >= iou_percent * matches.unions).sum())
     return 2 * n_matched / (matches.n_true + matches.n_predicted)

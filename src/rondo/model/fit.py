@@ -24,7 +24,7 @@ from rondo.evidence.verdicts import Evidence
 from rondo.model.folder import config_of, provenance_of
 from rondo.model.label import windows_in
 from rondo.motifs.base import Motifs
-from rondo.motifs.discover import fit_motifs
+from rondo.motifs.discover import MotifInput
 from rondo.registry import MOTIFS, UNITS
 from rondo.run.labelling import FitProfile
 from rondo.units.fit import fit_units
@@ -147,7 +147,8 @@ def learn(
     units = fit_units(windows, encoder, config.units, rngs["units"], device, tell, own)
     tell("motifs", 3, 5)
     timelines = [units.timeline(w, group) for w, group in zip(windows, own, strict=True)]
-    motifs = fit_motifs(windows, timelines, units, motif_settings, motif_length, rngs["motifs"], device, tell)
+    motif_input = MotifInput(windows, timelines, units, motif_length, rngs["motifs"], device, tell)
+    motifs = MOTIFS[motif_settings.method].fit(motif_input, motif_settings)
     tell("evidence", 4, 5)
     found = find_evidence(windows, timelines, units.ids, motifs, config, rngs["evidence"])
     motifs, evidence = shown_after_test(motifs, found)

@@ -20,7 +20,8 @@ from rondo.model.fit import STAGES, device_of
 from rondo.model.folder import config_of, provenance_of
 from rondo.model.label import label_one, windowed
 from rondo.motifs.base import Motifs
-from rondo.motifs.discover import fit_motifs
+from rondo.motifs.discover import MotifInput
+from rondo.registry import MOTIFS
 from rondo.result import Result
 from rondo.run.findings import moved_sentence
 from rondo.units.boundaries import fit_boundaries
@@ -96,7 +97,8 @@ def refit_motifs(model: Rondo, recordings: Sequence[Recording], resample: bool, 
     rngs, device = generators(chosen.seed, STAGES), device_of(chosen)
     settings = model.config_.motifs.in_windows(model.step_frames_, model.rate_)
     long = model.motif_window_frames_
-    motifs = fit_motifs(windows, timelines, model.unit_model_, settings, long, rngs["motifs"], device, tell)
+    motif_input = MotifInput(windows, timelines, model.unit_model_, long, rngs["motifs"], device, tell)
+    motifs = MOTIFS[settings.method].fit(motif_input, settings)
     tell("evidence", 2, 3)
     motifs, evidence = shown_after_test(motifs, _evidence(model, windows, timelines, motifs))
     tell("done", 3, 3)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.data.labels import Labels
+from rondo.arrays import Flags, Floats, Ints
+from rondo.data.labels import Labels, runs_of
+from rondo.data.windows import Span
 from rondo.encoders.base import Curves
 from rondo.units.viterbi import Timeline
 
@@ -22,13 +24,43 @@ Kept = Callable[[int], int]
 """Of each unit, the one that it counts as since people have merged some; `int`: itself."""
 
 
+class UnitRuns(NamedTuple):
+    """Runs of equal labels of one or more recordings, one after the other; a run ends with its span."""
+
+    units: Ints  # (n_runs,)
+    starts: Ints  # first window of a run, within its recording
+    lengths: Ints
+    spans: Ints  # number of the span, over all recordings
+
+    @classmethod
+    def of(cls, timelines: Sequence[Timeline]) -> UnitRuns:
+        return cls.of_labels([(timeline.ids, timeline.spans) for timeline in timelines])
+
+    @classmethod
+    def of_labels(cls, recordings: Sequence[tuple[Labels, Sequence[Span]]]) -> UnitRuns:
+        """From the labels of the windows of each recording, and its spans of windows."""
+        columns: list[tuple[Ints, ...]] = []
+        for labels, spans in recordings:
+            for start, stop in spans:
+                runs = runs_of(labels[start:stop])
+                columns.append((runs.ids, runs.starts + start, runs.lengths, np.full(len(runs), len(columns))))
+        if not columns:
+            return cls(*(np.zeros(0, np.int64) for _ in cls._fields))
+        return cls(*(np.concatenate(column) for column in zip(*columns, strict=True)))
+
+    @property
+    def first(self) -> Flags:
+        """True where a span begins."""
+        return np.diff(self.spans, prepend=-1) != 0
+
+
 @dataclass(frozen=True, eq=False)
 class MotifTimeline:
     """One motif and one score in (0, 1] per window (0 for OTHER); `begins` is True where an occurrence starts."""
 
     ids: Labels
-    scores: NDArray[np.float64]
-    begins: NDArray[np.bool_]
+    scores: Floats
+    begins: Flags
 
 
 class Motifs(Protocol):

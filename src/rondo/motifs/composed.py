@@ -42,6 +42,10 @@ class ComposedMotifs:
         return self.flat.unit_ids
 
     @property
+    def by_kind(self) -> dict[MotifKind, MotifModel | ContextModel | None]:
+        return {"unit": self.flat, "phrase": self.phrases, "context": self.contexts}
+
+    @property
     def shown_contexts(self) -> ContextModel | None:
         """The contexts, where labels show them."""
         return self.contexts if self.shown == "context" else None
@@ -53,19 +57,14 @@ class ComposedMotifs:
 
     @property
     def shown_model(self) -> MotifModel | ContextModel:
-        """That of the kind that is shown."""
-        shown = self._of_kind(self.shown)
+        shown = self.by_kind[self.shown]
         if shown is None:
             raise ValueError(f"motifs show the kind '{self.shown}', of which there are none")
         return shown
 
     @property
     def unshown_model(self) -> MotifModel | ContextModel | None:
-        """That of the other kind."""
-        return self._of_kind(_BESIDE[self.shown])
-
-    def _of_kind(self, kind: MotifKind) -> MotifModel | ContextModel | None:
-        return {"unit": self.flat, "phrase": self.phrases, "context": self.contexts}[kind]
+        return self.by_kind[_BESIDE[self.shown]]
 
     @property
     def ids(self) -> tuple[int, ...]:
@@ -77,7 +76,6 @@ class ComposedMotifs:
         return tuple(range(first, first + len(self.unshown)))
 
     def kind(self, motif: int) -> MotifKind:
-        """What kind of motif it is."""
         own, model = self._own(motif)
         return model.kind(own)
 
@@ -113,11 +111,9 @@ class ComposedMotifs:
         return MotifTimeline(ids, np.where(ids == OTHER, 0.0, read.scores), read.begins)
 
     def phrase_book(self) -> PhraseBook:
-        """Of what reads motifs from units alone."""
         return self.by_units.phrase_book()
 
     def composition(self, motif: int, kept: Kept = int) -> str:
-        """What a motif is made of, for people, in units under the ids that are kept."""
         own, model = self._own(motif)
         return model.composition(own, kept)
 
@@ -139,7 +135,6 @@ class ComposedMotifs:
         return replace(self, unshown=tuple(sorted(set(several))))
 
     def tensors(self) -> dict[str, NDArray[np.generic]]:
-        """Everything learned, as arrays, for the model folder."""
         named: dict[str, NDArray[np.generic]] = {"shown": np.array([_KINDS.index(self.shown)], np.int64)}
         named["unshown"] = np.array(self.unshown, np.int64)
         for part in ("flat", "phrases", "contexts"):
@@ -148,8 +143,7 @@ class ComposedMotifs:
         return named
 
     @classmethod
-    def restore(cls, tensors: Mapping[str, NDArray[np.generic]]) -> ComposedMotifs:
-        """The motifs that wrote these tensors."""
+    def restore(cls, tensors: Mapping[str, NDArray[np.generic]], config: MotifsConfig | None = None) -> ComposedMotifs:
         phrases, contexts = owned_by("phrases", tensors), owned_by("contexts", tensors)
         restored = cls(
             MotifModel.restore(owned_by("flat", tensors)),
@@ -164,8 +158,3 @@ class ComposedMotifs:
         if not set(restored.unshown) <= set(restored.with_all_unshown().unshown):
             raise ValueError("motifs that labels do not show are none of the model")
         return restored
-
-
-def restored_motifs(tensors: Mapping[str, NDArray[np.generic]], config: MotifsConfig) -> ComposedMotifs:
-    """The motifs of a model folder; the settings do not change them."""
-    return ComposedMotifs.restore(tensors)

@@ -15,7 +15,7 @@ is taken.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import NamedTuple
@@ -23,20 +23,30 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.arrays import Flags, Floats, Ints, check_shapes, owned, owned_by
+from rondo.arrays import Flags, Floats, Ints, check_shapes, owned
 from rondo.config.settings import SlowUnitsConfig
 from rondo.data.agreement import agreement
 from rondo.data.labels import runs_of
 from rondo.data.windows import Span, WindowGrid, Windows
 from rondo.encoders.summary_stats import SummaryStats, SummaryStatsConfig, describes_few_channels
 from rondo.motifs.base import Kept, MotifKind, MotifTimeline
-from rondo.units.discover import UnitRules, discover_units, transition_scale
+from rondo.units.discover import UnitRules, discover_units
 from rondo.units.model import joined_spans
-from rondo.units.slow import fit_slow_enough
-from rondo.units.viterbi import Path, Timeline, decode, smooth_spans, typical_step
+from rondo.units.slow import fit_slow
+from rondo.units.viterbi import Path, Timeline, decode, smooth_spans
 
-# ----------------------------------------------------------------
-# Long windows over windows of units: which units they hold, and how long their mix lasts.
+_TOLD, _MOST_TOLD = 0.9, 5  # units are named until they make up so much of the time, and at most so many
+_SIGNIFICANT = 0.01  # for all pairs of units of a context together
+_FEWEST = 5  # times that a unit follows on another, and in half of the occurrences: fewer are no order
+_ROUNDS = 100  # of fitting the sums of rows and columns
+CHANGE_NATS = 4.0  # chosen on development sets (docs/results/motifs.md); 3 to 5 are alike
+_PRIOR = 0.5  # of every unit in every context, in windows that do not overlap: a unit never seen there is unlikely
+_FEWEST_LONG_WINDOWS = 20  # fewer cannot show that anything comes back
+_NORM = 2.0  # of a block, as that of the four families of window statistics together
+_SHARES_COUNT = 3.0  # chosen on development sets (docs/results/motifs.md)
+_FEWEST_DIMENSIONS = 5  # chosen by hand, not measured
+_DRAWS = 5  # guesses of the mixes that are tried; chosen by hand, not measured
+_MOST_ROUNDS = 20  # of reading and counting again; chosen by hand, not measured
 
 
 class LongWindows(NamedTuple):
@@ -70,12 +80,6 @@ class LongWindows(NamedTuple):
         each = [start + self.n_apart * np.arange(self.n_in((start, stop))) for start, stop in spans]
         return np.concatenate(each) if each else np.zeros(0, np.int64)
 
-    def spread(self, per_long_window: NDArray[np.generic], n_windows: int) -> NDArray[np.generic]:
-        """One value for each of the windows of units of a span: that of the long window with the nearest middle."""
-        middles = self.n_apart * np.arange(per_long_window.size) + (self.n_covered - 1) / 2
-        nearest = np.searchsorted((middles[1:] + middles[:-1]) / 2, np.arange(n_windows))
-        return per_long_window[nearest]
-
 
 def unit_shares(codes: Ints, first: Ints, n_covered: int, n_units: int) -> Floats:
     """Square roots of the share of each unit in the windows that each long window covers, (n_long_windows, n_units)."""
@@ -93,24 +97,7 @@ def persistence(block: Floats, spans: Sequence[Span], lag: int) -> float:
     return product / float(total) if total else 0.0
 
 
-# ----------------------------------------------------------------
-# Mixes: of which units contexts are made, in which share of their time, in which order, and how often they come.
-#
-#     u3 45%, u1 30%, u7 10%; mostly u3 → u1 → u7, 6 times per occurrence
-#
-# A unit *leads* to another if most of its runs are followed by it, and more often than they would be in any order. In
-# any order, with every unit as often as it is and never twice in a row, which unit follows which is quasi-independent
-# (Goodman 1968): expected counts are a_u b_v off the diagonal, with the sums of rows and columns that were counted.
-# Two units in turn, or one that comes between all others, follow from that alone and are no order.
-
-_TOLD, _MOST_TOLD = 0.9, 5  # units are named until they make up so much of the time, and at most so many
-_SIGNIFICANT = 0.01  # for all pairs of units of a context together
-_FEWEST = 5  # times that a unit follows on another, and in half of the occurrences: fewer are no order
-_ROUNDS = 100  # of fitting the sums of rows and columns
-
-
-@dataclass(frozen=True, eq=False)
-class Mixes:
+class Mixes(NamedTuple):
     """What was counted in the fitted recordings, for each context; every field is a sum over recordings."""
 
     windows: Ints  # (n_contexts, n_units) windows of each unit
@@ -133,7 +120,10 @@ class Mixes:
         return cls(windows, first, follows)
 
     def told(self, context: int, unit_ids: tuple[int, ...], kept: Kept = int) -> str:
-        """The mix of a context in one line, in units under the ids that are kept."""
+        """The mix of a context in one line, in units under the ids that are kept: shares, order, how often.
+
+        u3 45%, u1 30%, u7 10%; mostly u3 → u1 → u7, 6 times per occurrence
+        """
         ids, columns = np.unique([kept(unit) for unit in unit_ids], return_inverse=True)
         as_kept = np.zeros((len(unit_ids), ids.size), np.int64)
         as_kept[np.arange(len(unit_ids)), columns] = 1
@@ -157,17 +147,6 @@ class Mixes:
         none_shown = most.size > 2 and follows[most[0]].sum() >= 2 * _FEWEST  # fewer could not show one
         which = "no fixed order, " if none_shown else ""
         return f"{told}; {which}{names[most[0]]} {_times(n_runs / n_occurrences)}"
-
-    def tensors(self) -> dict[str, NDArray[np.generic]]:
-        """Everything, as arrays, for the model folder."""
-        return {"windows": self.windows, "first": self.first, "follows": self.follows}
-
-    @classmethod
-    def restore(cls, tensors: Mapping[str, NDArray[np.generic]]) -> Mixes:
-        """The mixes that wrote these tensors."""
-        check_shapes(tensors, {"windows": "c units", "first": "c units", "follows": "c units units"})
-        windows, first, follows = (np.asarray(tensors[name], np.int64) for name in ("windows", "first", "follows"))
-        return cls(windows, first, follows)
 
 
 def typical_order(follows: Ints, first: Ints) -> tuple[int, ...]:
@@ -196,7 +175,10 @@ def typical_order(follows: Ints, first: Ints) -> tuple[int, ...]:
 
 
 def leading(follows: Ints, n_occurrences: int) -> Flags:
-    """Where the unit of a row leads to that of a column; at most one in every row."""
+    """Where the unit of a row leads to that of a column; at most one in every row.
+
+    A unit *leads* to another if most of its runs are followed by it, and more often than they would be in any order.
+    """
     from scipy.special import bdtrc  # P(X > k) of a binomial, without the slow import of scipy.stats
 
     n_after = follows.sum(axis=1, keepdims=True)
@@ -212,6 +194,10 @@ def leading(follows: Ints, n_occurrences: int) -> Flags:
 
 def in_any_order(follows: Ints) -> Floats:
     """How often each unit follows on each other if all come as often as they do, in any order, never twice in a row.
+
+    Which unit follows which is then quasi-independent (Goodman 1968): expected counts are a_u b_v off the diagonal,
+    with the sums of rows and columns that were counted. Two units in turn, or one that comes between all others, follow
+    from that alone and are no order.
 
     >>> in_any_order(np.array([[0, 9, 1], [1, 0, 9], [9, 1, 0]])).round(3).tolist()
     [[0.0, 5.0, 5.0], [5.0, 0.0, 5.0], [5.0, 5.0, 0.0]]
@@ -232,16 +218,6 @@ def _times(n: float) -> str:
     """
     whole = max(1, round(n))
     return "once per occurrence" if whole == 1 else f"{whole} times per occurrence"
-
-
-CHANGE_NATS = 4.0  # chosen on development sets (docs/results/motifs.md); 3 to 5 are alike
-_PRIOR = 0.5  # of every unit in every context, in windows that do not overlap: a unit never seen there is unlikely
-_FEWEST_LONG_WINDOWS = 20  # fewer cannot show that anything comes back
-_NORM = 2.0  # of a block, as that of the four families of window statistics together
-_SHARES_COUNT = 3.0  # chosen on development sets (docs/results/motifs.md)
-_FEWEST_DIMENSIONS = 5  # chosen by hand, not measured
-_DRAWS = 5  # guesses of the mixes that are tried; chosen by hand, not measured
-_MOST_ROUNDS = 20  # of reading and counting again; chosen by hand, not measured
 
 
 @dataclass(frozen=True, eq=False)
@@ -267,30 +243,21 @@ class ContextModel:
         return log_shares(self.mixes.windows, self.window_weight)
 
     def timeline(self, units: Timeline) -> MotifTimeline:
-        """The context of every window of units."""
-        codes = self.codes(units.ids)
-        path = smooth_spans(self.costs(codes), units.spans, CHANGE_NATS)
+        """The context of every window of units; the score is the unit's share there over its largest share.
+
+        Units that came after the fit belong to no context: they cost nothing, and score 1.
+        """
+        known = np.array(self.unit_ids)
+        codes = np.minimum(np.searchsorted(known, units.ids), known.size - 1)
+        codes = np.where(known[codes] == units.ids, codes, -1)
+        logs = self.log_shares
+        path = smooth_spans(context_costs(codes, logs, self.window_weight), units.spans, CHANGE_NATS)
         begins = np.diff(path, prepend=-1) != 0
         begins[[start for start, _ in units.spans]] = True
-        return MotifTimeline(path.astype(np.int32), self.scores(codes, path), begins)
-
-    def codes(self, units: NDArray[np.integer]) -> Ints:
-        """The column of each unit; -1 for units that came after the fit, which belong to no context."""
-        known = np.array(self.unit_ids)
-        places = np.minimum(np.searchsorted(known, units), known.size - 1)
-        return np.where(known[places] == units, places, -1)
-
-    def costs(self, codes: Ints) -> Floats:
-        """What each window costs in each context, (n_windows, n_contexts); nothing where its unit is in none."""
-        return _costs(codes, self.log_shares, self.window_weight)
-
-    def scores(self, codes: Ints, path: Path) -> Floats:
-        """How typical each unit is of its context: its share there, over that where it has the largest share."""
-        relative = np.exp(self.log_shares - self.log_shares.max(axis=0))
-        return np.where(codes < 0, 1.0, relative[path, codes])
+        scores = np.where(codes < 0, 1.0, np.exp(logs - logs.max(axis=0))[path, codes])
+        return MotifTimeline(path.astype(np.int32), scores, begins)
 
     def occurrences(self, timelines: Sequence[Timeline]) -> dict[int, int]:
-        """How often each context occurs."""
         counts = dict.fromkeys(self.ids, 0)
         for units in timelines:
             timeline = self.timeline(units)
@@ -303,26 +270,25 @@ class ContextModel:
         return self.mixes.told(self.ids.index(context), self.unit_ids, kept)
 
     def tensors(self) -> dict[str, NDArray[np.generic]]:
-        """Everything learned, as arrays, for the model folder."""
         own: dict[str, NDArray[np.generic]] = {
             "unit_ids": np.array(self.unit_ids, np.int64),
             "windows": np.array(self.windows, np.int64),
             "window_weight": np.array([self.window_weight]),
         }
-        return own | owned("mixes", self.mixes.tensors())
+        return own | owned("mixes", self.mixes._asdict())
 
     @classmethod
     def restore(cls, tensors: Mapping[str, NDArray[np.generic]]) -> ContextModel:
-        """The model that wrote these tensors."""
         shapes = {"unit_ids": "units", "windows": "two", "window_weight": "one", "mixes.windows": "contexts units"}
+        shapes |= {"mixes.first": "contexts units", "mixes.follows": "contexts units units"}
         check_shapes(tensors, shapes, two=2, one=1)
         n_covered, n_apart = np.asarray(tensors["windows"], np.int64).tolist()
         weight = float(tensors["window_weight"][0])
-        restored = Mixes.restore(owned_by("mixes", tensors))
-        if min(n_covered, n_apart) < 1 or not weight > 0 or (restored.first.sum(axis=1) < 1).any():
+        mixes = Mixes(*(np.asarray(tensors[f"mixes.{name}"], np.int64) for name in Mixes._fields))
+        if min(n_covered, n_apart) < 1 or not weight > 0 or (mixes.first.sum(axis=1) < 1).any():
             raise ValueError(f"contexts in {n_covered} windows of weight {weight:g}, or one that never occurs")
         unit_ids = tuple(np.asarray(tensors["unit_ids"], np.int64).tolist())
-        return cls(unit_ids, LongWindows(n_covered, n_apart), weight, restored)
+        return cls(unit_ids, LongWindows(n_covered, n_apart), weight, mixes)
 
 
 def log_shares(counts: Ints, window_weight: float) -> Floats:
@@ -335,7 +301,8 @@ def log_shares(counts: Ints, window_weight: float) -> Floats:
     return np.asarray(np.log(smoothed / smoothed.sum(axis=1, keepdims=True)))
 
 
-def _costs(codes: Ints, logs: Floats, window_weight: float) -> Floats:
+def context_costs(codes: Ints, logs: Floats, window_weight: float) -> Floats:
+    """What each window costs in each context, (n_windows, n_contexts), from log-shares; nothing for code -1."""
     unknown = np.zeros(len(logs))
     return np.asarray(-window_weight * np.hstack([logs, unknown[:, None]])[:, codes].T)  # -1 finds the last
 
@@ -353,76 +320,78 @@ def fit_contexts(
     if long.first_covered(spans).size < _FEWEST_LONG_WINDOWS or len(unit_ids) < 2:
         return None
     codes = np.searchsorted(np.array(unit_ids), np.concatenate([timeline.ids for timeline in timelines]))
-    grid = windows[0].grid
+    grid, n_units = windows[0].grid, len(unit_ids)
     weight = grid.step_frames / grid.length_frames
-    guesses = _guessed(windows, codes, spans, len(unit_ids), long, config, rng)
-    paths = [_settled(counts, codes, spans, weight) for counts in guesses]
-    path = paths[_medoid([own[:: long.n_apart] for own in paths])]
+    described, rules = _described(windows, codes, spans, n_units, long, config)
+    long_spans, holding = long.spans(spans), [span for span in spans if long.n_in(span)]
+    latents = fit_slow(described, long_spans, config, rules.window_weight, _FEWEST_DIMENSIONS).apply(described)
+    covered = np.concatenate([codes[start:stop] for start, stop in holding])
+    paths = []
+    for _ in range(_DRAWS):
+        guess, penalty = discover_units(latents, latents, long_spans, rules, config.mixture, rng)
+        ids = decode(latents, long_spans, guess, penalty).ids
+        each = []  # windows of units are in the context of the long window with the nearest middle
+        for (a, b), (start, stop) in zip(long_spans, holding, strict=True):
+            middles = long.n_apart * np.arange(b - a) + (long.n_covered - 1) / 2
+            each.append(ids[a:b][np.searchsorted((middles[1:] + middles[:-1]) / 2, np.arange(stop - start))])
+        counts = _counted(np.searchsorted(np.array(guess.ids), np.concatenate(each)), covered, n_units)
+        paths.append(settled(counts, codes, spans, weight))
+    path = paths[medoid([own[:: long.n_apart] for own in paths])]
     n_contexts = int(path.max()) + 1
     if n_contexts < 2:
         return None
-    mixes = Mixes.counted(((path[a:b], codes[a:b]) for a, b in spans), n_contexts, len(unit_ids))
+    mixes = Mixes.counted(((path[a:b], codes[a:b]) for a, b in spans), n_contexts, n_units)
     return ContextModel(tuple(int(id) for id in unit_ids), long, weight, mixes)
 
 
-def _guessed(
+def _described(
     windows: Sequence[Windows],
     codes: Ints,
     spans: Sequence[Span],
     n_units: int,
     long: LongWindows,
     config: SlowUnitsConfig,
-    rng: np.random.Generator,
-) -> Iterator[Ints]:
-    """Windows of each unit in each context (n_contexts, n_units), as the long windows have them; several guesses."""
+) -> tuple[Floats, UnitRules]:
+    """Long windows (n_long_windows, n_dims): their statistics beside the units in them; and what they say of contexts.
+
+    Both blocks are centred and of one mean squared norm; the shares count as much as they persist.
+    """
     long_windows = [w for own in windows if len(w := Windows(own.values, long.grid(own.grid)))]
     encoder = SummaryStats(SummaryStatsConfig()).fit(long_windows)
     statistics = np.concatenate([encoder.encode(w) for w in long_windows])
     shares = unit_shares(codes, long.first_covered(spans), long.n_covered, n_units)
-    long_spans = long.spans(spans)
-    described = balanced(statistics, shares, long_spans, lag=2 * -(-long.n_covered // long.n_apart))
+    blocks = [block - block.mean(axis=0, dtype=np.float64) for block in (statistics, shares)]
+    lasting = persistence(blocks[1], long.spans(spans), lag=2 * -(-long.n_covered // long.n_apart))
+    scaled = []
+    for block, weight in zip(blocks, (1.0, min(1.0, max(0.0, _SHARES_COUNT * lasting))), strict=True):
+        norm = float(np.sqrt(np.square(block).sum(axis=1).mean()))
+        scaled.append(block * (_NORM * weight / norm if norm else 0.0))
     grid = long_windows[0].grid
     step_share = grid.step_frames / grid.length_frames
-    few_channels = describes_few_channels(encoder)
-    projection = fit_slow_enough(described, long_spans, config.pca_dim, step_share, config.ridge, _FEWEST_DIMENSIONS)
-    latents = projection.apply(described)
-    penalty = transition_scale(config, few_channels=few_channels) * typical_step(latents, long_spans)
-    rules = UnitRules(penalty, config.persistence / step_share, step_share)
-    holding = [span for span in spans if long.n_in(span)]
-    covered = np.concatenate([codes[start:stop] for start, stop in holding])
-    for _ in range(_DRAWS):
-        guess = discover_units(latents, latents, long_spans, rules, config.mixture, rng, "cpu", level="motif")
-        path = decode(latents, long_spans, guess, penalty).ids
-        each = [long.spread(path[a:b], stop - start) for (a, b), (start, stop) in zip(long_spans, holding, strict=True)]
-        yield _counted(np.searchsorted(np.array(guess.ids), np.concatenate(each)), covered, n_units)
+    return np.hstack(scaled), UnitRules.of(config, step_share, few_channels=describes_few_channels(encoder))
 
 
-def _settled(counts: Ints, codes: Ints, spans: Sequence[Span], window_weight: float) -> Path:
+def settled(counts: Ints, codes: Ints, spans: Sequence[Span], window_weight: float) -> Path:
     """The context of every window, numbered by first appearance, once reading with the mixes gives these mixes.
 
     Windows in one run of a unit cost the same, so a context changes only where a unit does: runs are read, not windows.
     """
-    starts, lengths, run_spans = _unit_runs(codes, spans)
-    run_codes, n_units = codes[starts], counts.shape[1]
+    is_start = np.diff(codes, prepend=-1) != 0
+    is_start[[start for start, _ in spans]] = True
+    starts = np.flatnonzero(is_start)
+    lengths, run_codes, n_units = np.diff(starts, append=codes.size), codes[starts], counts.shape[1]
+    run_spans = [(start, stop) for start, stop in np.searchsorted(starts, np.array(spans)).tolist()]
     path = np.zeros(0, np.int64)
     for _ in range(_MOST_ROUNDS):
         logs = log_shares(counts[counts.sum(axis=1) > 0], window_weight)
-        read = smooth_spans(_costs(run_codes, logs, window_weight) * lengths[:, None], run_spans, CHANGE_NATS)
+        costs = context_costs(run_codes, logs, window_weight) * lengths[:, None]
+        read = smooth_spans(costs, run_spans, CHANGE_NATS)
         if np.array_equal(read, path):
             break
         path = read
         counts = _counted(path, run_codes, n_units, lengths)
     _, first, places = np.unique(np.repeat(path, lengths), return_index=True, return_inverse=True)
     return np.asarray(np.argsort(np.argsort(first))[places])
-
-
-def _unit_runs(codes: Ints, spans: Sequence[Span]) -> tuple[Ints, Ints, list[Span]]:
-    """First window and length of every run of a unit; and the spans, which cover all windows, counted in runs."""
-    is_start = np.diff(codes, prepend=-1) != 0
-    is_start[[start for start, _ in spans]] = True
-    starts = np.flatnonzero(is_start)
-    edges = np.searchsorted(starts, np.array(spans))
-    return starts, np.diff(starts, append=codes.size), [(start, stop) for start, stop in edges.tolist()]
 
 
 def _counted(contexts: Path, codes: Ints, n_units: int, lengths: Ints | None = None) -> Ints:
@@ -432,18 +401,9 @@ def _counted(contexts: Path, codes: Ints, n_units: int, lengths: Ints | None = N
     return counts.astype(np.int64).reshape(n_contexts, n_units)
 
 
-def _medoid(paths: Sequence[Path]) -> int:
+def medoid(paths: Sequence[Path]) -> int:
     """The labelling that agrees best with all others (adjusted mutual information)."""
     alike = np.zeros((len(paths), len(paths)))
     for i, j in combinations(range(len(paths)), 2):
         alike[i, j] = alike[j, i] = agreement(paths[i], paths[j])
     return int(alike.sum(axis=1).round(9).argmax())
-
-
-def balanced(statistics: NDArray[np.floating], shares: Floats, spans: Sequence[Span], lag: int) -> Floats:
-    """Both blocks side by side, centred, of one mean squared norm; the shares as much as they persist."""
-    blocks = [block - block.mean(axis=0, dtype=np.float64) for block in (statistics, shares)]
-    norms = [float(np.sqrt(np.square(block).sum(axis=1).mean())) for block in blocks]
-    weights = (1.0, min(1.0, max(0.0, _SHARES_COUNT * persistence(blocks[1], spans, lag))))
-    scaled = [b * (_NORM * own / norm if norm else 0.0) for b, own, norm in zip(blocks, weights, norms, strict=True)]
-    return np.hstack(scaled)

@@ -11,19 +11,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rondo.arrays import Flags, Floats, Ints
-from rondo.config.settings import ComposedMotifsConfig, MotifsConfig, NoMotifsConfig, SlowUnitsConfig
+from rondo.arrays import Floats, Ints
+from rondo.config.settings import ComposedMotifsConfig, NoMotifsConfig, SlowUnitsConfig
 from rondo.data.windows import Windows
-from rondo.motifs.base import MotifKind, Motifs
+from rondo.motifs.base import MotifKind, UnitRuns
 from rondo.motifs.composed import ComposedMotifs
 from rondo.motifs.contexts import LongWindows, fit_contexts
-from rondo.motifs.mining import LEAST_COUNT, Miner, Sequences
-from rondo.motifs.model import MotifModel, PhraseUse, UnitRuns
+from rondo.motifs.mining import LEAST_COUNT, Miner, Sequences, sampled
+from rondo.motifs.model import MotifModel, PhraseUse
 from rondo.motifs.phrases import STANDING, Lexicon, Phrase, grouped
-from rondo.registry import MOTIFS
 from rondo.units.model import UnitModel
 from rondo.units.viterbi import Timeline
-from rondo.wording import Progress, silent
+from rondo.wording import Progress
 
 _JUDGED = 8  # units; the surprise of a longer phrase is that of its beginning
 _TESTED_RUNS, _SEARCH_RUNS = 2000, 1000  # at most, in evenly spaced stretches
@@ -35,45 +34,27 @@ _LEAST_SHARE, _LEAST_GAIN = 0.6, 0.5
 _FEW, _LEAST_SHARE_OF_FEW, _FEWEST_ROUNDS = 2, 0.9, 10  # as above
 
 
-def fit_motifs(
-    windows: Sequence[Windows],
-    timelines: Sequence[Timeline],
-    units: UnitModel,
-    config: MotifsConfig,
-    long_frames: int,
-    rng: np.random.Generator,
-    device: str,
-    progress: Progress = silent,
-) -> Motifs:
-    """Motifs of one or more recordings of one unit vocabulary, by the stage that the configuration names.
-
-    `long_frames` is the length of the windows in which contexts are looked for.
-    """
-    data = MotifInput(windows, timelines, units, long_frames, rng, device, progress)
-    return MOTIFS[config.method].fit(data, config)
-
-
 class MotifInput(NamedTuple):
     """What a motif stage is fitted to."""
 
     windows: Sequence[Windows]
     timelines: Sequence[Timeline]
     units: UnitModel
-    long_frames: int
+    long_frames: int  # length of the windows in which contexts are looked for
     rng: np.random.Generator
     device: str
     progress: Progress
 
 
-def fit_none(data: MotifInput, config: NoMotifsConfig) -> MotifModel:
-    """Every unit is its own motif."""
+def fit_none(data: MotifInput, config: NoMotifsConfig | None = None) -> MotifModel:
+    """Every unit is its own motif; no setting changes that."""
     return flat_motifs(UnitRuns.of(data.timelines), data.units.ids)
 
 
 def fit_composed(data: MotifInput, config: ComposedMotifsConfig) -> ComposedMotifs:
     """Phrases and contexts, and which of them labels show."""
     windows, timelines, unit_ids, rng = data.windows, data.timelines, data.units.ids, data.rng
-    flat, phrases = flat_motifs(UnitRuns.of(timelines), unit_ids), fit_phrases(timelines, unit_ids, config, rng)
+    flat, phrases = fit_none(data), fit_phrases(timelines, unit_ids, config, rng)
     grid = windows[0].grid
     long = LongWindows.of(data.long_frames, (grid.length_frames, grid.step_frames))
     contexts = fit_contexts(windows, timelines, unit_ids, long, SlowUnitsConfig(), rng)
@@ -101,22 +82,21 @@ def fit_phrases(
 ) -> MotifModel:
     """Motifs as phrases of units that come back, each accepted by the surrogate test; other runs stay units.
 
-    Parameters
-    ----------
-    timelines : of one or more recordings; no phrase crosses the end of a span.
-    unit_ids : all units there are, ascending.
-    config : how many shuffles, and how far apart phrases of one motif may be.
-    rng : for the shuffles alone; the search draws nothing.
+    No phrase crosses the end of a span. `rng` is for the shuffles alone; the search draws nothing.
     """
     runs = UnitRuns.of(timelines)
     codes = np.searchsorted(np.array(unit_ids), runs.units)
-    units, first = _sample(codes, runs.first, _TESTED_RUNS)
+    units, first = sampled(codes, runs.first, _TESTED_RUNS, _STRETCH_RUNS)
     sequence = Sequences(units[None], first, len(unit_ids))
-    surprises = _with_neighbours(sequence.surprises(_JUDGED, LEAST_COUNT))
+    surprises: dict[Phrase, float] = {}
+    for phrase, surprise in sequence.surprises(_JUDGED, LEAST_COUNT).items():
+        # With the unit before it, after it or both: that u1 u2 comes alone, between two rests, is order too.
+        for part in (phrase, phrase[1:], phrase[:-1], phrase[1:-1]):
+            surprises[part] = max(surprises.get(part, 0.0), surprise)
     chance = sequence.shuffled(config.shuffles, rng).most_surprising(_JUDGED, LEAST_COUNT)
     if _p(max(surprises.values(), default=0.0), chance) > config.significance:
         return flat_motifs(runs, unit_ids)
-    miner = Miner(*_sample(codes, runs.first, _SEARCH_RUNS), len(unit_ids))
+    miner = Miner(*sampled(codes, runs.first, _SEARCH_RUNS, _STRETCH_RUNS), len(unit_ids))
     accepted = miner.best()
     p_of: dict[Phrase, float] = {}
     while accepted.lexicon.phrases:
@@ -127,7 +107,7 @@ def fit_phrases(
         p_of = {phrase: _p(best[group], chance) for phrase, group in zip(phrases, groups, strict=True)}
         kept = [phrase for phrase in phrases if p_of[phrase] <= config.significance]
         if len(kept) == len(phrases):
-            gain = (miner.flat().total - accepted.total) / miner.units.size
+            gain = (miner.described(()).total - accepted.total) / miner.units.size
             return _numbered(runs, codes, unit_ids, accepted.lexicon, groups, p_of, gain)
         accepted = miner.described(kept)
     return flat_motifs(runs, unit_ids)
@@ -162,18 +142,6 @@ def _numbered(
     return MotifModel(tuple(unit_ids), lexicon, tuple(own), tuple(usages), p_values, gain)
 
 
-def _with_neighbours(surprises: Mapping[Phrase, float]) -> dict[Phrase, float]:
-    """Of each phrase by itself, or with the unit before it, the unit after it or both: whichever surprises most.
-
-    That u1 u2 comes alone, between two rests, is order too.
-    """
-    best: dict[Phrase, float] = {}
-    for phrase, surprise in surprises.items():
-        for part in (phrase, phrase[1:], phrase[:-1], phrase[1:-1]):
-            best[part] = max(best.get(part, 0.0), surprise)
-    return best
-
-
 def _p(surprise: float, chance: Floats) -> float:
     """(1 + shuffles that reach it) / (1 + shuffles)."""
     return float((1 + (chance >= surprise).sum()) / (1 + chance.size))
@@ -183,14 +151,3 @@ def flat_motifs(runs: UnitRuns, unit_ids: Sequence[int]) -> MotifModel:
     """Every unit is its own motif, under the unit's id."""
     usages = tuple(PhraseUse(int(unit), (int(unit),), int((runs.units == unit).sum())) for unit in unit_ids)
     return MotifModel(tuple(unit_ids), None, (), usages, {}, 0.0)
-
-
-def _sample(codes: Ints, first: Flags, most: int) -> tuple[Ints, Flags]:
-    """All runs, or evenly spaced stretches of them when there are very many; a stretch begins like a span."""
-    if codes.size <= most:
-        return codes, first
-    begins = np.linspace(0, codes.size - _STRETCH_RUNS, most // _STRETCH_RUNS).astype(np.int64)
-    chosen = np.concatenate([np.arange(begin, begin + _STRETCH_RUNS) for begin in begins])
-    opened = first[chosen]
-    opened[::_STRETCH_RUNS] = True
-    return codes[chosen], opened

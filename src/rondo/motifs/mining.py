@@ -23,22 +23,15 @@ from scipy.special import gammainc
 from rondo.arrays import Flags, Floats, Ints
 from rondo.motifs.phrases import STANDING, Lexicon, Phrase, PhrasePlace, Token, cheapest, near_places
 
-# ----------------------------------------------------------------
-# Order shuffled: the null of the search for phrases and of the evidence for them.
-#
-# Surrogates are sequences of unit runs in which every unit comes as often as in the recording, in any order, but never
-# twice in a row (two runs of one unit would be one):
-#
-#     P(v follows u) = a_v / (1 - a_u),  v != u,  with a such that units come with the frequencies they have.
-#
-# The surprise of a phrase w_1 .. w_n that occurs c times comes from the same chain, fitted to the sequence itself:
-#
-#     surprise = -log P(Poisson(e) >= c),   e = max(m q(w_1) P(w_2 follows w_1) .. P(w_n follows w_n-1), r)
-#
-# where m is the number of places with n runs of one span, q the frequency of a unit, and r how often the phrase occurs
-# read backwards. A phrase claims an order. Where the signal wavers between units without order (u1 u2 u1 u2, or a slow
-# walk among neighbours), both directions are equally common and neither surprises.
-
+LEAST_COUNT = 3  # occurrences of a phrase
+LONGEST = 64  # units
+REST_PRICE = 5.0  # nats
+_RESTS = 2  # the most frequent units that are tried as rests
+_ROUNDS = 6  # of reading and counting
+_TRIED = 4  # candidates, the most promising ones, at each step
+_LEAST_GAIN = 1e-6  # nats
+_TOKENS_REMEMBERED = 1 << 19  # in the descriptions of lexicons that were tried: some 80 MB
+_SMOOTHING = 0.3  # pseudo-count of every token
 _BISECTIONS = 60  # halve an interval down to what float64 holds
 _LEAST_SCALE = 1e-6  # of weights beside one that takes nearly all
 _LEAST_PROBABILITY = 1e-300  # its logarithm is still a number
@@ -55,7 +48,21 @@ class FoundPhrases(NamedTuple):
 
 
 class Sequences(NamedTuple):
-    """Sequences of unit runs that are cut into the same spans; units are 0 .. n_units-1."""
+    """Sequences of unit runs that are cut into the same spans; units are 0 .. n_units-1.
+
+    Order shuffled is the null of the search for phrases and of the evidence for them: sequences in which every unit
+    comes as often as in the recording, in any order, but never twice in a row (two runs of one unit would be one),
+
+        P(v follows u) = a_v / (1 - a_u),  v != u,  with a such that units come with the frequencies they have.
+
+    The surprise of a phrase w_1 .. w_n that occurs c times comes from the same chain, fitted to the sequence itself:
+
+        surprise = -log P(Poisson(e) >= c),   e = max(m q(w_1) P(w_2 follows w_1) .. P(w_n follows w_n-1), r)
+
+    where m is the number of runs at which n runs of one span begin, q the frequency of a unit, and r how often the
+    phrase occurs read backwards. A phrase claims an order. Where the signal wavers between units without order (u1 u2
+    u1 u2, or a slow walk among neighbours), both directions are equally common and neither surprises.
+    """
 
     units: Ints  # (n_sequences, n_runs)
     first: Flags  # (n_runs,), True where a span begins
@@ -75,7 +82,8 @@ class Sequences(NamedTuple):
     def phrases(self, longest: int, least: int = 2) -> Iterator[FoundPhrases]:
         """Of each length from 2, all phrases within spans that occur `least` times in their sequence."""
         n, n_runs = self.units.shape
-        weights = np.stack([quasi_independent(own) for own in self._frequencies()])
+        frequencies, span = self._frequencies(), np.cumsum(self.first)
+        weights = np.stack([quasi_independent(own) for own in frequencies])
         with np.errstate(divide="ignore"):
             coming, leaving = np.log(weights), np.log1p(-weights)
         both = np.concatenate([self.units, self.units[:, ::-1]])  # a phrase backwards is one of the reversed sequence
@@ -95,21 +103,14 @@ class Sequences(NamedTuple):
             if not row.size:
                 return
             own = row < n
-            mean = np.maximum(
-                self._starts(length, row[own], start[own]) * np.exp(expected[own]), backwards[phrase[own]]
-            )
-            tail = np.maximum(gammainc(counts[phrase[own]], mean), _LEAST_PROBABILITY)
-            surprise = np.where(counts[phrase[own]] > 1, -np.log(tail), 0.0)
-            yield FoundPhrases(length, row[own], start[own], phrase[own], surprise)
-
-    def _starts(self, length: int, row: Ints, start: Ints) -> Floats:
-        """How often the unit of each run would begin so many runs of one span, if it came anywhere.
-
-        Not how often it does: where recordings are short, that a unit is always first is order too.
-        """
-        span = np.cumsum(self.first)
-        n_begins = np.count_nonzero(span[: span.size - length + 1] == span[length - 1 :])
-        return np.asarray(n_begins * self._frequencies()[row, self.units[row, start]])
+            found = FoundPhrases(length, row[own], start[own], phrase[own], np.zeros(0))
+            # How often a unit would begin so many runs of one span, if it came anywhere. Not how often it does: where
+            # recordings are short, that a unit is always first is order too.
+            n_begins = np.count_nonzero(span[: span.size - length + 1] == span[length - 1 :])
+            begins = n_begins * frequencies[found.row, self.units[found.row, found.start]]
+            mean = np.maximum(begins * np.exp(expected[own]), backwards[found.phrase])
+            tail = np.maximum(gammainc(counts[found.phrase], mean), _LEAST_PROBABILITY)
+            yield found._replace(surprise=np.where(counts[found.phrase] > 1, -np.log(tail), 0.0))
 
     def most_surprising(self, longest: int, least: int = 2) -> Floats:
         """The surprise of the most surprising phrase of each sequence; 0 where none recurs."""
@@ -131,6 +132,17 @@ class Sequences(NamedTuple):
     def _frequencies(self) -> Floats:
         counts = [np.bincount(own, minlength=self.n_units) for own in self.units]
         return np.asarray(np.stack(counts) / self.units.shape[1])
+
+
+def sampled(units: Ints, first: Flags, most: int, stretch: int) -> tuple[Ints, Flags]:
+    """All runs, or of very many evenly spaced stretches of so many runs; a stretch begins like a span."""
+    if units.size <= most:
+        return units, first
+    begins = np.linspace(0, units.size - stretch, most // stretch).astype(np.int64)
+    chosen = (begins[:, None] + np.arange(stretch)).ravel()
+    opened = first[chosen]
+    opened[::stretch] = True
+    return units[chosen], opened
 
 
 def quasi_independent(frequencies: Floats) -> Floats:
@@ -161,17 +173,6 @@ def quasi_independent(frequencies: Floats) -> Floats:
     return weights(high, sign)
 
 
-LEAST_COUNT = 3  # occurrences of a phrase
-LONGEST = 64  # units
-REST_PRICE = 5.0  # nats
-_RESTS = 2  # the most frequent units that are tried as rests
-_ROUNDS = 6  # of reading and counting
-_TRIED = 4  # candidates, the most promising ones, at each step
-_LEAST_GAIN = 1e-6  # nats
-_TOKENS_REMEMBERED = 1 << 19  # in the descriptions of lexicons that were tried: some 80 MB
-_SMOOTHING = 0.3  # pseudo-count of every token
-
-
 class LexiconCost(NamedTuple):
     """A lexicon, the reading with it, and how many nats both take."""
 
@@ -179,11 +180,6 @@ class LexiconCost(NamedTuple):
     tokens: list[Token]
     costs: Floats  # (n_tokens,), up to each
     total: float
-
-    def used(self) -> Ints:
-        """How often each phrase occurs."""
-        told = [token.phrase for token in self.tokens if token.phrase != STANDING]
-        return np.bincount(np.array(told, dtype=np.int64), minlength=len(self.lexicon.phrases))
 
 
 class Miner:
@@ -196,58 +192,64 @@ class Miner:
         self._descriptions: dict[tuple[Phrase, ...], LexiconCost] = {}
         self._n_remembered = 0  # tokens in them
 
-    def flat(self) -> LexiconCost:
-        """No phrases: every run stands for itself."""
-        return self.described(())
-
     def best(self) -> LexiconCost:
         """The shortest description found; of nearly equals, one whose phrases leave a rest apart."""
-        found = self._grown(self.flat(), np.ones(len(self.candidates), np.bool_))
-        best = found
+        flat = self.described(())
+        found = best = self._grown(flat, np.ones(len(self.candidates), np.bool_))
         for unit in np.argsort(-np.bincount(self.units, minlength=self.n_units), kind="stable")[:_RESTS].tolist():
             outside = np.array([unit not in phrase for phrase in self.candidates], dtype=np.bool_)
             not_at_ends = np.array([unit not in (phrase[0], phrase[-1]) for phrase in self.candidates], dtype=np.bool_)
             stripped = dict.fromkeys(_stripped(phrase, unit) for phrase in found.lexicon.phrases)
             begun = self.described(phrase for phrase in stripped if len(phrase) > 1)
-            apart = [self._grown(self._grown(self.flat(), outside), not_at_ends), self._grown(begun, not_at_ends)]
+            apart = [self._grown(self._grown(flat, outside), not_at_ends), self._grown(begun, not_at_ends)]
             other = min(apart, key=lambda one: one.total)
+            followed = Counter(
+                after.phrase
+                for before, after in pairwise(other.tokens)
+                if before.phrase == STANDING and self.units[before.start] == unit and not self.first[after.start]
+            )
+            is_rest = sum(n >= LEAST_COUNT for phrase, n in followed.items() if phrase != STANDING) > 1
             longest = best.total + (REST_PRICE if best is found else 0.0)
-            best = other if other.total < longest and self._is_rest(unit, other) else best
+            best = other if other.total < longest and is_rest else best
         return best
 
-    def _is_rest(self, unit: int, description: LexiconCost) -> bool:
-        """Whether at least two phrases follow the unit where it stands for itself."""
-        followed = Counter(
-            after.phrase
-            for before, after in pairwise(description.tokens)
-            if before.phrase == STANDING and self.units[before.start] == unit and not self.first[after.start]
-        )
-        return sum(n >= LEAST_COUNT for phrase, n in followed.items() if phrase != STANDING) > 1
-
     def described(self, phrases: Iterable[Phrase]) -> LexiconCost:
-        """The runs described with these phrases; those that occur less than three times are dropped."""
+        """The runs described with these phrases; those that occur less than three times are dropped.
+
+        Descriptions are remembered: searches with different rests try the same lexicons first.
+        """
         kept = tuple(phrases)
         while True:
-            description = self._known(kept)
-            used = description.used() >= LEAST_COUNT
-            if used.all():
+            description = self._descriptions.get(kept)
+            if description is None:
+                description = self._read(kept)
+                self._n_remembered += len(description.tokens)
+                if self._n_remembered <= _TOKENS_REMEMBERED:
+                    self._descriptions[kept] = description
+            used = Counter(token.phrase for token in description.tokens)
+            if all(used[i] >= LEAST_COUNT for i in range(len(kept))):
                 return description
-            kept = tuple(phrase for phrase, is_used in zip(kept, used, strict=True) if is_used)
-
-    def _known(self, phrases: tuple[Phrase, ...]) -> LexiconCost:
-        """`_read`, remembered: searches with different rests try the same lexicons first."""
-        if phrases in self._descriptions:
-            return self._descriptions[phrases]
-        description = self._read(phrases)
-        self._n_remembered += len(description.tokens)
-        if self._n_remembered <= _TOKENS_REMEMBERED:
-            self._descriptions[phrases] = description
-        return description
+            kept = tuple(phrase for i, phrase in enumerate(kept) if used[i] >= LEAST_COUNT)
 
     def _grown(self, description: LexiconCost, allowed: Flags) -> LexiconCost:
         """With candidates added one by one while the total falls, then phrases taken away while it falls."""
-        while (longer := self._added(description, allowed)) is not None:
-            description = longer
+        n = len(self.candidates)
+        counts = np.bincount(self.index, minlength=n)
+        while True:  # of the most promising candidates, the one that shortens the description most
+            upto = np.zeros(self.units.size + 1)
+            upto[[token.stop for token in description.tokens]] = description.costs
+            upto = np.maximum.accumulate(upto)
+            now = np.bincount(self.index, upto[self.stops] - upto[self.starts], minlength=n)
+            then = counts * np.log(np.maximum(len(description.tokens) / (2 * np.maximum(counts, 1)), 1.0))
+            gain = np.where(allowed & (counts >= LEAST_COUNT), now - then - self._prices(self.candidates), -np.inf)
+            phrases = description.lexicon.phrases
+            promising = [i for i in np.argsort(-gain, kind="stable")[: _TRIED + len(phrases)] if gain[i] > 0]
+            tried = [self.candidates[i] for i in promising if self.candidates[i] not in phrases][:_TRIED]
+            longer = [self.described((*phrases, phrase)) for phrase in tried]
+            best = min(longer, key=lambda one: one.total, default=description)
+            if best.total >= description.total - _LEAST_GAIN:
+                break
+            description = best
         while True:
             phrases = description.lexicon.phrases
             fewer = [self.described(phrases[:i] + phrases[i + 1 :]) for i in range(len(phrases))]
@@ -256,51 +258,27 @@ class Miner:
                 return description
             description = best
 
-    def _added(self, description: LexiconCost, allowed: Flags) -> LexiconCost | None:
-        """With that of the most promising candidates which shortens the description most, if one does."""
-        upto = np.zeros(self.units.size + 1)
-        upto[[token.stop for token in description.tokens]] = description.costs
-        upto = np.maximum.accumulate(upto)
-        n = len(self.candidates)
-        counts = np.bincount(self.index, minlength=n)
-        now = np.bincount(self.index, upto[self.stops] - upto[self.starts], minlength=n)
-        then = counts * np.log(np.maximum(len(description.tokens) / (2 * np.maximum(counts, 1)), 1.0))
-        gain = np.where(allowed & (counts >= LEAST_COUNT), now - then - self._prices(self.candidates), -np.inf)
-        known = set(description.lexicon.phrases)
-        promising = [i for i in np.argsort(-gain, kind="stable")[: _TRIED + len(known)] if gain[i] > 0]
-        tried = [self.candidates[i] for i in promising if self.candidates[i] not in known][:_TRIED]
-        longer = [self.described((*description.lexicon.phrases, phrase)) for phrase in tried]
-        best = min(longer, key=lambda one: one.total, default=description)
-        return best if best.total < description.total - _LEAST_GAIN else None
-
     def _read(self, phrases: tuple[Phrase, ...]) -> LexiconCost:
         """Reading and counting in turn, until the reading stays."""
-        places = {phrase: self._places_of(phrase) for phrase in phrases}
-        common = [sum(place.edits == 0 for place in places[phrase]) for phrase in phrases]
+        for phrase in phrases:
+            if phrase not in self._places:
+                self._places[phrase] = near_places(phrase, self.units, self.first)
+        common = [sum(place.edits == 0 for place in self._places[phrase]) for phrase in phrases]
         counts = np.tile(np.append(np.bincount(self.units, minlength=self.n_units), common), (2, 1))
         tokens: list[Token] = []
         for _ in range(_ROUNDS):
-            lexicon = Lexicon(phrases, _costs(counts))
-            before, (tokens, costs) = tokens, cheapest(self.units, self.first, lexicon, places)
+            smooth = counts + _SMOOTHING
+            lexicon = Lexicon(phrases, np.asarray(-np.log(smooth / smooth.sum(axis=1, keepdims=True))))
+            before, (tokens, costs) = tokens, cheapest(self.units, self.first, lexicon, self._places)
             if tokens == before:
                 break
-            counts = self._counts(tokens, len(phrases))
+            counts, after = np.zeros((2, self.n_units + len(phrases))), 1
+            for token in tokens:
+                after = 1 if self.first[token.start] else after
+                alone = token.phrase == STANDING
+                counts[after, self.units[token.start] if alone else self.n_units + token.phrase] += 1
+                after = int(not alone)
         return LexiconCost(lexicon, tokens, costs, float(costs[-1] + self._prices(phrases).sum()))
-
-    def _counts(self, tokens: Sequence[Token], n_phrases: int) -> Floats:
-        counts = np.zeros((2, self.n_units + n_phrases))
-        after = 1
-        for token in tokens:
-            after = 1 if self.first[token.start] else after
-            alone = token.phrase == STANDING
-            counts[after, self.units[token.start] if alone else self.n_units + token.phrase] += 1
-            after = int(not alone)
-        return counts
-
-    def _places_of(self, phrase: Phrase) -> list[PhrasePlace]:
-        if phrase not in self._places:
-            self._places[phrase] = near_places(phrase, self.units, self.first)
-        return self._places[phrase]
 
     def _prices(self, phrases: Sequence[Phrase]) -> Floats:
         """Of phrases in the lexicon: their units, an end, and one more frequency to know."""
@@ -332,11 +310,6 @@ def _candidates(units: Ints, first: Flags, n_units: int) -> tuple[list[Phrase], 
             phrases.append(tuple(units[own[0] : own[0] + found.length].tolist()))
     index, starts, stops = np.array(rows, dtype=np.int64).reshape(-1, 3).T
     return phrases, index, starts, stops
-
-
-def _costs(counts: Floats) -> Floats:
-    smooth = counts + _SMOOTHING
-    return np.asarray(-np.log(smooth / smooth.sum(axis=1, keepdims=True)))
 
 
 def _stripped(phrase: Phrase, unit: int) -> Phrase:

@@ -10,23 +10,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rondo.arrays import check_shapes
 from rondo.config.settings import MotifsConfig
-from rondo.data.labels import OTHER, runs_of
+from rondo.data.labels import OTHER
 from rondo.encoders.base import Curves
-from rondo.motifs.base import Kept, MotifKind, PhraseBook
-from rondo.motifs.base import MotifTimeline as MotifTimeline
-from rondo.motifs.phrases import STANDING, Lexicon, Phrase, Token, composition, in_kept
+from rondo.motifs.base import Kept, MotifKind, MotifTimeline, PhraseBook, UnitRuns
+from rondo.motifs.phrases import STANDING, Lexicon, Phrase, composition, in_kept
 from rondo.units.viterbi import Timeline
 
 
-@dataclass(frozen=True)
-class PhraseUse:
+class PhraseUse(NamedTuple):
     """The units of some occurrences in the fitted recordings, the motif, and how many there were."""
 
     motif: int
@@ -36,28 +34,14 @@ class PhraseUse:
 
 @dataclass(frozen=True, eq=False)
 class MotifModel:
-    """A lexicon over units (None: flat), the motif of each of its phrases, and what was read in the fitted recordings.
-
-    Attributes
-    ----------
-    motif_of_phrase : of each phrase of the lexicon.
-    usages : what occurred; those of one unit say which units are motifs of their own.
-    p_values : of each motif of several units, against the best phrase of each shuffle (Westfall & Young 1993).
-    gain_per_run : nats by which the description of a run is shorter with phrases, they included, than without.
-    """
+    """A lexicon over units (None: flat), the motif of each phrase, and what was read in the fitted recordings."""
 
     unit_ids: tuple[int, ...]  # ascending
     lexicon: Lexicon | None
-    motif_of_phrase: tuple[int, ...]
-    usages: tuple[PhraseUse, ...]
-    p_values: Mapping[int, float]
-    gain_per_run: float
-
-    @cached_property
-    def motif_of_unit(self) -> dict[int, int]:
-        """The motif of every unit that stands for itself."""
-        composed = set(self.motif_of_phrase)
-        return {usage.phrase[0]: usage.motif for usage in self.usages if usage.motif not in composed}
+    motif_of_phrase: tuple[int, ...]  # of each phrase of the lexicon
+    usages: tuple[PhraseUse, ...]  # what occurred; those of one unit say which units are motifs of their own
+    p_values: Mapping[int, float]  # of motifs of several units, against the best phrase of each shuffle
+    gain_per_run: float  # nats by which the description of a run is shorter with phrases, they included
 
     @property
     def ids(self) -> tuple[int, ...]:
@@ -68,7 +52,6 @@ class MotifModel:
         return ()
 
     def kind(self, motif: int) -> MotifKind:
-        """A phrase, or a unit that stands for itself."""
         return "phrase" if motif in self.motif_of_phrase else "unit"
 
     @property
@@ -78,10 +61,7 @@ class MotifModel:
     @property
     def occurrences(self) -> dict[int, int]:
         """How often each motif occurs in the fitted recordings."""
-        counts = dict.fromkeys(self.ids, 0)
-        for usage in self.usages:
-            counts[usage.motif] += usage.count
-        return counts
+        return {motif: phrases.total() for motif, phrases in self.phrase_book().items()}
 
     @property
     def standing_units(self) -> tuple[int, ...]:
@@ -111,14 +91,12 @@ class MotifModel:
         return {}  # nothing is trained
 
     def phrase_book(self) -> PhraseBook:
-        """The phrases in which each motif occurs in the fitted recordings; a motif that occurs nowhere has none."""
         book: dict[int, Counter[Phrase]] = {id: Counter() for id in self.ids}
         for usage in self.usages:
             book[usage.motif][usage.phrase] += usage.count
         return book
 
     def composition(self, motif: int, kept: Kept = int) -> str:
-        """What a motif is made of, for people, in units under the ids that are kept."""
         counts = Counter[Phrase]()
         for usage in self.usages:
             if usage.motif == motif:
@@ -135,25 +113,20 @@ class MotifModel:
             begins[runs.starts] = True
             return MotifTimeline(units.ids, units.scores, begins)
         motifs, shares = np.empty(runs.units.size, dtype=np.int32), np.empty(runs.units.size)
-        for token, motif in self.read(runs):
-            motifs[token.start : token.stop] = motif
-            shares[token.start : token.stop] = _share(token, self.lexicon, motif)
+        composed = set(self.motif_of_phrase)
+        alone = {usage.phrase[0]: usage.motif for usage in self.usages if usage.motif not in composed}
+        for token in self.lexicon.read(np.searchsorted(np.array(self.unit_ids), runs.units), runs.first):
+            own = slice(token.start, token.stop)
+            if token.phrase == STANDING:  # OTHER if the unit was never seen alone
+                motifs[own] = alone.get(int(runs.units[token.start]), OTHER)
+                shares[own] = motifs[own] != OTHER
+            else:
+                length = len(self.lexicon.phrases[token.phrase])
+                motifs[own], shares[own] = self.motif_of_phrase[token.phrase], length / (length + token.edits)
             begins[runs.starts[token.start]] = True
         return MotifTimeline(np.repeat(motifs, runs.lengths), np.repeat(shares, runs.lengths), begins)
 
-    def read(self, runs: UnitRuns) -> list[tuple[Token, int]]:
-        """The tokens of the cheapest reading and the motif of each; OTHER for a unit that was never seen alone."""
-        if self.lexicon is None:
-            raise ValueError("expected motifs of several units; got one for each unit")
-        tokens = self.lexicon.read(np.searchsorted(np.array(self.unit_ids), runs.units), runs.first)
-        alone = [self.motif_of_unit.get(int(runs.units[token.start]), OTHER) for token in tokens]
-        return [
-            (token, unit_motif if token.phrase == STANDING else self.motif_of_phrase[token.phrase])
-            for token, unit_motif in zip(tokens, alone, strict=True)
-        ]
-
     def tensors(self) -> dict[str, NDArray[np.generic]]:
-        """Everything learned, as arrays, for the model folder."""
         named: dict[str, NDArray[np.generic]] = {
             "unit_ids": np.array(self.unit_ids, dtype=np.int64),
             **_phrase_tensors("usages", [usage.phrase for usage in self.usages]),
@@ -169,8 +142,7 @@ class MotifModel:
         return named
 
     @classmethod
-    def restore(cls, tensors: Mapping[str, NDArray[np.generic]]) -> MotifModel:
-        """The model that wrote these tensors."""
+    def restore(cls, tensors: Mapping[str, NDArray[np.generic]], config: MotifsConfig | None = None) -> MotifModel:
         usages = {"usages.units": "all", "usages.lengths": "n", "usages.motifs": "n", "usages.counts": "n"}
         check_shapes(tensors, usages | {"unit_ids": "units", "gain_per_run": "one"}, one=1)
         if "lexicon.costs" in tensors:
@@ -188,18 +160,6 @@ class MotifModel:
         return cls(unit_ids, lexicon, tuple(motif_of_phrase), used, p_values, gain)
 
 
-def restored_motifs(tensors: Mapping[str, NDArray[np.generic]], config: MotifsConfig) -> MotifModel:
-    """The motifs of a model folder; the settings do not change them."""
-    return MotifModel.restore(tensors)
-
-
-def _share(token: Token, lexicon: Lexicon, motif: int) -> float:
-    if token.phrase == STANDING:
-        return 0.0 if motif == OTHER else 1.0
-    length = len(lexicon.phrases[token.phrase])
-    return length / (length + token.edits)
-
-
 def _phrase_tensors(name: str, phrases: Sequence[Phrase]) -> dict[str, NDArray[np.generic]]:
     return {
         f"{name}.units": np.array([unit for phrase in phrases for unit in phrase], dtype=np.int64),
@@ -210,26 +170,3 @@ def _phrase_tensors(name: str, phrases: Sequence[Phrase]) -> dict[str, NDArray[n
 def _restored_phrases(name: str, tensors: Mapping[str, NDArray[np.generic]]) -> tuple[Phrase, ...]:
     units, lengths = (np.asarray(tensors[f"{name}.{part}"], np.int64) for part in ("units", "lengths"))
     return tuple(tuple(part.tolist()) for part in np.split(units, np.cumsum(lengths)[:-1]))
-
-
-@dataclass(frozen=True, eq=False)
-class UnitRuns:
-    """Unit runs of one or more timelines, one after the other; a run never crosses the end of a span."""
-
-    units: NDArray[np.int64]
-    starts: NDArray[np.int64]  # window at which a run starts, within its timeline
-    lengths: NDArray[np.int64]
-    first: NDArray[np.bool_]  # True where a span begins
-
-    @classmethod
-    def of(cls, timelines: Sequence[Timeline]) -> UnitRuns:
-        """The runs of timelines that have windows."""
-        units, starts, lengths, first = [], [], [], []
-        for timeline in timelines:
-            for start, stop in timeline.spans:
-                runs = runs_of(timeline.ids[start:stop])
-                units.append(runs.ids)
-                starts.append(runs.starts + start)
-                lengths.append(runs.lengths)
-                first.append(np.arange(len(runs)) == 0)
-        return cls(*(np.concatenate(parts) for parts in (units, starts, lengths, first)))

@@ -15,12 +15,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rondo.arrays import Flags, Floats, Ints
 from rondo.motifs.base import Kept
@@ -35,16 +33,18 @@ _OFTEN = 0.25  # a part that the commonest phrase lacks is shown from this share
 _MOST_PHRASES = 200  # rarer ones would not change the line
 
 
-@dataclass(frozen=True)
-class Part:
-    """A place in the composition: a unit or a cycle, in how many occurrences, and how often it goes round in them."""
+class Part(NamedTuple):
+    """A part of the composition: a unit or a cycle, in how many occurrences, and how often it goes round in them."""
 
     cycle: Cycle
     count: int
-    times: tuple[int, int]  # fewest, most
+    fewest: int
+    most: int
+    in_backbone: bool
 
     def seen_again(self, count: int, times: int) -> Part:
-        return Part(self.cycle, self.count + count, (min(self.times[0], times), max(self.times[1], times)))
+        fewest, most = min(self.fewest, times), max(self.most, times)
+        return self._replace(count=self.count + count, fewest=fewest, most=most)
 
 
 def composition(counts: Mapping[Phrase, int]) -> str:
@@ -57,43 +57,31 @@ def composition(counts: Mapping[Phrase, int]) -> str:
     >>> composition({(6, 5, 4, 5, 4): 2, (6, 5, 4, 5, 4, 5, 4, 5, 4): 1})
     'u6 (u5 u4)×2-4'
     """
+    from rapidfuzz.distance import LCSseq  # not needed to load or apply a model
+
     ranked = sorted(counts, key=lambda phrase: (counts[phrase], len(phrase), phrase), reverse=True)[:_MOST_PHRASES]
     cycles = _cycles({phrase: counts[phrase] for phrase in ranked})
     backbone, *others = (_folded(phrase, cycles) for phrase in ranked)
-    parts = [Part(cycle, counts[ranked[0]], (times, times)) for cycle, times in backbone]
-    own = [True] * len(parts)  # of the backbone
+    parts = [Part(cycle, counts[ranked[0]], times, times, True) for cycle, times in backbone]
     for phrase, folded in zip(ranked[1:], others, strict=True):
-        parts, own = _with_phrase(parts, own, folded, counts[phrase])
+        count, merged = counts[phrase], list[Part]()
+        for step in LCSseq.opcodes([part.cycle for part in parts], [cycle for cycle, _ in folded]):
+            known, found = parts[step.src_start : step.src_end], folded[step.dest_start : step.dest_end]
+            if step.tag == "equal":
+                merged += [part.seen_again(count, times) for part, (_, times) in zip(known, found, strict=True)]
+            else:  # what the phrase has and the parts lack is put between them
+                merged += [*known, *(Part(cycle, count, times, times, False) for cycle, times in found)]
+        parts = merged
     total = sum(counts[phrase] for phrase in ranked)
     shares = [part.count / total if total else 1.0 for part in parts]
-    kept = zip(parts, own, shares, strict=True)
-    return " ".join(_word(part, share) for part, is_own, share in kept if is_own or share >= _OFTEN)
-
-
-def _with_phrase(
-    parts: Sequence[Part], own: Sequence[bool], folded: Sequence[tuple[Cycle, int]], count: int
-) -> tuple[list[Part], list[bool]]:
-    """The parts with one more phrase counted in; what it has and they lack is put between them."""
-    from rapidfuzz.distance import LCSseq  # not needed to load or apply a model
-
-    merged: list[Part] = []
-    merged_own: list[bool] = []
-    for step in LCSseq.opcodes([part.cycle for part in parts], [cycle for cycle, _ in folded]):
-        known, found = parts[step.src_start : step.src_end], folded[step.dest_start : step.dest_end]
-        merged_own += own[step.src_start : step.src_end]
-        if step.tag == "equal":
-            merged += [part.seen_again(count, times) for part, (_, times) in zip(known, found, strict=True)]
-        else:
-            merged += [*known, *(Part(cycle, count, (times, times)) for cycle, times in found)]
-            merged_own += [False] * len(found)
-    return merged, merged_own
+    kept = zip(parts, shares, strict=True)
+    return " ".join(_word(part, share) for part, share in kept if part.in_backbone or share >= _OFTEN)
 
 
 def _word(part: Part, share: float) -> str:
     units = " ".join(f"u{unit}" for unit in part.cycle)
-    fewest, most = part.times
-    if most > 1:
-        units = f"({units})×{most}" if fewest == most else f"({units})×{fewest}-{most}"
+    if part.most > 1:
+        units = f"({units})×{part.most}" if part.fewest == part.most else f"({units})×{part.fewest}-{part.most}"
     return units if share >= _ALWAYS else f"[{units}]"
 
 
@@ -153,9 +141,6 @@ def in_kept(phrase: Phrase, kept: Kept) -> Phrase:
     return tuple(unit for unit, _ in groupby(map(kept, phrase)))
 
 
-# ---------------------------------------------------------------- phrases of one motif
-
-
 def grouped(phrases: Sequence[Phrase], cut: float) -> list[int]:
     """The group of each phrase, from 0: average linkage, cut at that distance.
 
@@ -164,21 +149,15 @@ def grouped(phrases: Sequence[Phrase], cut: float) -> list[int]:
     """
     if len(phrases) < 2:
         return [0] * len(phrases)
-    from scipy.cluster.hierarchy import fcluster, linkage  # slow to import, and only needed to fit
+    from rapidfuzz.distance import Indel  # all three are slow to import, and only needed to fit
+    from scipy.cluster.hierarchy import fcluster, linkage
     from scipy.spatial.distance import squareform
 
-    tree = linkage(squareform(phrase_distances(phrases), checks=False), "average")
-    labels = fcluster(tree, cut, "distance").tolist()
+    plain = [without_repeats(phrase) for phrase in phrases]
+    distances = np.array([[Indel.normalized_distance(one, other) for other in plain] for one in plain])
+    labels = fcluster(linkage(squareform(distances, checks=False), "average"), cut, "distance").tolist()
     number = {label: i for i, label in enumerate(dict.fromkeys(labels))}
     return [number[label] for label in labels]
-
-
-def phrase_distances(phrases: Sequence[Phrase]) -> NDArray[np.float64]:
-    """Between all phrases, (n, n)."""
-    from rapidfuzz.distance import Indel  # not needed to load or apply a model
-
-    plain = [without_repeats(phrase) for phrase in phrases]
-    return np.array([[Indel.normalized_distance(one, other) for other in plain] for one in plain])
 
 
 def without_repeats(phrase: Phrase) -> Phrase:
@@ -194,17 +173,6 @@ def without_repeats(phrase: Phrase) -> Phrase:
                 return without_repeats(phrase[:middle] + phrase[middle + length :])
     return phrase
 
-
-# ----------------------------------------------------------------
-# A lexicon of phrases, and the reading of unit runs with it: which runs are an occurrence, which stand for themselves.
-#
-# A reading divides the runs into tokens: standing units, and occurrences of phrases. What a token costs (nats) depends
-# only on whether a standing unit or an occurrence came before it: costs[0] and costs[1]. Without phrases this is the
-# null of order shuffled. The cheapest reading is found by Viterbi.
-#
-# An occurrence may lack units of its phrase, and hold units that are repeated or belong elsewhere, or that stand in
-# for others: one such edit for every three units of the phrase. It begins and ends with units of the phrase, in their
-# order. One unit in ten is taken to be edited: an edit costs log 10 nats, a unit of the phrase log 10/9.
 
 EDIT_PRICE, UNIT_PRICE = float(np.log(10)), float(np.log(10 / 9))  # nats
 UNITS_PER_EDIT = 3  # chosen by hand, not measured
@@ -232,14 +200,17 @@ STANDING = -1  # a mark, not a number
 
 
 class Lexicon(NamedTuple):
-    """Phrases over units 0 .. n_units-1, and what tokens cost."""
+    """Phrases over units 0 .. n_units-1, and what tokens cost.
+
+    A reading divides the runs into tokens: standing units, and occurrences of phrases. What a token costs (nats)
+    depends only on whether a standing unit or an occurrence came before it. Without phrases this is the null of order
+    shuffled. An occurrence may lack units of its phrase, and hold units that are repeated or belong elsewhere, or that
+    stand in for others: one such edit for every three units of the phrase. It begins and ends with units of the phrase,
+    in their order. One unit in ten is taken to be edited: an edit costs log 10 nats, a unit of the phrase log 10/9.
+    """
 
     phrases: tuple[Phrase, ...]
     costs: Floats  # (2, n_units + n_phrases): after a standing unit, after an occurrence
-
-    @property
-    def n_units(self) -> int:
-        return int(self.costs.shape[1]) - len(self.phrases)
 
     def read(self, units: Ints, first: Flags) -> list[Token]:
         """The cheapest reading of runs; `first` marks those that begin a span."""
@@ -285,8 +256,8 @@ def near_places(phrase: Phrase, units: Ints, first: Flags) -> list[PhrasePlace]:
 def cheapest(
     units: Ints, first: Flags, lexicon: Lexicon, places: Mapping[Phrase, Sequence[PhrasePlace]]
 ) -> tuple[list[Token], Floats]:
-    """The cheapest reading, and the cost of all tokens up to each."""
-    n, n_units = units.size, lexicon.n_units
+    """The cheapest reading by Viterbi, and the cost of all tokens up to each."""
+    n, n_units = units.size, int(lexicon.costs.shape[1]) - len(lexicon.phrases)
     ending: list[list[tuple[int, int, int]]] = [[] for _ in range(n + 1)]
     for index, phrase in enumerate(lexicon.phrases):
         for start, stop, edits in places[phrase]:

@@ -11,8 +11,9 @@
 | eq. unit: timeline, Viterbi | `rondo/units/viterbi.py`, which the default chain shares |
 | subsequences, matching by P95 and P5 | `candidates.py` |
 | eq. motif_embedding; MotifFormer: network, losses, training | `motif_former.py` |
-| eq. motif: long to short, soft coverage, linking, fusion | `motifs.py` |
-| continual update: refine, merge, promote, expire | `continual.py`, `latent_entries.py` |
+| eq. motif: long to short, soft coverage; linking, fusion | `motifs.py`; `fusion.py` |
+| continual update of units, of motifs | `continual.py`, `former_reader.py` |
+| refine; merge, promote, expire | `latent_entries.py`; `micro_clusters.py` |
 | ablations; hyper-parameter tables | `ablations.py`; `settings.py` |
 | training loop, weights, CUDA graphs | `training.py` |
 

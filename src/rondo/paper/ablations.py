@@ -33,7 +33,6 @@ class DirectProjection:
         return {}  # the autoencoder keeps its last loss only
 
     def embed(self, representations: NDArray[np.floating]) -> NDArray[np.float64]:
-        """Standardised representations (n_windows, n_dims)."""
         return (checked_representations(representations, self.centre.size) - self.centre) / self.spread
 
     def apply(self, representations: NDArray[np.floating]) -> NDArray[np.float64]:
@@ -42,7 +41,6 @@ class DirectProjection:
         return self.autoencoder.encode(y) if self.autoencoder else y
 
     def tensors(self) -> dict[str, NDArray[np.generic]]:
-        """Everything learned, as arrays, for the model folder."""
         own = self.autoencoder.tensors() if self.autoencoder else {}
         return owned("autoencoder", own) | {"centre": self.centre, "spread": self.spread}
 

@@ -67,7 +67,6 @@ def _row_keys(rows: NDArray[np.int64]) -> NDArray[np.int64]:
     return keys
 
 
-# ----------------------------------------------------------------
 # Which items an epoch of MotifFormer sees, and how often each counts.
 #
 # An epoch is one pass over the distinct items of all lengths, each weighing as much as it has candidates. A batch has
@@ -183,7 +182,6 @@ def weighted_sample(counts: Ints, n_wanted: int, rng: np.random.Generator) -> tu
     return drawn, np.maximum(counts[drawn], threshold)
 
 
-# ----------------------------------------------------------------
 # Matching: which candidates a motif accepts, and how near to its centre they lie (paper, app. MotifFormer).
 #
 # Candidate q matches motif m of its own length when, in the mixture's latent space,

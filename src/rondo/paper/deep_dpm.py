@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from rondo.config.settings import MixtureConfig
-from rondo.errors import ModelError, RecordingError, RondoWarning, SettingError
+from rondo.errors import ModelError, RondoWarning, SettingError
 from rondo.paper.split_merge import (
     Change,
     Moments,
@@ -97,13 +97,15 @@ def fit_deep_dpm(
     rows = checked_latents(latents)
     space = _space_of(rows, config.covariance, window_weight, device)
     start = kmeans_start(rows, np.ones(len(rows)), min(start_components, config.component_cap), rng)
-    partition = _started(space.points, torch.as_tensor(start, device=device))
+    shares = torch.as_tensor(start, device=device)  # (n, K)
+    no_half = shares.new_zeros(len(rows), 2)  # so that all halves are found
+    partition = partition_of(space.points, moments_of(space.points, shares), shares.argmax(1), no_half)
     training = _Training(space.codes, partition.n_components, rng)
     still_until, n_quiet, n_epochs = _FOLLOW_FROM, 0, 0
     while n_epochs < config.max_iterations and n_quiet < 2:
         training.epoch(_targets(space, partition), partition.labels, _half_distances(space, partition))
         if n_epochs >= still_until:
-            partition = _followed(space, training)
+            partition = training.partition(space.points)
         n_epochs += 1
         n_rounds, since = divmod(n_epochs - _PROPOSE_FROM, _PROPOSE_EVERY)
         if n_rounds >= 0 and since == 0:
@@ -120,9 +122,6 @@ def fit_deep_dpm(
             stacklevel=2,
         )
     return _kept(space, partition, config, n_epochs)
-
-
-# ---------------------------------------------------------------- the space of the fit
 
 
 @dataclass(frozen=True)
@@ -153,9 +152,6 @@ def _space_of(rows: NDArray[np.float64], covariance: str, window_weight: float, 
     scatter = _SCATTER * torch.eye(d, dtype=points.dtype, device=device).expand(n_blocks, d, d)
     prior = NormalInverseWishart(points.new_zeros(n_blocks, d), scatter, _KAPPA, d + 2)
     return _Space(points, origin, scale, prior, window_weight)
-
-
-# ---------------------------------------------------------------- the nets
 
 
 class _Nets(nn.Module):
@@ -230,15 +226,14 @@ class _Training:
         minimise(loss_of_step, self.optimiser, len(picks))
 
     @torch.no_grad()
-    def responsibilities(self) -> torch.Tensor:
-        """Of the components, (n, K)."""
-        return torch.cat([self.nets(codes) for codes in torch.split(self.codes, _BLOCK)]).double()
-
-    @torch.no_grad()
-    def half_responsibilities(self, labels: torch.Tensor) -> torch.Tensor:
-        """Of the halves of each window's component, (n, 2)."""
-        blocks = zip(torch.split(self.codes, _BLOCK), torch.split(labels, _BLOCK), strict=True)
-        return torch.cat([self.nets.halves(codes, own) for codes, own in blocks]).double()
+    def partition(self, points: torch.Tensor) -> Partition:
+        """The partition that the nets see now."""
+        blocks = torch.split(self.codes, _BLOCK)
+        responsibilities = torch.cat([self.nets(codes) for codes in blocks]).double()  # (n, K)
+        labels = responsibilities.argmax(1)
+        pairs = zip(blocks, torch.split(labels, _BLOCK), strict=True)
+        halves = torch.cat([self.nets.halves(codes, own) for codes, own in pairs]).double()  # (n, 2)
+        return partition_of(points, moments_of(points, responsibilities), labels, halves)
 
     def rearrange(self, origins: list[int], n_kept: int) -> None:
         self.nets.rearrange(origins, n_kept)
@@ -247,23 +242,6 @@ class _Training:
 
 def _smoothed(probabilities: torch.Tensor) -> torch.Tensor:
     return (probabilities + _SMOOTHING) / (1 + _SMOOTHING * probabilities.shape[1])
-
-
-# ---------------------------------------------------------------- the partition and its Gaussians
-
-
-def _started(points: torch.Tensor, responsibilities: torch.Tensor) -> Partition:
-    """From responsibilities (n, K); no share in any half, so that all are found."""
-    moments, shares = moments_of(points, responsibilities), responsibilities.new_zeros(points.shape[0], 2)
-    return partition_of(points, moments, responsibilities.argmax(1), shares)
-
-
-def _followed(space: _Space, training: _Training) -> Partition:
-    """The partition that the nets see now."""
-    responsibilities = training.responsibilities()
-    labels = responsibilities.argmax(1)
-    moments = moments_of(space.points, responsibilities)
-    return partition_of(space.points, moments, labels, training.half_responsibilities(labels))
 
 
 def _proposed(
@@ -313,9 +291,6 @@ def _half_distances(space: _Space, partition: Partition) -> torch.Tensor:
     return (space.points.flatten(1)[:, None] - own).square().sum(2).float()
 
 
-# ---------------------------------------------------------------- the result
-
-
 def _kept(space: _Space, partition: Partition, config: MixtureConfig, n_epochs: int) -> FittedMixture:
     """Back to x, without the components lighter than `min_weight`; the heaviest always stays.
 
@@ -340,7 +315,6 @@ def _kept(space: _Space, partition: Partition, config: MixtureConfig, n_epochs: 
     )
 
 
-# ----------------------------------------------------------------
 # Autoencoder in front of the mixture: embeddings -> a few latent dimensions that a mixture can be fitted in.
 #
 # The paper's table gives the latent dimension and the number of epochs ("DeepDPM", AE) and no more; the rest is a
@@ -390,7 +364,6 @@ class FittedAutoencoder:
             return np.asarray(self.network.encode(torch.from_numpy(x)).numpy())
 
     def tensors(self) -> dict[str, NDArray[np.generic]]:
-        """Everything learned, as arrays, for the model folder."""
         return {**weights_of(self.network), "centre": self.centre, "scale": np.array([self.scale, self.unexplained])}
 
     @classmethod
@@ -417,15 +390,17 @@ def fit_autoencoder(
 
     Of 90 to 200 windows 20 steps leave 30 % of the variance unexplained, 40 steps 11 to 13 %.
     """
-    rows = _checked(embeddings)
+    rows = checked_latents(embeddings)
     if config.latent_dim < 1:
         raise SettingError("mixture.latent_dim = 0 means no autoencoder; give at least 1 to fit one")
     centre = rows.mean(axis=0)
-    scale = _common_scale(rows - centre, float(np.abs(rows).max()))
+    spread = float(np.sqrt(np.square(rows - centre).mean()))  # of all numbers
+    scale = spread if spread > _ROUNDING * float(np.abs(rows).max()) else 1.0
     generator = torch.Generator().manual_seed(seed)
     network = Autoencoder(rows.shape[1], config.latent_dim, generator).to(device)
     x = torch.as_tensor((rows - centre) / scale, dtype=torch.float32, device=device)
-    n_epochs = _n_epochs(len(rows), config)
+    steps_per_epoch = max(1, math.ceil(len(rows) / _BATCH_SIZE))
+    n_epochs = max(config.autoencoder_epochs, math.ceil(config.autoencoder_least_steps / steps_per_epoch))
     order = list(batches(len(rows), _BATCH_SIZE, n_epochs, generator))
 
     def terms_of(indices: torch.Tensor) -> torch.Tensor:
@@ -437,29 +412,3 @@ def fit_autoencoder(
     with torch.no_grad():
         unexplained = float(F.mse_loss(network(x), x))  # x has unit variance
     return FittedAutoencoder(centre, scale, settled(network), unexplained, n_epochs)
-
-
-def _n_epochs(n_rows: int, config: MixtureConfig) -> int:
-    steps_per_epoch = max(1, math.ceil(n_rows / _BATCH_SIZE))
-    return max(config.autoencoder_epochs, math.ceil(config.autoencoder_least_steps / steps_per_epoch))
-
-
-def _common_scale(centred: NDArray[np.float64], largest: float) -> float:
-    """Root mean square of all numbers; 1 where they are constant up to rounding."""
-    spread = float(np.sqrt(np.square(centred).mean()))
-    return spread if spread > _ROUNDING * largest else 1.0
-
-
-def _checked(embeddings: NDArray[np.floating]) -> NDArray[np.float64]:
-    rows = np.asarray(embeddings, dtype=np.float64)
-    if rows.ndim != 2 or rows.size == 0:
-        raise RecordingError(
-            f"the autoencoder expects embeddings (n_windows, n_dims), got {rows.shape}; give at least one window"
-        )
-    if not np.isfinite(rows).all():
-        row, column = (int(i) for i in np.argwhere(~np.isfinite(rows))[0])
-        raise RecordingError(
-            f"non-finite embedding {rows[row, column]} in window {row}, dimension {column}; "
-            "the autoencoder expects finite numbers: look at the recording there"
-        )
-    return rows

@@ -26,10 +26,9 @@ from rondo.data.windows import Windows
 from rondo.encoders.base import Curves, Representations
 from rondo.errors import ModelError, SettingError
 from rondo.paper.settings import MantisConfig
-from rondo.paper.training import load_weights, weights_of
+from rondo.paper.training import load_weights, stored, weights_of
 from rondo.wording import Progress, silent
 
-# ----------------------------------------------------------------
 # The network of MantisV2, cut after the layer that is asked for; parameters are named as in the published file.
 #
 # V. Feofanov et al., "MantisV2", arXiv 2602.17868; own code after the package mantis-tsfm 1.1.0 (Apache-2.0), whose
@@ -81,9 +80,6 @@ class MantisNet(nn.Module):
     def forward(self, series: Tensor) -> Tensor:
         tokens = self.transf_unit(self.tokgen_unit(series))  # (n_series, num_patches + 1, hidden_dim)
         return torch.cat([tokens[:, -1], tokens[:, :-1].mean(dim=1)], dim=1)
-
-
-# ---------------------------------------------------------------- patches
 
 
 class TokenGenerator(nn.Module):
@@ -177,9 +173,6 @@ class OneScale(nn.Module):
 def _standardised(series: Tensor) -> Tensor:
     spread = series.std(dim=1, keepdim=True) + _LEAST_SPREAD
     return (series - series.mean(dim=1, keepdim=True)) / spread
-
-
-# ---------------------------------------------------------------- attention
 
 
 class Transformer(nn.Module):
@@ -304,17 +297,14 @@ class Mantis:
     def restore(self, tensors: Tensors) -> FittedMantis:
         """The fitted encoder that wrote these tensors; the folder with the published weights is not needed."""
         try:
-            sizes = Architecture.model_validate_json(tensors[_SIZES].tobytes())
-            checksum = tensors[_CHECKSUM].tobytes().hex()
-        except KeyError as error:
-            raise ModelError(f"the encoder's tensor {error} is missing; fit and save the model again") from None
+            sizes = Architecture.model_validate_json(stored(tensors, _SIZES).tobytes())
         except ValidationError as error:
             raise ModelError(
                 f"the encoder's tensor '{_SIZES}' is damaged ({_first(error)}); fit the model again"
             ) from None
         net = self._net(sizes)
-        load_weights(net, tensors, "encoder")
-        return FittedMantis(self, sizes, net.to(self.device), checksum)
+        load_weights(net, tensors)
+        return FittedMantis(self, sizes, net.to(self.device), stored(tensors, _CHECKSUM).tobytes().hex())
 
     def _net(self, sizes: Architecture) -> MantisNet:
         n_frames, n_patches = self.config.input_frames, sizes.num_patches
@@ -361,7 +351,6 @@ class FittedMantis:
         return total / np.float32(n_channels)
 
     def tensors(self) -> Tensors:
-        """The weights and what else the network needs, as arrays, for the model folder."""
         sizes = np.frombuffer(self.sizes.model_dump_json().encode(), np.uint8).copy()
         checksum = np.frombuffer(bytes.fromhex(self.weights_sha256), np.uint8).copy()
         return {**weights_of(self.net), _SIZES: sizes, _CHECKSUM: checksum}
@@ -383,9 +372,6 @@ def resized(series: Tensor, n_frames: int) -> Tensor:
     before = middles.long()
     after, share = (before + 1).clamp(max=last), (middles - before).to(series)
     return torch.lerp(series[:, before.to(series.device)], series[:, after.to(series.device)], share)
-
-
-# ---------------------------------------------------------------- the published files
 
 
 def _weights_folder(setting: str) -> Path:

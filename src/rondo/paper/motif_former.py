@@ -136,7 +136,6 @@ class MotifFormerNet(nn.Module):
         return out[:n_items], out[n_items:]
 
 
-# ----------------------------------------------------------------
 # Training MotifFormer on the unit timeline (paper: MotifFormer Implementation).
 #
 #     L = l_rec L_rec + l_view L_view + l_cross L_cross + l_pseudo L_pseudo + l_var L_var
@@ -210,16 +209,6 @@ def _weighted_mean(losses: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
     return losses @ weights / torch.where(total > 0, total, 1.0)
 
 
-class FormerTerms(NamedTuple):
-    """The loss terms of MotifFormer, before their weights."""
-
-    reconstruction: float
-    view: float
-    cross: float
-    pseudo: float
-    variance: float
-
-
 class Epoch(NamedTuple):
     """One line of the training log."""
 
@@ -259,7 +248,6 @@ class MotifFormer:
         return MotifFormer(self.lengths, network, self.log)
 
     def tensors(self) -> dict[str, NDArray[np.generic]]:
-        """Everything learned, as arrays, for the model folder."""
         named = owned("network", weights_of(self.network))
         log = np.array(self.log, np.float64).reshape(-1, len(Epoch._fields))
         return {**named, "lengths": np.array(self.lengths, np.int64), "log": log}
@@ -292,7 +280,10 @@ def train_motif_former(
     pool = Pool.of(codes, spans, config.lengths)
     streams = generators(seed, ("network", "batches", "views", "clustering"))
     torch_seeds = {name: int(streams[name].integers(2**63)) for name in ("network", "views")}
-    centroids = torch.as_tensor(_scaled(prototypes), dtype=torch.float32)
+    rows = np.asarray(prototypes, dtype=np.float64)
+    if rows.ndim != 2 or rows.size == 0 or not np.isfinite(rows).all():
+        raise RecordingError(f"MotifFormer expects finite unit prototypes (n_units, n_dims), got {rows.shape}")
+    centroids = torch.as_tensor((rows - rows.mean(axis=0)) / _scale_of(rows), dtype=torch.float32)
     network = MotifFormerNet(centroids, config, torch.Generator().manual_seed(torch_seeds["network"])).to(device)
     optimiser = torch.optim.AdamW(network.parameters(), lr=_LEARNING_RATE, fused=True)
     views = torch.Generator().manual_seed(torch_seeds["views"])
@@ -301,23 +292,20 @@ def train_motif_former(
     for number in range(1, config.epochs + 1):
         batches = pool.epoch(config.items_per_epoch or pool.n_items, streams["batches"])
         terms = _descend(network, optimiser, batches, labels, config, views)
-        log.append(_logged(number, terms, labels, pool.counts))
+        confident = labels != OTHER
+        share = float(pool.counts[confident].sum() / pool.counts.sum())
+        log.append(Epoch._make([number, *terms, int(np.unique(labels[confident]).size), share]))
         if number % _EPOCHS_PER_LABELLING == 0 and number < config.epochs:
             descriptors = np.concatenate([_descriptors(network, found.items) for found in pool.of_length])
             labels = pseudo_labels(descriptors, pool.counts, config, streams["clustering"], device)
-            _forget(network.classify, optimiser)
+            for parameter in network.classify.parameters():  # components are numbered again at each labelling
+                nn.init.zeros_(parameter)
+                optimiser.state.pop(parameter, None)
     return MotifFormer(pool.lengths, settled(network), tuple(log), pool.n_items)
 
 
-def _scaled(prototypes: Floats) -> Floats:
-    """Centred, and of unit root mean square over all numbers; only centred where they are constant."""
-    rows = np.asarray(prototypes, dtype=np.float64)
-    if rows.ndim != 2 or rows.size == 0 or not np.isfinite(rows).all():
-        raise RecordingError(f"MotifFormer expects finite unit prototypes (n_units, n_dims), got {rows.shape}")
-    return np.asarray((rows - rows.mean(axis=0)) / _scale_of(rows))
-
-
 def _scale_of(rows: Floats) -> float:
+    """Root mean square of all centred numbers; 1 where they are constant up to rounding."""
     spread = float(np.sqrt(np.square(rows - rows.mean(axis=0)).mean()))
     return spread if spread > _ROUNDING * float(np.abs(rows).max()) else 1.0
 
@@ -329,9 +317,6 @@ def _descriptors(network: MotifFormerNet, items: Ints) -> Floats:
     return np.concatenate(parts)
 
 
-# ---------------------------------------------------------------- the network learns
-
-
 def _descend(
     network: MotifFormerNet,
     optimiser: torch.optim.Optimizer,
@@ -339,19 +324,10 @@ def _descend(
     labels: Ints,
     config: MotifFormerConfig,
     views: torch.Generator,
-) -> FormerTerms:
-    """One step per batch down the weighted sum of the terms; gives their means over the epoch."""
-    device = network.cls.device
-    weight_of = torch.tensor(
-        [
-            config.reconstruction_weight,
-            config.view_weight,
-            config.cross_weight,
-            config.pseudo_weight,
-            config.variance_weight,
-        ],
-        device=device,
-    )
+) -> list[float]:
+    """One step per batch down the weighted sum of the five terms; gives their means over the epoch."""
+    names = ("reconstruction", "view", "cross", "pseudo", "variance")
+    weight_of = torch.tensor([getattr(config, f"{name}_weight") for name in names], device=network.cls.device)
     n_candidates = np.array([batch.weights.sum() for batch in batches])
     shares = n_candidates / n_candidates.mean()  # a step counts as much as the candidates it stands for
     seen: list[torch.Tensor] = []
@@ -362,7 +338,8 @@ def _descend(
         return float(shares[step]) * (weight_of @ terms)
 
     minimise(loss_of_step, optimiser, len(batches))
-    return FormerTerms(*torch.stack(seen).mean(0).tolist())
+    means: list[float] = torch.stack(seen).mean(0).tolist()
+    return means
 
 
 def _terms(
@@ -405,9 +382,6 @@ def _cross(
     return contrast(first[paired], partners, kinds, weights[paired], temperature)
 
 
-# ---------------------------------------------------------------- the descriptors are clustered
-
-
 def pseudo_labels(
     descriptors: Floats, counts: Ints, config: MotifFormerConfig, rng: np.random.Generator, device: str
 ) -> Ints:
@@ -431,16 +405,3 @@ def pseudo_labels(
     light = mixture.weights < min(config.mixture.min_weight, mixture.weights.max())
     sure = (posterior.max(axis=1) >= _CONFIDENT) & ~light[component]
     return np.where(sure, component, OTHER)
-
-
-def _forget(head: torch.nn.Linear, optimiser: torch.optim.Optimizer) -> None:
-    """Components are numbered again at each labelling, so their classifier starts again."""
-    for parameter in head.parameters():
-        torch.nn.init.zeros_(parameter)
-        optimiser.state.pop(parameter, None)
-
-
-def _logged(number: int, terms: FormerTerms, labels: Ints, counts: Ints) -> Epoch:
-    confident = labels != OTHER
-    share = float(counts[confident].sum() / counts.sum())
-    return Epoch(number, *terms, int(np.unique(labels[confident]).size), share)

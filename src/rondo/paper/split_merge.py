@@ -19,7 +19,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-# ----------------------------------------------------------------
 # The normal-inverse-Wishart prior of a Gaussian: its mode and its marginal likelihood, from moments alone.
 #
 #     Sigma ~ IW(freedom, scatter),   mu | Sigma ~ N(mean, Sigma / kappa)
@@ -126,9 +125,6 @@ _LEAST_HALF = 6  # points; a smaller half says too little about a covariance (as
 _NEIGHBOURS = 2  # nearest other components with which each proposes to merge (as published)
 
 
-# ---------------------------------------------------------------- a partition into components and their halves
-
-
 @dataclass(frozen=True)
 class Partition:
     """Moments of the components and of the two halves of each, and where each point is."""
@@ -185,9 +181,6 @@ def principal_halves(points: torch.Tensor) -> torch.Tensor:
 
 def _one_hot(halves: torch.Tensor) -> torch.Tensor:
     return torch.nn.functional.one_hot(halves, 2).double()
-
-
-# ---------------------------------------------------------------- Hastings ratios
 
 
 def log_split_ratio(
@@ -251,9 +244,6 @@ def _candidates(centres: torch.Tensor) -> list[tuple[int, int]]:
     n_neighbours = min(_NEIGHBOURS, centres.shape[0] - 1)
     nearest = distances.argsort(dim=1, stable=True)[:, :n_neighbours].tolist()
     return list(dict.fromkeys((min(k, j), max(k, j)) for k, others in enumerate(nearest) for j in others))
-
-
-# ---------------------------------------------------------------- accepted proposals, carried out
 
 
 @dataclass(frozen=True)

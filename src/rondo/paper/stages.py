@@ -16,8 +16,6 @@ from rondo.paper.settings import (
 )
 from rondo.registry import DeclaredEncoder, Mixture, MotifStage, Preset, Rule, UnitStage, lazily
 
-# ---------------------------------------------------------------- encoders
-
 # Seconds and megabytes, measured on one core; a trained frame is one frame of one window in one step or epoch.
 _TS2VEC_S_PER_TRAINED_FRAME = 5e-5
 _TS2VEC_S_PER_READ_FRAME = 1.8e-5  # measured on one core
@@ -62,8 +60,6 @@ MANTIS: DeclaredEncoder[MantisConfig] = DeclaredEncoder(
     cost=lambda config, n_windows, length: EncoderCost(None, _MANTIS_MB_PER_FRAME * length),
 )
 
-# ---------------------------------------------------------------- units
-
 
 def _notes_on_units(projection: Any, config: UnitAlignConfig | DirectUnitsConfig) -> list[str]:
     mixture, n_epochs = config.mixture, projection.autoencoder.n_epochs if projection.autoencoder else 0
@@ -94,8 +90,6 @@ DIRECT = UnitStage(
 )
 DEEP_DPM = Mixture(name="deep_dpm", order=1, needs="torch", fit=lazily("rondo.paper.deep_dpm:fit_components"))
 
-# ---------------------------------------------------------------- motifs and the continual update
-
 
 def _notes_on_motifs(motifs: Any, config: MotifFormerConfig) -> list[str]:
     n_items = motifs.former.n_items
@@ -117,8 +111,6 @@ MOTIF_FORMER = MotifStage(
     notes=_notes_on_motifs,
 )
 PUBLISHED = Rule(name="published", order=1, begin=lazily("rondo.paper.continual:PublishedReader.begin"))
-
-# ---------------------------------------------------------------- presets
 
 
 def _as_published(kind: str) -> RondoConfig:

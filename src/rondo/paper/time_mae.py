@@ -25,20 +25,21 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from rondo.arrays import Tensors
 from rondo.data.windows import Windows
 from rondo.encoders.base import Curves, Representations
-from rondo.errors import ModelError, SettingError
+from rondo.errors import SettingError
 from rondo.paper.settings import TimeMAEConfig
 from rondo.paper.training import (
     TrainingWindows,
     batches,
     load_weights,
     minimise,
+    read_in_batches,
     seeded_linear,
+    stored,
     training_windows,
     weights_of,
 )
 from rondo.wording import Progress, silent
 
-# ----------------------------------------------------------------
 # The networks of Time-MAE: transformer blocks over patches, and what predicts hidden patches from visible ones.
 #
 # Tensors are (n_windows, n_tokens, n_dims). `noise` is the generator that dropout draws from while training; None
@@ -147,9 +148,6 @@ class Attention(nn.Module):
         return taken
 
 
-# ---------------------------------------------------------------- randomness
-
-
 def dropped(x: Tensor, share: float, noise: torch.Generator | None) -> Tensor:
     """x with a share of its values set to zero and the rest enlarged to keep the expectation."""
     return x if noise is None or share == 0 else x * dropout_factors(x.shape, share, noise).to(x.device)
@@ -231,19 +229,21 @@ class TimeMAE:
             loss_of_step, optimiser, len(steps), lambda _: momentum.update_parameters(net.blocks), progress
         )
         log = tuple(StepLoss._make([*part.tolist(), total]) for part, total in zip(parts, totals, strict=True))
-        self._refuse_lost(log)
+        lost = ~np.isfinite(totals)
+        if lost.any():
+            raise SettingError(
+                f"Time-MAE's loss is not a number from step {int(lost.argmax()) + 1} of {len(log)} on, with "
+                f"encoder.learning_rate = {config.learning_rate:g}; lower it, or look for values that are not "
+                "finite in the recording"
+            )
         return FittedTimeMAE(self, net, scaling, log)
 
     def restore(self, tensors: Tensors) -> FittedTimeMAE:
         """The fitted encoder that wrote these tensors."""
-        try:
-            mean, spread = (np.asarray(tensors[name], np.float64) for name in (_MEAN, _SPREAD))
-            n_patches = len(tensors["position"])
-            log = tuple(StepLoss._make(row) for row in np.asarray(tensors[_LOG], np.float64).tolist())
-        except KeyError as error:
-            raise ModelError(f"the encoder's tensor {error} is missing; fit and save the model again") from None
-        net = self._net(mean.size, n_patches, torch.Generator())
-        load_weights(net, tensors, "encoder")
+        mean, spread, rows = (np.asarray(stored(tensors, name), np.float64) for name in (_MEAN, _SPREAD, _LOG))
+        log = tuple(StepLoss._make(row) for row in rows.tolist())
+        net = self._net(mean.size, len(stored(tensors, "position")), torch.Generator())
+        load_weights(net, tensors)
         return FittedTimeMAE(self, net, ChannelScaling(mean, spread), log)
 
     def _net(self, n_channels: int, n_patches: int, generator: torch.Generator) -> TimeMAENet:
@@ -251,15 +251,6 @@ class TimeMAE:
         patch_size = config.patch_frames * n_channels
         net = TimeMAENet(patch_size, n_patches, config.output_dim, config.encoder_layers, config.dropout, generator)
         return net.to(self.device)
-
-    def _refuse_lost(self, log: Sequence[StepLoss]) -> None:
-        lost = ~np.isfinite([step.total for step in log])
-        if lost.any():
-            raise SettingError(
-                f"Time-MAE's loss is not a number from step {int(lost.argmax()) + 1} of {len(log)} on, with "
-                f"encoder.learning_rate = {self.config.learning_rate:g}; lower it, or look for values that are not "
-                "finite in the recording"
-            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -284,25 +275,18 @@ class FittedTimeMAE:
                 f"Time-MAE was fitted on windows of {len(self.net.position)} patches, got windows of {length} frames, "
                 f"which are {n_patches} patches of {config.patch_frames}; keep windows.length, or fit again"
             )
-        out = np.zeros((len(windows), config.output_dim), dtype=np.float32)
-        within = np.arange(length)
-        for first in range(0, len(windows), _WINDOWS_AT_ONCE):
-            starts = windows.grid.starts[first : first + _WINDOWS_AT_ONCE]
-            filled = np.resize(starts, _WINDOWS_AT_ONCE)
-            frames = self.scaling.scaled(windows.values[filled[:, None] + within])
-            with torch.no_grad():
-                patches = _in_patches(torch.from_numpy(frames).to(self.encoder.device), config.patch_frames)
-                out[first : first + len(starts)] = self.net(patches)[: len(starts)].cpu().numpy()
-        return out
+
+        def encode(values: NDArray[np.float32]) -> Tensor:
+            frames = torch.from_numpy(self.scaling.scaled(values)).to(self.encoder.device)
+            encoded: Tensor = self.net(_in_patches(frames, config.patch_frames))
+            return encoded
+
+        return read_in_batches(windows, _WINDOWS_AT_ONCE, config.output_dim, encode, fill=True)
 
     def tensors(self) -> Tensors:
-        """Everything that encoding needs, as arrays, for the model folder, and the training log."""
         log = np.array(self.training_log, dtype=np.float64).reshape(-1, len(StepLoss._fields))
         scaling = {_MEAN: self.scaling.mean.copy(), _SPREAD: self.scaling.spread.copy()}
         return {**weights_of(self.net), **scaling, _LOG: log}
-
-
-# ---------------------------------------------------------------- what training sees
 
 
 @dataclass(frozen=True, eq=False)
@@ -367,9 +351,6 @@ def _in_patches(windows: Tensor, patch_frames: int) -> Tensor:
 
 def _n_patches(length: int, config: TimeMAEConfig) -> int:
     return -(-length // config.patch_frames)
-
-
-# ---------------------------------------------------------------- losses
 
 
 def losses_of(

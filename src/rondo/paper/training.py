@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
@@ -12,7 +12,9 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from rondo.arrays import Tensors
 from rondo.data.windows import Windows
+from rondo.encoders.base import Representations
 from rondo.errors import ModelError, SettingError
 from rondo.wording import Progress, silent
 
@@ -48,7 +50,6 @@ def batches(n_items: int, batch_size: int, n_epochs: int, generator: torch.Gener
                 yield batch
 
 
-# ----------------------------------------------------------------
 # What every network here needs: weights drawn from a given generator, kept as arrays, and read back.
 
 Net = TypeVar("Net", bound=nn.Module)
@@ -74,13 +75,18 @@ def weights_of(net: nn.Module) -> dict[str, NDArray[np.float32]]:
     return {name: weight.detach().float().cpu().numpy().copy() for name, weight in net.state_dict().items()}
 
 
-def load_weights(net: nn.Module, tensors: Mapping[str, NDArray[np.generic]], whose: str) -> None:
+def stored(tensors: Tensors, name: str, whose: str = "encoder") -> NDArray[np.generic]:
+    """The tensor of a model folder, which must be there."""
+    if name not in tensors:
+        raise ModelError(f"the {whose}'s tensor '{name}' is missing; fit and save the model again")
+    return tensors[name]
+
+
+def load_weights(net: nn.Module, tensors: Tensors, whose: str = "encoder") -> None:
     """Put the arrays that `weights_of` gave into a network of the same make; others are refused by name."""
     own = net.state_dict()
     for name, weight in own.items():
-        if name not in tensors:
-            raise ModelError(f"the {whose}'s tensor '{name}' is missing; fit and save the model again")
-        if tensors[name].shape != weight.shape:
+        if stored(tensors, name, whose).shape != weight.shape:
             raise ModelError(
                 f"the {whose}'s tensor '{name}' is {tensors[name].shape}, its settings make it "
                 f"{tuple(weight.shape)}; fit and save the model again"
@@ -88,7 +94,6 @@ def load_weights(net: nn.Module, tensors: Mapping[str, NDArray[np.generic]], who
     net.load_state_dict({name: torch.tensor(np.asarray(tensors[name], np.float32)) for name in own})
 
 
-# ----------------------------------------------------------------
 # Many small steps, on a GPU too: there a step is recorded once for each shape of its inputs and then replayed.
 #
 # A step of a small network is a hundred kernels of a few microseconds each, and launching them one by one takes ten
@@ -175,8 +180,25 @@ class _Recording:
         return self.terms.clone()
 
 
-# ----------------------------------------------------------------
-# What a trained encoder may learn from: the windows within the first share of the stream.
+# What encoders read: windows in batches, and in training those within the first share of the stream.
+
+
+def read_in_batches(
+    windows: Windows, at_once: int, n_dims: int, encode: Callable[[NDArray[np.float32]], torch.Tensor], *, fill: bool
+) -> Representations:
+    """What `encode` makes (n, n_dims) of windows (n, length, n_channels), so many at once; all as one table.
+
+    `fill`: a short last batch is filled up, so that products always have one shape.
+    """
+    out = np.zeros((len(windows), n_dims), dtype=np.float32)
+    within = np.arange(windows.grid.length_frames)
+    for first in range(0, len(windows), at_once):
+        starts = windows.grid.starts[first : first + at_once]
+        places = np.resize(starts, at_once) if fill else starts
+        with torch.no_grad():
+            encoded = encode(windows.values[places[:, None] + within])
+        out[first : first + len(starts)] = encoded[: len(starts)].cpu().numpy()
+    return out
 
 
 class TrainingWindows(NamedTuple):

@@ -28,12 +28,19 @@ from torch.optim.swa_utils import AveragedModel
 from rondo.arrays import Tensors
 from rondo.data.windows import Span, Windows
 from rondo.encoders.base import Curves, Representations
-from rondo.errors import ModelError, SettingError
+from rondo.errors import SettingError
 from rondo.paper.settings import TS2VecConfig
-from rondo.paper.training import batches, load_weights, minimise, training_windows, weights_of
+from rondo.paper.training import (
+    batches,
+    load_weights,
+    minimise,
+    read_in_batches,
+    stored,
+    training_windows,
+    weights_of,
+)
 from rondo.wording import Progress, silent
 
-# ----------------------------------------------------------------
 # The network of TS2Vec: residual blocks of dilated convolutions over time, one output for every frame.
 #
 # Tensors are time-major, (n_frames, n_windows, n_dims). A tap of a dilated convolution then is one product of two
@@ -184,9 +191,6 @@ def _through_gelu(grad: Tensor, x: Tensor) -> Tensor:
     return cast(Tensor, torch.ops.aten.gelu_backward.grad_input(grad, x, grad_input=grad))
 
 
-# ---------------------------------------------------------------- encoding
-
-
 def _convolved_each(x: Tensor, layer: Taps, dilation: int = 0) -> Tensor:
     """`_convolved` of windows (n_windows, n_frames, n_in): one product per tap and window, of one shape for all.
 
@@ -322,13 +326,9 @@ class TS2Vec:
 
     def restore(self, tensors: Tensors) -> FittedTS2Vec:
         """The fitted encoder that wrote these tensors."""
-        try:
-            net = self._net(int(tensors["entry.weight"].shape[1]))
-            log = tuple(np.asarray(tensors[_LOG], np.float64).tolist())
-        except KeyError as error:
-            raise ModelError(f"the encoder's tensor {error} is missing; fit and save the model again") from None
-        load_weights(net, tensors, "encoder")
-        return FittedTS2Vec(self, net, log)
+        net = self._net(int(stored(tensors, "entry.weight").shape[1]))
+        load_weights(net, tensors)
+        return FittedTS2Vec(self, net, tuple(np.asarray(stored(tensors, _LOG), np.float64).tolist()))
 
     def _net(self, n_channels: int) -> TS2VecNet:
         config = self.config
@@ -349,24 +349,19 @@ class FittedTS2Vec:
 
     def encode(self, windows: Windows) -> Representations:
         """Representations (n_windows, output_dim): the maximum over the frames of each window."""
-        out = np.zeros((len(windows), self.encoder.config.output_dim), dtype=np.float32)
-        within = np.arange(windows.grid.length_frames)
-        for first in range(0, len(windows), _WINDOWS_AT_ONCE):
-            starts = windows.grid.starts[first : first + _WINDOWS_AT_ONCE]
-            # A GPU chooses how to add by the number of products too: there a short batch is filled up, so that a
-            # window's representation does not depend on how many others come with it.
-            filled = starts if self.encoder.device == "cpu" else np.resize(starts, _WINDOWS_AT_ONCE)
-            frames = torch.from_numpy(windows.values[filled[:, None] + within])  # (n_filled, length, n_channels)
-            pooled = self.net.pooled(frames.to(self.encoder.device))
-            out[first : first + len(starts)] = pooled[: len(starts)].cpu().numpy()
-        return out
+        device, n_dims = self.encoder.device, self.encoder.config.output_dim
+        # A GPU chooses how to add by the number of products too: there a short batch is filled up, so that a window's
+        # representation does not depend on how many others come with it.
+        return read_in_batches(
+            windows,
+            _WINDOWS_AT_ONCE,
+            n_dims,
+            lambda frames: self.net.pooled(torch.from_numpy(frames).to(device)),
+            fill=device != "cpu",
+        )
 
     def tensors(self) -> Tensors:
-        """Everything learned, as arrays, for the model folder."""
         return {**weights_of(self.net), _LOG: np.array(self.training_log, dtype=np.float64)}
-
-
-# ---------------------------------------------------------------- what training sees
 
 
 @dataclass(frozen=True, eq=False)
@@ -428,14 +423,10 @@ def _integer(least: int, most: int, generator: torch.Generator) -> int:
 
 
 def _loss_of_step(net: TS2VecNet, stream: Tensor, starts: Tensor, step: TrainingStep) -> Tensor:
-    firsts = starts[step.batch] + step.shifts
-    one, other = (_outputs(net, stream, firsts, view) for view in step.views)
-    return hierarchical_contrast(one, other)
-
-
-def _outputs(net: TS2VecNet, stream: Tensor, firsts: Tensor, view: CroppedView) -> Tensor:
-    """Outputs of the kept frames, (n_kept, n_windows, output_dim)."""
-    index = firsts + torch.arange(view.start, view.start + len(view.masked))[:, None]
-    frames = stream[index.to(stream.device)]  # (n_frames, n_windows, n_channels)
-    outputs: Tensor = net(frames, view.masked.to(stream.device), view.kept)
-    return outputs * view.dropout.to(stream.device)
+    firsts, outputs = starts[step.batch] + step.shifts, []
+    for view in step.views:
+        index = firsts + torch.arange(view.start, view.start + len(view.masked))[:, None]
+        frames = stream[index.to(stream.device)]  # (n_frames, n_windows, n_channels)
+        kept = net(frames, view.masked.to(stream.device), view.kept)  # (n_kept, n_windows, output_dim)
+        outputs.append(kept * view.dropout.to(stream.device))
+    return hierarchical_contrast(outputs[0], outputs[1])

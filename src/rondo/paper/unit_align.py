@@ -35,12 +35,11 @@ from rondo.errors import ModelError, RondoWarning
 from rondo.paper.deep_dpm import FittedAutoencoder, fit_autoencoder
 from rondo.paper.settings import UnitAlignConfig
 from rondo.paper.training import Descent, batches, load_weights, seeded_linear, settled, small_steps, weights_of
+from rondo.registry import MIXTURES
 from rondo.units.fit import Latents, UnitInput
-from rondo.units.mixture import fit_components
 from rondo.units.model import checked_representations, standardisation
 from rondo.wording import Progress, silent
 
-# ----------------------------------------------------------------
 # The adaptor of UnitAlign: a residual bottleneck that bends the encoder's space to the recording at hand.
 #
 #     h = LayerNorm(y + alpha W2 Dropout(GELU(W1 y)))        z = normalize(Wh h)
@@ -78,21 +77,16 @@ class Adaptor(nn.Module):
         return kept.to(self.down.weight) / (1 - _DROPOUT)
 
 
-# ----------------------------------------------------------------
 # The losses of UnitAlign: keep the encoder's geometry, pull windows of one component together.
 #
 # Pure functions of one batch of B windows. Each is finite, with a finite gradient, for any batch: one without two
-# windows of one component has nothing to contrast. Those that keep from collapsing stand in `rondo.paper.unit_align`.
+# windows of one component has nothing to contrast.
 
 
 def geometry_loss(y: torch.Tensor, z: torch.Tensor) -> torch.Tensor:
     """How far the cosine similarities of embeddings z (B, E) are from those of representations y (B, D).
 
-        L_geom = 1/B^2 ||S(Y) - S(Z)||_F^2,    S(X)_ij = cos(x_i, x_j)
-
-    >>> y = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
-    >>> float(geometry_loss(y, 3 * y)), float(geometry_loss(y, torch.ones(2, 2)).round(decimals=4))
-    (0.0, 0.5)
+    L_geom = 1/B^2 ||S(Y) - S(Z)||_F^2,    S(X)_ij = cos(x_i, x_j)
     """
     return (_cosines(y) - _cosines(z)).square().mean()
 
@@ -122,7 +116,6 @@ def _cosines(x: torch.Tensor) -> torch.Tensor:
     return units @ units.T
 
 
-# ----------------------------------------------------------------
 # Two losses that keep a space from collapsing (VICReg, Bardes et al. 2022), of a batch h of B items in D dimensions.
 #
 # Each is finite, with a finite gradient, for any batch: the spread of a single item is 0.
@@ -136,7 +129,7 @@ def variance_hinge(h: torch.Tensor, weights: torch.Tensor | None = None) -> torc
     L_var = 1/D sum_d max(0, 1 - sqrt(Var_w(h_d) + 1e-4)),    Var_w(x) = sum_i w_i (x_i - mean_w x)^2 / (sum_i w_i - 1)
     """
     if weights is None:
-        variances = _centred(h).square().sum(0) / _freedom(h)  # (D,)
+        variances = (h - h.mean(0)).square().sum(0) / max(h.shape[0] - 1, 1)  # (D,)
     else:
         total = weights.sum()
         variances = weights @ (h - weights @ h / total).square() / (total - 1).clamp_min(1)
@@ -148,17 +141,9 @@ def covariance_penalty(h: torch.Tensor) -> torch.Tensor:
 
     L_cov = 1/D sum_{d != e} Cov(h)_de^2
     """
-    centred = _centred(h)
-    covariance = centred.T @ centred / _freedom(h)  # (D, D)
+    centred = h - h.mean(0)
+    covariance = centred.T @ centred / max(h.shape[0] - 1, 1)  # (D, D)
     return (covariance.square().sum() - covariance.diagonal().square().sum()) / h.shape[1]
-
-
-def _centred(h: torch.Tensor) -> torch.Tensor:
-    return h - h.mean(0)
-
-
-def _freedom(h: torch.Tensor) -> int:
-    return max(h.shape[0] - 1, 1)
 
 
 _BATCH_SIZE = 128  # 64 took 1.5 times the CPU time on 3,600 windows and reached the same geometry
@@ -201,7 +186,6 @@ class UnitAlignment:
 
     @property
     def curves(self) -> Curves:
-        """The log, round by round."""
         rounds = {name: [float(getattr(line, name)) for line in self.log] for name in Round._fields}
         return {name: values for name, values in rounds.items() if name != "number"}
 
@@ -217,7 +201,6 @@ class UnitAlignment:
         return self.autoencoder.encode(z) if self.autoencoder else z
 
     def tensors(self) -> dict[str, NDArray[np.generic]]:
-        """Everything learned, as arrays, for the model folder."""
         learned = owned("adaptor", weights_of(self.adaptor))
         if self.autoencoder:
             learned |= owned("autoencoder", self.autoencoder.tensors())
@@ -265,7 +248,11 @@ def fit_unit_align(
     centre, spread = standardisation(rows)
     streams = generators(seed, ("adaptor", "clustering"))
     clustering_seed = int(streams["clustering"].integers(2**63))
-    training = _begin((rows - centre) / spread, config, int(streams["adaptor"].integers(2**63)), device)
+    generator = torch.Generator().manual_seed(int(streams["adaptor"].integers(2**63)))
+    adaptor = Adaptor(rows.shape[1], config, generator).to(device)
+    optimiser = small_steps(adaptor.parameters(), _LEARNING_RATE, decay=0.01)
+    y = torch.as_tensor((rows - centre) / spread, dtype=torch.float32, device=device)
+    training = _Training(y, config, adaptor, optimiser, generator)
 
     terms = _initialise(training)
     labels, autoencoder = _clustered(training.embeddings(), config.mixture, clustering_seed, device)
@@ -277,12 +264,17 @@ def fit_unit_align(
         progress("units: rounds", len(log), config.max_rounds)
         log.append(_logged(len(log), terms, labels, before, start, spans))
     if config.max_rounds and not _stable(log, config):
-        _warn_unsettled(log, config)
+        first, last = log[0], log[-1]
+        warnings.warn(
+            f"UnitAlign's components did not settle in {last.number} rounds: ARI {last.ari_to_previous:.3f} to the "
+            f"round before (wanted {config.stable_ari:g}, {config.patience} times), {last.ari_to_start:.3f} to the "
+            f"first, {first.n_components} -> {last.n_components} components; units.max_rounds = 0 keeps the "
+            "initialisation",
+            RondoWarning,
+            stacklevel=2,
+        )
     # The last clustering saw the final adaptor, so its autoencoder is the final one.
     return UnitAlignment(centre, spread, settled(training.adaptor), autoencoder, tuple(log))
-
-
-# ---------------------------------------------------------------- the adaptor learns
 
 
 @dataclass(frozen=True, eq=False)
@@ -300,13 +292,6 @@ class _Training:
             return np.asarray(self.adaptor(self.y)[1].cpu().numpy())
 
 
-def _begin(y: NDArray[np.float64], config: UnitAlignConfig, seed: int, device: str) -> _Training:
-    generator = torch.Generator().manual_seed(seed)
-    adaptor = Adaptor(y.shape[1], config, generator).to(device)
-    optimiser = small_steps(adaptor.parameters(), _LEARNING_RATE, decay=0.01)
-    return _Training(torch.as_tensor(y, dtype=torch.float32, device=device), config, adaptor, optimiser, generator)
-
-
 def _initialise(training: _Training) -> AlignTerms:
     """Keep the geometry, do not collapse: no component is known yet."""
     config = training.config
@@ -315,7 +300,7 @@ def _initialise(training: _Training) -> AlignTerms:
     n_windows = len(training.y)
     shuffled = batches(n_windows, _BATCH_SIZE, config.init_epochs, training.generator)
     noise = np.full(n_windows, OTHER)
-    return _descend(training, _large_enough(shuffled, n_windows), config.init_epochs, weights, noise)
+    return _descend(training, shuffled, config.init_epochs, weights, noise)
 
 
 def _refine(training: _Training, labels: NDArray[np.int64]) -> AlignTerms:
@@ -326,19 +311,15 @@ def _refine(training: _Training, labels: NDArray[np.int64]) -> AlignTerms:
     )
     n_batches = config.refine_epochs * math.ceil(labels.size / _BATCH_SIZE)
     balanced = balanced_batches(labels, _BATCH_SIZE, n_batches, training.generator)
-    return _descend(training, _large_enough(balanced, labels.size), config.refine_epochs, weights, labels)
-
-
-def _large_enough(drawn: Iterable[torch.Tensor], n_windows: int) -> list[torch.Tensor]:
-    """Without the small rest of an epoch; where there are few windows at all, two will do."""
-    least = max(2, min(_LEAST_BATCH, n_windows))
-    return [batch for batch in drawn if batch.numel() >= least]
+    return _descend(training, balanced, config.refine_epochs, weights, labels)
 
 
 def _descend(
-    training: _Training, order: Sequence[torch.Tensor], n_epochs: int, weights: AlignTerms, labels: NDArray[np.int64]
+    training: _Training, drawn: Iterable[torch.Tensor], n_epochs: int, weights: AlignTerms, labels: NDArray[np.int64]
 ) -> AlignTerms:
     """One step per batch down the weighted sum of the terms; gives their means over the last epoch."""
+    least = max(2, min(_LEAST_BATCH, labels.size))  # without the small rest of an epoch; of few windows two will do
+    order = [batch for batch in drawn if batch.numel() >= least]
     y, adaptor, temperature = training.y, training.adaptor, training.config.temperature
     targets, weight_of = torch.as_tensor(labels, device=y.device), torch.tensor(weights, device=y.device)
     nothing = y.new_zeros(())  # what noise alone, as in the initialisation, has to contrast
@@ -348,8 +329,8 @@ def _descend(
         contrast = supervised_contrast(z, targets[batch], temperature) if weights.contrast else nothing
         return torch.stack([contrast, geometry_loss(y[batch], z), variance_hinge(h), covariance_penalty(h)])
 
-    drawn = ((batch, adaptor.dropout_mask(batch.numel(), training.generator)) for batch in order)
-    seen = Descent(terms_of, weight_of, training.optimiser).steps(drawn)
+    steps = ((batch, adaptor.dropout_mask(batch.numel(), training.generator)) for batch in order)
+    seen = Descent(terms_of, weight_of, training.optimiser).steps(steps)
     if not len(seen):
         return AlignTerms(0.0, 0.0, 0.0, 0.0)
     return AlignTerms(*seen[-math.ceil(len(seen) / n_epochs) :].mean(0).tolist())
@@ -375,9 +356,6 @@ def balanced_batches(
         yield by_group[taken]
 
 
-# ---------------------------------------------------------------- the windows are clustered
-
-
 def _clustered(
     z: NDArray[np.float32], config: MixtureConfig, seed: int, device: str
 ) -> tuple[NDArray[np.int64], FittedAutoencoder | None]:
@@ -389,7 +367,7 @@ def _clustered(
         warnings.simplefilter("ignore", RondoWarning)
         # All components are kept, so that the members of the light ones are known.
         whole = config.model_copy(update={"min_weight": 0.0})
-        mixture = fit_components(latents, whole, np.random.default_rng(seed), device=device)
+        mixture = MIXTURES[whole.kind].fit(latents, whole, np.random.default_rng(seed), 1.0, device, None)
     component = mixture.posterior(latents).argmax(axis=1)
     light = mixture.weights < min(config.min_weight, mixture.weights.max())
     return np.where(light[component], OTHER, component), autoencoder
@@ -418,15 +396,3 @@ def _stable(log: Sequence[Round], config: UnitAlignConfig) -> bool:
     """The last `patience` rounds each found the components of the round before; round 0 has none before it."""
     latest = log[-config.patience :]
     return len(latest) == config.patience and all(line.ari_to_previous >= config.stable_ari for line in latest)
-
-
-def _warn_unsettled(log: Sequence[Round], config: UnitAlignConfig) -> None:
-    first, last = log[0], log[-1]
-    warnings.warn(
-        f"UnitAlign's components did not settle in {last.number} rounds: ARI {last.ari_to_previous:.3f} to the round "
-        f"before (wanted {config.stable_ari:g}, {config.patience} times), {last.ari_to_start:.3f} to the first, "
-        f"{first.n_components} -> {last.n_components} components; units.max_rounds = 0 keeps the "
-        "initialisation",
-        RondoWarning,
-        stacklevel=3,
-    )

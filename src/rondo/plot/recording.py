@@ -43,7 +43,6 @@ _JUMP_FRAMES = 5.0  # from which on the clock jumps, as on the page
 _MOMENT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|min|h|d)\s*", re.ASCII)
 _UNIT_S = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
 
-# ---------------------------------------------------------------- the look of all figures
 
 SMALL, NORMAL, LARGE = 7.0, 8.0, 10.0
 """Font sizes in points."""
@@ -94,9 +93,6 @@ def cut(text: str, most: int = 22) -> str:
     ('left forearm accelero…', 'acc x')
     """
     return text if len(text) <= most else f"{text[: most - 1]}…"
-
-
-# ---------------------------------------------------------------- time
 
 
 def _dates() -> Any:
@@ -168,9 +164,6 @@ class _TimeAxis(NamedTuple):
     def _reading(self, frame: float, _: int) -> str:
         assert self.clock is not None
         return f"{self._date(frame):%H:%M:%S}" if self.unit == "date" else f"{self.clock.seconds_at([frame])[0]:.6g}"
-
-
-# ---------------------------------------------------------------- what is drawn
 
 
 class Cutout(NamedTuple):
@@ -334,9 +327,6 @@ def _unit_rows(units: _Blocks) -> dict[str, _Blocks]:
     rest = set(longest[_MOST_UNITS - 1 :]) if len(lengths) > _MOST_UNITS else set()
     rows = {name: units.named({name}) for name in lengths if name not in rest}
     return rows | ({f"{len(rest)} more": units.named(rest)} if rest else {})
-
-
-# ---------------------------------------------------------------- drawing
 
 
 def _draw(scene: _Scene, figsize: tuple[float, float] | None, paper: Paper) -> Figure:

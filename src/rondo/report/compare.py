@@ -6,9 +6,8 @@ by shared time, as classes of an annotation are, and an entry of the other run g
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,24 +32,32 @@ _SCORE_BYTES = 300_000  # of one recording
 _SCORES = {"ari": adjusted_rand, "ami": adjusted_mutual_information, "one_to_one": one_to_one}
 
 
-@dataclass(frozen=True)
-class Tracks:
-    """Labels of one level in both runs, of every recording that both have."""
+class Shared(NamedTuple):
+    """One level of both runs: their ids, OTHER first where it occurs, and the frames that each two of them share."""
 
-    first: Mapping[str, Labels]
-    second: Mapping[str, Labels]
+    rows: list[int]
+    columns: list[int]
+    frames: NDArray[np.int64]  # (n_rows, n_columns)
 
-    def agreement(self) -> dict[str, float]:
-        """ARI, AMI and one-to-one in percent, per recording, then averaged with equal weight; OTHER is a label too."""
-        overlaps = [Overlap.of(self.first[id] + 1, self.second[id] + 1, id) for id in self.first]
-        return {name: 100 * float(np.mean([score(it) for it in overlaps])) for name, score in _SCORES.items()}
-
-    def shared(self) -> tuple[list[int], list[int], NDArray[np.int64]]:
-        """Ids of both runs, OTHER first where it occurs, and the frames that each two of them share."""
-        first, second = (np.concatenate([*tracks.values()]) for tracks in (self.first, self.second))
+    @classmethod
+    def of(cls, first: Labels, second: Labels) -> Shared:
         (rows, row), (columns, column) = (np.unique(track, return_inverse=True) for track in (first, second))
         frames = np.bincount(row * columns.size + column, minlength=rows.size * columns.size)
-        return rows.tolist(), columns.tolist(), frames.reshape(rows.size, columns.size)
+        return cls(rows.tolist(), columns.tolist(), frames.reshape(rows.size, columns.size))
+
+    @property
+    def partners(self) -> dict[int, int]:
+        """Row -> column of the same entry in both runs; OTHER belongs to OTHER."""
+        is_entry = np.outer(np.array(self.rows) != OTHER, np.array(self.columns) != OTHER)
+        pairs = dict(partners(self.frames * is_entry, self.frames.sum(axis=1), self.frames.sum(axis=0)))
+        both = OTHER in self.rows and OTHER in self.columns
+        return pairs | ({self.rows.index(OTHER): self.columns.index(OTHER)} if both else {})
+
+
+def agreement(first: Mapping[str, Labels], second: Mapping[str, Labels]) -> dict[str, float]:
+    """ARI, AMI and one-to-one in percent, per recording, then averaged with equal weight; OTHER is a label too."""
+    overlaps = [Overlap.of(first[id] + 1, second[id] + 1, id) for id in first]
+    return {name: 100 * float(np.mean([score(it) for it in overlaps])) for name, score in _SCORES.items()}
 
 
 def compare(result: Result, beside: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
@@ -68,8 +75,13 @@ def compare(result: Result, beside: Result, wish: Wish = EVERYTHING) -> dict[str
     tables = [result.tables["segments"], beside.tables["segments"]]
     repeats = run.motifs_are_units and other.motifs_are_units
     levels = _LEVELS[:1] if repeats else _LEVELS
-    tracks = {level: Tracks(*(_tracks(table, level, common) for table in tables)) for level in levels}
-    looks = {level: _looks(level, tracks[level]) for level in levels}
+    looks, agreements = {}, []
+    for level in levels:
+        first, second = (_tracks(table, level, common) for table in tables)
+        shared = Shared.of(*(np.concatenate([*tracks.values()]) for tracks in (first, second)))
+        looks[level] = _looks(level, shared)
+        table = _table(level, shared, looks[level])
+        agreements.append({"level": level, "scores": agreement(first, second), **table})
     for recording in summary["recordings"]:
         id, lanes = recording["id"], []
         for lane in recording["lanes"]:
@@ -82,13 +94,8 @@ def compare(result: Result, beside: Result, wish: Wish = EVERYTHING) -> dict[str
         recording["lanes"] = [*lanes, *annotated]
         scores = {names[0]: result.frame_scores[id]} | ({names[1]: beside.frame_scores[id]} if id in common else {})
         recording["scores"] = score_rows(scores, _SCORE_BYTES)
-    agreement = {
-        "names": names,
-        "n_recordings": len(common),
-        "levels": [{"level": level, **_table(level, tracks[level], looks[level])} for level in levels],
-        "motifs_are_units": repeats,  # in both
-    }
-    return summary | {"title": f"Rondo report: {names[0]} and {names[1]}", "agreement": agreement, "scores": []}
+    agreed = {"names": names, "n_recordings": len(common), "levels": agreements, "motifs_are_units": repeats}
+    return summary | {"title": f"Rondo report: {names[0]} and {names[1]}", "agreement": agreed, "scores": []}
 
 
 def _names(result: Result, beside: Result) -> tuple[str, str]:
@@ -112,23 +119,15 @@ def _tracks(segments: pl.DataFrame, level: str, lengths: Mapping[str, int]) -> d
     return tracks
 
 
-def _looks(level: str, tracks: Tracks) -> dict[int, Look]:
+def _looks(level: str, shared: Shared) -> dict[int, Look]:
     """Of the entries of the other run: the look of their partner, else one of another level."""
-    rows, columns, frames = tracks.shared()
-    partner = {columns[j]: rows[i] for i, j in _partners(rows, columns, frames).items()}
+    partner = {shared.columns[j]: shared.rows[i] for i, j in shared.partners.items()}
     looks = {}
-    for id in columns:
+    for id in shared.columns:
         has_partner = partner.get(id, OTHER) != OTHER
         look = look_of(level, partner[id]) if has_partner else look_of(f"true {level}", id)
         looks[id] = OTHER_LOOK if id == OTHER else look
     return looks
-
-
-def _partners(rows: Sequence[int], columns: Sequence[int], frames: NDArray[np.int64]) -> dict[int, int]:
-    """Row -> column of the same entry in both runs; OTHER belongs to OTHER."""
-    is_entry = np.outer(np.array(rows) != OTHER, np.array(columns) != OTHER)
-    pairs = dict(partners(frames * is_entry, frames.sum(axis=1), frames.sum(axis=0)))
-    return pairs | ({rows.index(OTHER): columns.index(OTHER)} if OTHER in rows and OTHER in columns else {})
 
 
 def _other_lane(lane: dict[str, Any], name: str, looks: Mapping[int, Look]) -> dict[str, Any]:
@@ -141,22 +140,21 @@ def _other_lane(lane: dict[str, Any], name: str, looks: Mapping[int, Look]) -> d
     }
 
 
-def _table(level: str, tracks: Tracks, looks: Mapping[int, Look]) -> dict[str, Any]:
-    """Scores, and which share of the time of each entry goes to each entry of the other run.
+def _table(level: str, shared: Shared, looks: Mapping[int, Look]) -> dict[str, Any]:
+    """Which share of the time of each entry goes to each entry of the other run.
 
     The entries with most time, in the order of ids; columns in the order of their partners, so that agreement is a
     diagonal.
     """
-    rows, columns, frames = tracks.shared()
+    rows, columns, frames = shared
     kept, kept_columns = (
         sorted(np.argsort(-sizes, kind="stable")[:MAX_ENTRIES_COMPARED].tolist())
         for sizes in (frames.sum(axis=1), frames.sum(axis=0))
     )
-    partner = _partners(rows, columns, frames)
+    partner = shared.partners
     paired = [partner[i] for i in kept if partner.get(i) in kept_columns]
     order = [*paired, *(j for j in kept_columns if j not in paired)]
     return {
-        "scores": tracks.agreement(),
         "columns": [{"name": entry_name(level, columns[j]), **looks[columns[j]]._asdict()} for j in order],
         "rows": [
             {

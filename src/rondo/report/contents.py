@@ -9,7 +9,7 @@ import json
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rondo.errors import RondoWarning, SettingError
 from rondo.run.overview import MOST_DRAWN, least_bytes
@@ -82,7 +82,10 @@ def contents_of(run: RunSummary, n_segments: Sequence[Mapping[str, int]], wish: 
     wanted = [it for it in run.recordings if not wish.recordings or it.id in wish.recordings]
     _check_known("--recordings", wish.recordings, [it.id for it in run.recordings])
     _check_known("--channels", wish.channels, [name for it in wanted for name in it.channels])
-    channels = {it.id: _channels(it, wish) for it in wanted}
+    channels = {}
+    for it in wanted:
+        named = [index for index, name in enumerate(it.channels) if name in wish.channels]
+        channels[it.id] = (named or [*range(len(it.channels))])[:MAX_CHANNELS_INSIDE]
     counts = {it.id: [table[it.id] for table in n_segments if it.id in table] for it in wanted}
     lanes = {id: 1000 + _SEGMENT_BYTES * sum(each) if each else 0 for id, each in counts.items()}
     least = {it.id: int(_BASE64 * least_bytes(len(channels[it.id]) + 2, it.n_frames)) for it in wanted}
@@ -97,7 +100,7 @@ def contents_of(run: RunSummary, n_segments: Sequence[Mapping[str, int]], wish: 
     notes = _left_out(run, drawn, len(wanted), wanted[n_inside : n_inside + 2], channels, wish)
     if unsigned := [it.id for it in drawn[n_signals:]]:
         notes.append(
-            f"The signals of {counted(len(unsigned), 'recording')} are not inside this page, for {_bound()}; with "
+            f"The signals of {counted(len(unsigned), 'recording')} are not inside this page, for {_BOUND}; with "
             f"them: rondo report RUN --recordings {','.join(unsigned[:2])}."
         )
     return Contents(drawn, channels, {it.id: bytes_of.get(it.id, 0) for it in drawn}, notes)
@@ -113,11 +116,6 @@ def _fitting(needs: Sequence[int], room: int) -> tuple[int, int]:
     return n, room
 
 
-def _channels(recording: RecordingSummary, wish: Wish) -> list[int]:
-    wanted = [index for index, name in enumerate(recording.channels) if not wish.channels or name in wish.channels]
-    return (wanted or [*range(len(recording.channels))])[:MAX_CHANNELS_INSIDE]
-
-
 def _check_known(option: str, wanted: Sequence[str], known: Sequence[str]) -> None:
     unknown = next((name for name in wanted if name not in known), None)
     if unknown is not None:
@@ -126,10 +124,7 @@ def _check_known(option: str, wanted: Sequence[str], known: Sequence[str]) -> No
 
 
 _CHOSEN = "as was asked for; all that fit: rondo report RUN"
-
-
-def _bound() -> str:
-    return f"a page is kept under {PAGE_BYTES // 1_000_000} MB"
+_BOUND = f"a page is kept under {PAGE_BYTES // 1_000_000} MB"
 
 
 def _left_out(
@@ -144,7 +139,7 @@ def _left_out(
     notes = []
     if len(drawn) < len(run.recordings):
         names = ",".join(it.id for it in next_ones)
-        by_name = f"for {_bound()}; the others by name: rondo report RUN --recordings {names}"
+        by_name = f"for {_BOUND}; the others by name: rondo report RUN --recordings {names}"
         why = by_name if len(drawn) < n_wanted else _CHOSEN
         notes.append(
             f"{len(drawn)} of {len(run.recordings)} recordings are inside this page, {why}. The tables count all of "
@@ -153,7 +148,7 @@ def _left_out(
     most = max(drawn, key=lambda it: len(it.channels) - len(channels[it.id]))
     missing = [name for index, name in enumerate(most.channels) if index not in channels[most.id]]
     if missing:
-        by_name = f"for {_bound()}; others by name: rondo report RUN --channels {','.join(missing[:2])}"
+        by_name = f"for {_BOUND}; others by name: rondo report RUN --channels {','.join(missing[:2])}"
         why = _CHOSEN if wish.channels else by_name
         notes.append(f"{len(channels[most.id])} of {len(most.channels)} channels are inside this page, {why}.")
     return notes
@@ -176,28 +171,22 @@ def kept_wish(run: Path) -> Wish:
     """The choice with which the report of this run was last drawn."""
     try:
         stored = json.loads(read_regular(run / _WISH_FILE, _MOST_WISH_BYTES))
-        return Wish(tuple(stored["recordings"]), tuple(stored["channels"]), _kept_truth(stored["truth"], run))
+        wish, truth = Wish(tuple(stored["recordings"]), tuple(stored["channels"])), stored["truth"]
+        if truth is None:
+            return wish
+        path = Path(truth["path"])
+        # A run from someone else could name any file of ours; the inode is what nobody elsewhere can know.
+        if not path.exists() or _inode(path) == truth.get("inode"):
+            return wish._replace(truth=TruthFile(path, truth["key"], truth["rate"]))
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return EVERYTHING
-
-
-def _kept_truth(stored: dict[str, Any] | None, run: Path) -> TruthFile | None:
-    """The annotations, if the file is the one given here: a run from someone else could name any file of ours.
-
-    Its inode is what nobody elsewhere can know.
-    """
-    if stored is None:
-        return None
-    path = Path(stored["path"])
-    if path.exists() and _inode(path) != stored.get("inode"):
-        warnings.warn(
-            f"the report was drawn without its annotations: {path} is not the file that it was drawn with; "
-            f"`rondo report {run} --truth {path}` draws them",
-            RondoWarning,
-            stacklevel=2,
-        )
-        return None
-    return TruthFile(path, stored["key"], stored["rate"])
+    warnings.warn(
+        f"the report was drawn without its annotations: {path} is not the file that it was drawn with; "
+        f"`rondo report {run} --truth {path}` draws them",
+        RondoWarning,
+        stacklevel=2,
+    )
+    return wish
 
 
 def _inode(path: Path) -> int:

@@ -26,7 +26,7 @@ from rondo.annotations.formats import (
 from rondo.data.grid import FrameClock
 from rondo.data.labels import OTHER
 from rondo.errors import OutputError, SettingError
-from rondo.report.lanes import colour_of, entry_name
+from rondo.report.lanes import entry_name, look_of
 from rondo.run.clock import run_clock
 from rondo.run.summary import SUMMARY, RecordingSummary
 from rondo.store.folder import whole_files
@@ -61,7 +61,7 @@ def choose(result: Result, level: str = "both", recording: str | None = None) ->
     )
     ids = {(it.level, it.label): it.id for exported in recordings for it in exported.segments}
     ordered = sorted(ids.items(), key=lambda it: (LEVELS.index(it[0][0]), it[1], it[0][1]))
-    labels = tuple(ExportedLabel(level, text, colour_of(level, id)) for (level, text), id in ordered)
+    labels = tuple(ExportedLabel(level, text, look_of(level, id).colour) for (level, text), id in ordered)
     written_s = None if result.folder is None else int((result.folder / SUMMARY).stat().st_mtime)
     # the same run gives the same file
     made_at = datetime.now(UTC).replace(microsecond=0) if written_s is None else datetime.fromtimestamp(written_s, UTC)

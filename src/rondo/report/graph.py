@@ -21,7 +21,7 @@ from rondo.analysis.sequence import (
     transitions_in,
 )
 from rondo.report.lanes import entry_look
-from rondo.report.tables import entries_shown, entry_key, is_unproven, percent
+from rondo.report.tables import entries_shown, entry_key, is_unproven, levels_shown, percent
 from rondo.wording import spread_in_words
 
 if TYPE_CHECKING:
@@ -42,19 +42,18 @@ def composition(
     run: RunSummary, segments: pl.DataFrame, unshown: pl.DataFrame, drawn: Sequence[RecordingSummary]
 ) -> dict[str, Any]:
     """Keys: made_of (by the key of a motif), n_motifs_left_out, graphs (one per level), cycles, cycle_rule."""
-    levels = {"unit": run.units} if run.motifs_are_units else {"unit": run.units, "motif": run.shown_motifs}
+    levels = levels_shown(run)
     entries = {(level, entry.id): entry for level, group in levels.items() for entry in group}
     motifs = [] if run.motifs_are_units else [*entries_shown(run.motifs)]
     units = units_by_recording(segments)
     transitions = group_transitions(transitions_in(segments, drawn, {}))
     rows = {level: [row for row in transitions if row.level == level] for level in ("motif", "unit")}
+    parts = {}
+    for motif in motifs[:MOST_MOTIFS]:
+        occurrences = units_inside(motif.id, segments if motif.in_labels else unshown, units)
+        parts[entry_key("motif", motif)] = made_of(motif, entries, occurrences)
     return {
-        "made_of": {
-            entry_key("motif", motif): made_of(
-                motif, entries, units_inside(motif.id, segments if motif.in_labels else unshown, units)
-            )
-            for motif in motifs[:MOST_MOTIFS]
-        },
+        "made_of": parts,
         "n_motifs_left_out": max(0, len(motifs) - MOST_MOTIFS),
         "graphs": [graph(level, levels[level], rows[level]) for level in rows if rows[level] and level in levels],
         "cycles": [row for cycle in cycles_in(segments, drawn) if (row := _cycle(cycle, entries)) is not None],
@@ -87,17 +86,13 @@ def made_of(motif: EntrySummary, entries: EntryByKey, occurrences: Sequence[Sequ
                     _unit(unit, entries) | {"share": round(share, 4)}
                     for unit, share in zip(part.units, part_share, strict=True)
                 ],
-                "times": _times(*part.times),
+                "times": "" if part.times[1] == 1 else "×" + "–".join(map(str, dict.fromkeys(part.times))),
                 "optional": part.optional,
             }
             for part, part_share in zip(parts, shares, strict=True)
         ],
         "rest": round(max(0.0, 1 - sum(map(sum, shares))), 4) if occurrences else 0.0,
     }
-
-
-def _times(fewest: int, most: int) -> str:
-    return "" if most == 1 else f"×{most}" if fewest == most else f"×{fewest}–{most}"
 
 
 def _unit(id: int, entries: EntryByKey) -> dict[str, Any]:
@@ -112,7 +107,12 @@ def graph(level: str, entries: Sequence[EntrySummary], rows: Sequence[GroupTrans
     nodes = {entry.id: _node(level, entry) for entry in largest}
     inside = [row for row in rows if row.id in nodes and row.next_id in nodes]
     order = ring_order([*nodes], {(row.id, row.next_id): row.probability for row in inside})
-    arrows = _strongest(inside, _ARROWS_EACH if len(order) <= _MANY_NODES else _ARROWS_EACH_OF_MANY)
+    most_each = _ARROWS_EACH if len(order) <= _MANY_NODES else _ARROWS_EACH_OF_MANY
+    arrows: list[GroupTransition] = []  # the most probable transitions, at most so many from each entry
+    for row in sorted(inside, key=lambda row: (-row.probability, -row.n, row.id, row.next_id)):
+        if row.probability >= _LEAST_PROBABILITY and sum(arrow.id == row.id for arrow in arrows) < most_each:
+            arrows.append(row)
+    arrows = arrows[:MOST_ARROWS]
     n_all = sum(row.n for row in rows)
     angles = {id: 2 * math.pi * place / max(1, len(order)) for place, id in enumerate(order)}  # from the top, clockwise
     return {
@@ -142,16 +142,6 @@ def graph(level: str, entries: Sequence[EntrySummary], rows: Sequence[GroupTrans
 def _node(level: str, entry: EntrySummary) -> dict[str, Any]:
     look = entry_look(level, entry.id, entry.name)
     return {"key": entry_key(level, entry), **look, "part": entry.share, "share": percent(entry.share)}
-
-
-def _strongest(rows: Sequence[GroupTransition], most_each: int) -> list[GroupTransition]:
-    """The most probable transitions, at most so many from each entry."""
-    strongest: list[GroupTransition] = []
-    for row in sorted(rows, key=lambda row: (-row.probability, -row.n, row.id, row.next_id)):
-        n_before = sum(other.id == row.id for other in strongest)
-        if row.probability >= _LEAST_PROBABILITY and n_before < most_each:
-            strongest.append(row)
-    return strongest[:MOST_ARROWS]
 
 
 def ring_order(ids: Sequence[int], probability: Mapping[tuple[int, int], float]) -> list[int]:

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from rondo.annotations.annotation import Annotation
     from rondo.result import Result
 
-# ---------------------------------------------------------------- names and looks
 
 Pattern = Literal["plain", "stripes", "dots", "bars"]
 OTHER_COLOUR = "#e6e6e6"
@@ -68,19 +67,9 @@ MOTIF_LOOKS: tuple[Look, ...] = tuple(
 
 
 def look_of(kind: str, entry_id: int) -> Look:
-    """The look of an id; `kind` is unit, motif, true unit or true motif.
-
-    >>> look_of("unit", 0), look_of("unit", 24), look_of("motif", -1)  # doctest: +NORMALIZE_WHITESPACE
-    (Look(colour='#0072b2', pattern='plain'), Look(colour='#0072b2', pattern='bars'),
-     Look(colour='#e6e6e6', pattern='plain'))
-    """
+    """The look of an id; `kind` is unit, motif, true unit or true motif."""
     looks = MOTIF_LOOKS if kind.endswith("motif") else LOOKS
     return OTHER_LOOK if entry_id == OTHER else looks[(_FIRST_LOOK[kind] + entry_id) % len(looks)]
-
-
-def colour_of(kind: str, entry_id: int) -> str:
-    """The colour alone, for formats that have no patterns."""
-    return look_of(kind, entry_id).colour
 
 
 def ink_on(colour: str) -> str:
@@ -105,15 +94,8 @@ def entry_name(level: str, entry_id: int, name: str | None = "") -> str:
 
 
 def entry_look(level: str, entry_id: int, name: str | None = "") -> dict[str, str]:
-    """Name, colour and pattern of an entry, as the page needs them.
-
-    >>> entry_look("unit", 0, "walk")
-    {'name': 'u0 walk', 'colour': '#0072b2', 'pattern': 'plain'}
-    """
+    """Name, colour and pattern of an entry, as the page needs them."""
     return {"name": entry_name(level, entry_id, name), **look_of(level, entry_id)._asdict()}
-
-
-# ---------------------------------------------------------------- lanes
 
 
 def lanes_of(recording_id: str, segments: pl.DataFrame, truth: pl.DataFrame | None) -> list[dict[str, Any]]:
@@ -186,21 +168,16 @@ def _packed(lane: dict[str, Any]) -> dict[str, Any]:
             {"name": name, "colour": colour, "pattern": pattern, "ink": ink_on(colour)}
             for name, colour, pattern in index_of_look
         ],
-        "sequences": [_cut_short(sequence) for sequence in index_of_sequence],
+        "sequences": [  # as long as fits a tooltip; segments.csv holds them whole
+            units if len(units) <= _LONGEST_SEQUENCE else f"{units[:_LONGEST_SEQUENCE].rsplit(' ', 1)[0]} …"
+            for units in index_of_sequence
+        ],
         "starts": base64_of(np.array(lane["start_frames"], dtype=np.int32)),
         "ends": base64_of(np.array(lane["end_frames"], dtype=np.int32)),
         "entry": base64_of(np.array([index_of_look[look] for look in looks], dtype=np.int32)),
         "sequence": base64_of(np.array([index_of_sequence[units] for units in lane["units"]], dtype=np.int32)),
         "scores": base64_of(scores),
     }
-
-
-def _cut_short(units: str) -> str:
-    """A unit sequence that fits a tooltip; segments.csv holds it whole."""
-    return units if len(units) <= _LONGEST_SEQUENCE else f"{units[:_LONGEST_SEQUENCE].rsplit(' ', 1)[0]} …"
-
-
-# ---------------------------------------------------------------- annotations: drawn, never learned from
 
 
 def annotation_lanes(result: Result, truth: TruthFile) -> dict[str, dict[str, Any]]:
@@ -247,7 +224,6 @@ def read_truth(result: Result, truth: TruthFile) -> dict[str, Annotation]:
     )
 
 
-# ----------------------------------------------------------------
 # True and annotated classes get the look of the found entry that is probably the same.
 #
 # Each class is paired with the found entry with which it shares time, one to one, so that the shared time of all pairs
@@ -276,10 +252,14 @@ def _matched(recordings: Sequence[Mapping[str, Any]], kind: str, level: str) -> 
     entries = [name for name in entry_looks if name != "OTHER"]
     frames = np.zeros((len(classes) + 1, len(entries) + 1), np.int64)  # the last row and column: none of them
     for recording in recordings:
-        true, found = _lane(recording, kind), _lane(recording, level)
-        if true and found:
-            rows, columns = (_track(*it, recording["n_frames"]) for it in ((true, classes), (found, entries)))
-            np.add.at(frames, (rows, columns), 1)
+        tracks = []
+        for lane, names in ((_lane(recording, kind), classes), (_lane(recording, level), entries)):
+            if lane:
+                places = {name: place for place, name in enumerate(names)}
+                ids = [places.get(name, OTHER) for name in lane["names"]]
+                tracks.append(from_runs(lane["start_frames"], lane["end_frames"], ids, recording["n_frames"]))
+        if len(tracks) == 2:
+            np.add.at(frames, tuple(tracks), 1)
     shared = frames[:-1, :-1]
     pairs = partners(shared, frames[:-1].sum(axis=1), frames[:, :-1].sum(axis=0))
     looks = {classes[row]: entry_looks[entries[column]] for row, column in pairs}
@@ -293,23 +273,12 @@ def _matched(recordings: Sequence[Mapping[str, Any]], kind: str, level: str) -> 
 def partners(
     frames: NDArray[np.int64], of_rows: NDArray[np.int64], of_columns: NDArray[np.int64]
 ) -> list[tuple[int, int]]:
-    """Pairs of rows and columns, one to one, that share most frames; `of_rows` and `of_columns` have all their frames.
-
-    >>> partners(np.array([[5, 1], [4, 3]]), np.array([6, 7]), np.array([9, 4]))
-    [(0, 0), (1, 1)]
-    """
+    """Pairs of rows and columns, one to one, that share most frames; `of_rows`, `of_columns`: all frames of each."""
     from scipy.optimize import linear_sum_assignment
 
     rows, columns = linear_sum_assignment(frames, maximize=True)
     kept = frames[rows, columns] > _LEAST_SHARED * np.minimum(of_rows[rows], of_columns[columns])
     return [*zip(rows[kept].tolist(), columns[kept].tolist(), strict=True)]
-
-
-def _track(lane: Mapping[str, Any], names: Sequence[str], n_frames: int) -> NDArray[np.int32]:
-    """The index of the name of every frame; -1 for none of them."""
-    index = {name: i for i, name in enumerate(names)}
-    ids = [index.get(name, OTHER) for name in lane["names"]]
-    return from_runs(lane["start_frames"], lane["end_frames"], ids, n_frames)
 
 
 def _looks_of(recordings: Sequence[Mapping[str, Any]], kind: str) -> dict[str, Look]:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from rondo.report.lanes import colour_of
+from rondo.report.lanes import look_of
 from rondo.report.panel import about_entry
 from rondo.wording import MOST_ROWS, noun
 
@@ -28,15 +28,10 @@ def result_card(result: Result, finding: str) -> str:
     """HTML of a few kilobytes, however many recordings and entries there are."""
     findings = "".join(f"<div{_PALE}>{escape(sentence)}</div>" for sentence in result.findings[:_MOST_FINDINGS])
     head = f"<div><b>{escape(finding)}</b></div>{findings}"
-    return f'<div style="max-width:920px;line-height:1.45">{head}{_entry_tables(result)}{_hints(result)}</div>'
-
-
-def _entry_tables(result: Result) -> str:
-    """Motifs at the left, units at the right, as far as there is room."""
-    summary = result.summary
-    motifs = () if summary.motifs_are_units else summary.shown_motifs
-    tables = f"{_table('motif', motifs)}{_table('unit', summary.units)}"
-    return f'<div style="display:flex;flex-wrap:wrap;gap:0 28px;align-items:flex-start">{tables}</div>'
+    motifs = () if result.summary.motifs_are_units else result.summary.shown_motifs
+    tables = f"{_table('motif', motifs)}{_table('unit', result.summary.units)}"  # side by side where there is room
+    tables = f'<div style="display:flex;flex-wrap:wrap;gap:0 28px;align-items:flex-start">{tables}</div>'
+    return f'<div style="max-width:920px;line-height:1.45">{head}{tables}{_hints(result)}</div>'
 
 
 def _table(level: Level, entries: Sequence[EntrySummary]) -> str:
@@ -64,7 +59,9 @@ def _row(level: Level, entry: EntrySummary) -> str:
         *([entry.composition] * (level == "motif")),
     ]
     told = "".join(f"<td{_LEFT}>{escape(str(cell))}</td>" for cell in cells)
-    return f"<tr><td>{_swatch(colour_of(level, entry.id))}</td>{told}</tr>"
+    style = "display:inline-block;width:.8em;height:.8em;border-radius:2px"
+    swatch = f'<span style="{style};background:{look_of(level, entry.id).colour}"></span>'
+    return f"<tr><td>{swatch}</td>{told}</tr>"
 
 
 def _hints(result: Result) -> str:
@@ -73,8 +70,3 @@ def _hints(result: Result) -> str:
     words = ("writes the whole page", "draws a figure", "one entry")
     told = ", ".join(f"<code>{escape(call)}</code> {word}" for call, word in zip(calls, words, strict=False))
     return f"<div{_PALE}>{told}</div>"
-
-
-def _swatch(colour: str) -> str:
-    style = f"display:inline-block;width:.8em;height:.8em;border-radius:2px;background:{colour}"
-    return f'<span style="{style}"></span>'

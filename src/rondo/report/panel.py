@@ -24,7 +24,6 @@ from rondo.analysis.shape import (
     duration_bins,
     in_words,
     mean_and_band,
-    most_apart,
     occurrence_columns,
     standardised,
     when,
@@ -74,10 +73,6 @@ def panel_entries(
     indices = {recording.id: index for index, recording in enumerate(drawn)}
     spans, rates = _spans(level, segments, [*indices]), {recording.rate for recording in drawn}
     rate = rates.pop() if len(rates) == 1 else None
-
-    def words(n_frames: int) -> str:
-        return f"{n_frames} frames" if rate is None else duration_in_words(n_frames / rate)
-
     panels = {}
     for id, entry in shown.items():
         detail = details.get(id, _NO_SIGNAL)
@@ -90,7 +85,10 @@ def panel_entries(
                 _cell(occurrence, drawn, indices[occurrence["recording"]]) | {"exemplar": place < len(rank)}
                 for place, occurrence in sorted(ranked, key=lambda it: it[0])
             ],
-            **{f"{name}_words": words(detail[name]) for name in ("width", "reach", "median")},
+            **{
+                f"{name}_words": f"{detail[name]} frames" if rate is None else duration_in_words(detail[name] / rate)
+                for name in ("width", "reach", "median")
+            },
             **_distributions(spans.get(id, {}), drawn),
         }
     return panels
@@ -149,7 +147,7 @@ def _spans(
     for (id, recording), part in rows.partition_by("id", "recording", as_dict=True, maintain_order=True).items():
         starts, ends = (part[name].to_numpy().astype(np.float64) for name in ("start_frame", "end_frame"))
         spans.setdefault(int(id), {})[str(recording)] = (starts, ends)
-    return {**spans}
+    return spans
 
 
 def _distributions(spans: Spans, drawn: Sequence[RecordingSummary]) -> dict[str, Any]:
@@ -160,9 +158,6 @@ def _distributions(spans: Spans, drawn: Sequence[RecordingSummary]) -> dict[str,
     in_seconds = all(rates[id] is not None for id in spans)
     lengths = [(ends - starts) / ((rates[id] or 1.0) if in_seconds else 1.0) for id, (starts, ends) in spans.items()]
     return {"durations": duration_bins(np.concatenate(lengths), in_seconds=in_seconds), "when": when(spans, drawn)}
-
-
-# ---------------------------------------------------------------- what the signals show of an entry
 
 
 @dataclass
@@ -226,7 +221,8 @@ def entry_details(
     for (id,), part in wanted.partition_by("id", as_dict=True).items():
         lengths = (part["end_frame"] - part["start_frame"]).to_numpy()
         median, reach, width = (max(1, int(np.quantile(lengths, q))) for q in (0.5, 1 - LEAST_SHARE, _CELL_HOLDS))
-        material[int(id)] = Material(most_apart(d[int(id)], MAX_ROWS), width, reach, median)
+        largest = np.abs(d[int(id)]).max(axis=0)
+        material[int(id)] = Material(np.argsort(-largest, kind="stable")[:MAX_ROWS], width, reach, median)
     drawn_in, aligned_in = _by_recording(drawn), _by_recording(aligned)
     for recording in alike:
         if recording not in drawn_in and recording not in aligned_in:
@@ -272,7 +268,10 @@ def _cell_values(overview: Overview, rows: NDArray[np.int64], start: int, end: i
 
 def _detail(channels: Sequence[str], d: Floats, material: Material) -> dict[str, Any]:
     """The material of one entry, coded for the page."""
-    low, span = _cell_scale(material.cells, material.rows.size)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # a channel without any value: NaN is the right answer
+        whole = np.nanmax([cell["extent"][1] - cell["extent"][0] for cell in material.cells], axis=0)
+    low, span = _scale([cell["values"] for cell in material.cells], _LEAST_SPAN * np.nan_to_num(whole))
     n_bytes, parts, occurrences = 0, [], []
     for cell in material.cells:
         codes = _coded(cell["values"], low, span)
@@ -280,7 +279,7 @@ def _detail(channels: Sequence[str], d: Floats, material: Material) -> dict[str,
         parts.append(codes.tobytes())
         n_bytes += codes.size
     curves = [mean_and_band(np.stack(aligned)) for aligned in (material.from_start, material.stretched)]
-    bottom, height = _curve_scale(curves)
+    bottom, height = _scale(curves, _LEAST_CURVE)
     return {
         "apart": [words for c in material.rows if (words := in_words(channels[c], d[:, c])) is not None],
         "rows": [channels[c] for c in material.rows],
@@ -298,30 +297,15 @@ def _detail(channels: Sequence[str], d: Floats, material: Material) -> dict[str,
     }
 
 
-def _cell_scale(cells: Sequence[dict[str, Any]], n_rows: int) -> tuple[Floats, Floats]:
-    """Lowest value and span of each row, the same for all cells, whatever recording they are from."""
-    if not cells:
-        return np.zeros(n_rows), np.ones(n_rows)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # a channel without any value: NaN is the right answer
-        low, high = (
-            ends([ends(cell["values"], axis=(1, 2)) for cell in cells], axis=0) for ends in (np.nanmin, np.nanmax)
-        )
-        whole = np.nanmax([cell["extent"][1] - cell["extent"][0] for cell in cells], axis=0)
-    span = np.maximum(np.nan_to_num(high - low), _LEAST_SPAN * np.nan_to_num(whole))
-    middle = np.nan_to_num((low + high) / 2)
-    return middle - span / 2, np.where(span > 0, span, 1.0)
-
-
-def _curve_scale(curves: Sequence[Floats]) -> tuple[Floats, Floats]:
-    """Lowest value and span of each row over both ways to align."""
-    rows = np.concatenate(curves, axis=2).reshape(len(curves[0]), -1)
+def _scale(pictures: Sequence[NDArray[np.floating]], least: float | Floats) -> tuple[Floats, Floats]:
+    """Lowest value and span of each row over pictures (n_rows, any, n_columns), which are all drawn on this scale."""
+    rows = np.concatenate(pictures, axis=2).reshape(len(pictures[0]), -1)
     known = np.isfinite(rows)
     some = known.any(axis=1)  # else a channel without any value
     low = np.where(some, np.min(rows, axis=1, where=known, initial=np.inf), 0.0)
     high = np.where(some, np.max(rows, axis=1, where=known, initial=-np.inf), 0.0)
-    span = np.maximum(high - low, _LEAST_CURVE)
-    return (low + high) / 2 - span / 2, span
+    span = np.maximum(high - low, least)
+    return (low + high) / 2 - span / 2, np.where(span > 0, span, 1.0)
 
 
 def _coded(values: NDArray[np.floating], low: Floats, span: Floats) -> NDArray[np.uint8]:

@@ -39,7 +39,6 @@ def asset(name: str) -> str:
     return (files("rondo.report") / "assets" / name).read_text(encoding="utf-8")
 
 
-# ----------------------------------------------------------------
 # What a page may do: a Content-Security-Policy that lets the scripts of Rondo run, and no others.
 #
 # A name in a file that breaks out of its place in the page still cannot run: the browser executes only scripts whose
@@ -49,7 +48,6 @@ def asset(name: str) -> str:
 NOT_FRAMED = "frame-ancestors 'none'"
 """Browsers obey this in a header only, so a server adds it to the policy of the page."""
 
-_NONE = "'none'"
 NOTHING = f"default-src 'none'; base-uri 'none'; form-action 'none'; {NOT_FRAMED}"
 """For answers that are no pages."""
 
@@ -58,16 +56,12 @@ def content_policy(scripts: Sequence[str], *, live: bool, media: bool) -> str:
     """The policy of a page that consists of these inline scripts, each exactly the text of its element.
 
     Styles may stand in attributes, because entries bring their colours; a style cannot fetch anything here.
-
-    >>> content_policy(["let a"], live=False, media=False).split("; ")[1]
-    "script-src 'sha256-IfEXP/8HLuXoAiy0hZVrCAcjcLsZqYFpLOHDGj8enqE='"
-    >>> content_policy([], live=True, media=True).split("; ")[-2:]
-    ["connect-src 'self'", "media-src 'self'"]
     """
-    hashes = [f"'{_sha256(script)}'" for script in dict.fromkeys(scripts)]
+    digests = [hashlib.sha256(script.encode()).digest() for script in dict.fromkeys(scripts)]
+    hashes = [f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests]
     rules = [
         "default-src 'none'",
-        f"script-src {' '.join(hashes or [_NONE])}",
+        "script-src " + (" ".join(hashes) or "'none'"),
         "style-src 'unsafe-inline'",
         "img-src data: blob:",
         "base-uri 'none'",
@@ -76,10 +70,6 @@ def content_policy(scripts: Sequence[str], *, live: bool, media: bool) -> str:
     rules += ["connect-src 'self'"] if live else []
     rules += ["media-src 'self'"] if media else []
     return "; ".join(rules)
-
-
-def _sha256(script: str) -> str:
-    return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
 
 
 def render(summary: dict[str, Any], *, live: str = "", server: Mapping[str, Any] | None = None) -> str:
@@ -95,7 +85,7 @@ def render(summary: dict[str, Any], *, live: str = "", server: Mapping[str, Any]
     scripts = ["\n".join(asset(f"{name}.js") for name in _SCRIPTS)]
     scripts += [asset(f"{name}.js") for name, is_needed in (("live", live), ("media", has_media)) if is_needed]
     styles = [*_STYLES, *(["served"] if live else [])]
-    agreement = summary.get("agreement")  # of two runs
+    agreement, columns = summary.get("agreement"), _CLAIM_COLUMNS | _PAPER_COLUMNS  # the former of two runs
     kinds = {lane["kind"] for recording in summary["recordings"] for lane in recording["lanes"]}
     # a lane of motifs that are units would repeat the lane of units, with nothing to compare it with
     repeats = (agreement or summary)["motifs_are_units"] and kinds <= {"unit", "motif", "annotation"}
@@ -126,7 +116,10 @@ def render(summary: dict[str, Any], *, live: str = "", server: Mapping[str, Any]
             "has_finest": any(it["finest_frames"] > 1 for it in recordings),
             "has_jumps": any(has_jumps(it.get("clock"), it["rate"]) for it in recordings),
             "recordings": recordings,
-            "scores": [_written(row) for row in summary["scores"]],
+            "scores": [
+                row | {column: "–" if row[column] is None else f"{row[column]:.2f}" for column in columns}
+                for row in summary["scores"]
+            ],
             "claims": _CLAIM_COLUMNS,
             "paper": _PAPER_COLUMNS,
             "has_truth": any(kind.startswith("true") for kind in kinds),
@@ -176,9 +169,3 @@ def write_page(result: Result, path: Path, wish: Wish = EVERYTHING, beside: Resu
 def _json(value: Any) -> str:
     """JSON for a script element: only "<" could end that early, and in JSON it occurs in strings alone."""
     return json.dumps(value, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
-
-
-def _written(row: dict[str, Any]) -> dict[str, Any]:
-    """A row of scores with its numbers in words."""
-    columns = _CLAIM_COLUMNS | _PAPER_COLUMNS
-    return {key: ("–" if it is None else f"{it:.2f}") if key in columns else it for key, it in row.items()}

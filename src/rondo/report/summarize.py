@@ -6,15 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rondo.arrays import Lazy
-from rondo.report.contents import (
-    DRAWN_AT_FIRST,
-    EVERYTHING,
-    Contents,
-    Wish,
-    contents_of,
-)
+from rondo.report.contents import DRAWN_AT_FIRST, EVERYTHING, Contents, Wish, contents_of
 from rondo.report.graph import composition
-from rondo.report.lanes import annotation_lanes, lanes_of, match_looks
+from rondo.report.lanes import annotation_lanes, entry_name, lanes_of, match_looks
 from rondo.report.panel import panel_entries
 from rondo.report.tables import (
     entry_table,
@@ -22,9 +16,9 @@ from rondo.report.tables import (
     group_table,
     growth_in_words,
     journal,
+    levels_shown,
     marks,
     percent,
-    unit_names_of,
 )
 from rondo.run.clock import page_clock
 from rondo.run.overview import Overview, Overviews, packed, score_rows
@@ -32,13 +26,8 @@ from rondo.run.segments import counts_in, segment_counts, segments_of
 from rondo.wording import counted, day_and_time, duration_in_words, found_in_words, is_date, noun
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from rondo.result import Result
-    from rondo.run.summary import EntrySummary, RecordingSummary, RunSummary
-
-
-# ---------------------------------------------------------------- the finding in one sentence: the heading of the page
+    from rondo.run.summary import RecordingSummary, RunSummary
 
 
 def finding(run: RunSummary) -> str:
@@ -46,7 +35,7 @@ def finding(run: RunSummary) -> str:
 
     Of recordings that a model was applied to, how much occurs: recurrence was tested where it was fitted.
     """
-    levels = {"unit": run.units} if run.motifs_are_units else {"unit": run.units, "motif": run.shown_motifs}
+    levels = levels_shown(run)
     entries = [entry for group in levels.values() for entry in group]
     length, channels = _extent_of(run.recordings)
     extent = f"{length} of {channels}"
@@ -95,7 +84,6 @@ def _share_other(recordings: Sequence[RecordingSummary]) -> float:
     return sum(recording.share_other * recording.n_frames for recording in recordings) / max(1, n_frames)
 
 
-# ----------------------------------------------------------------
 # What a page needs to know to be edited: which run it shows, and what people have changed in it so far.
 
 
@@ -131,25 +119,26 @@ def summarize(result: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
     segments = segments_of(result, [recording.id for recording in drawn])
     by_recording = segments.partition_by("recording", as_dict=True)
 
-    def rows_of(recording_id: str) -> pl.DataFrame:
-        return by_recording.get((recording_id,), segments.clear())
-
-    levels, unit_names = {"unit": run.units, "motif": run.shown_motifs}, unit_names_of(run.units)
+    levels = {"unit": run.units, "motif": run.shown_motifs}
+    unit_names = {unit.id: entry_name("unit", unit.id, unit.name) for unit in run.units if unit.name}
     annotated = {} if wish.truth is None else annotation_lanes(result, wish.truth)
-    recordings = [
-        _recording(recording, _signal(result.overviews[recording.id], contents, recording.id))
-        | {
-            "scores": _scores(result, contents, recording.id),
-            "lanes": [
-                *lanes_of(recording.id, rows_of(recording.id), truth),
-                *([annotated[recording.id]] if recording.id in annotated else []),
-            ],
+    recordings = []
+    for place, recording in enumerate(drawn):
+        id, rows = recording.id, by_recording.get((recording.id,), segments.clear())
+        scores = result.frame_scores[id] if contents.bytes_of[id] else None
+        about = _recording(recording, _signal(result.overviews[id], contents, id)) | {
+            "scores": score_rows({"": scores}, contents.score_bytes(id)),
+            "lanes": lanes_of(id, rows, truth) + ([annotated[id]] if id in annotated else []),
             "at_first": place < DRAWN_AT_FIRST,
             "journal": marks(result.events, recording.rate),
         }
-        for place, recording in enumerate(drawn)
-    ]
+        recordings.append(about)
     match_looks(recordings)
+    overviews, ids = result.overviews, [recording.id for recording in drawn]
+    inside = overviews.only(ids) if isinstance(overviews, Overviews) else Lazy(ids, overviews.__getitem__)
+    details: dict[str, Any] = {}
+    for level, entries in levels.items():
+        details |= panel_entries(level, entries, segments, inside, drawn)
     return {
         "title": "Rondo report" if run.stream is None else "Rondo stream",
         "finding": finding(run) if run.stream is None else _stream_sentence(result),
@@ -167,26 +156,10 @@ def summarize(result: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
         "entries": {level: entry_table(level, entries, drawn, unit_names) for level, entries in levels.items()},
         "unshown": entry_table("motif", run.unshown_motifs, drawn, unit_names),
         "n_entries": {level: len(entries) for level, entries in levels.items()},
-        "details": _details(levels, segments, result.overviews, drawn),
+        "details": details,
         "composition": composition(run, segments, result.tables["unshown_segments"], drawn),
         "edit": edit_data(result),
         **journal(result.events, run.recordings[0].rate),
-    }
-
-
-def _details(
-    levels: Mapping[str, Sequence[EntrySummary]],
-    segments: pl.DataFrame,
-    overviews: Mapping[str, Overview],
-    drawn: Sequence[RecordingSummary],
-) -> dict[str, Any]:
-    """What the panel shows of each entry."""
-    ids = [it.id for it in drawn]
-    inside = overviews.only(ids) if isinstance(overviews, Overviews) else Lazy(ids, overviews.__getitem__)
-    return {
-        key: detail
-        for level, entries in levels.items()
-        for key, detail in panel_entries(level, entries, segments, inside, drawn).items()
     }
 
 
@@ -238,18 +211,13 @@ def _notes(recordings: Sequence[RecordingSummary]) -> list[dict[str, Any]]:
         own = list(recording.notes)
         if recording.n_gaps and not any("no window reaches across" in note for note in own):
             own.append(f"{counted(recording.n_gaps, 'gap')} that no window crosses.")
-        if recording.clock is None and _time_jumps(recording):
-            own.append("The timestamps jump: the time axis below counts frames at the nominal rate.")
+        if recording.clock is None and recording.rate is not None and recording.duration_s is not None:
+            counted_s = recording.n_frames / recording.rate
+            if abs(counted_s - recording.duration_s) > max(0.01 * counted_s, 2 / recording.rate):
+                own.append("The timestamps jump: the time axis below counts frames at the nominal rate.")
         for note in own:
             about.setdefault(note, []).append(recording.id)
     return [{"text": text, "recordings": ids, "in_all": len(ids) == len(recordings)} for text, ids in about.items()]
-
-
-def _time_jumps(recording: RecordingSummary) -> bool:
-    if recording.rate is None or recording.duration_s is None:
-        return False
-    counted_s = recording.n_frames / recording.rate
-    return abs(counted_s - recording.duration_s) > max(0.01 * counted_s, 2 / recording.rate)
 
 
 def _signal(overview: Overview, contents: Contents, recording_id: str) -> dict[str, Any]:
@@ -264,11 +232,6 @@ def _signal(overview: Overview, contents: Contents, recording_id: str) -> dict[s
         "at_first": min(DRAWN_AT_FIRST, len(own.channels)),
         **packed(own, contents.signal_bytes(recording_id)),
     }
-
-
-def _scores(result: Result, contents: Contents, recording_id: str) -> dict[str, Any]:
-    scores = result.frame_scores[recording_id] if contents.bytes_of[recording_id] else None
-    return score_rows({"": scores}, contents.score_bytes(recording_id))
 
 
 def _recording(recording: RecordingSummary, signal: dict[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from rondo.analysis.usage import (
@@ -48,7 +47,7 @@ def entry_table(
     level: str,
     entries: Sequence[EntrySummary],
     drawn: Sequence[RecordingSummary],
-    unit_names: UnitNames = MappingProxyType({}),
+    unit_names: UnitNames,
 ) -> list[dict[str, Any]]:
     """Rows of the entries with the largest share of time, in their order; `drawn` are the recordings on the page."""
     shown = entries_shown(entries)
@@ -74,17 +73,13 @@ def entry_table(
     ]
 
 
-def unit_names_of(units: Iterable[EntrySummary]) -> dict[int, str]:
-    """The names that people gave to units."""
-    return {unit.id: entry_name("unit", unit.id, unit.name) for unit in units if unit.name}
+def levels_shown(run: RunSummary) -> dict[str, tuple[EntrySummary, ...]]:
+    """The entries in labels, by level; without motifs where those are the units."""
+    return {"unit": run.units} | ({} if run.motifs_are_units else {"motif": run.shown_motifs})
 
 
-def composition_parts(composition: str, unit_names: UnitNames = MappingProxyType({})) -> list[dict[str, str]]:
-    """A composition word by word, each with the look that its unit has in the timeline, and its name, if it has one.
-
-    >>> [part["text"] for part in composition_parts("u6 (u5 u4)×2-4 [u3]")]
-    ['u6', '(u5', 'u4)×2-4', '[u3]']
-    """
+def composition_parts(composition: str, unit_names: UnitNames) -> list[dict[str, str]]:
+    """A composition word by word, each with the look that its unit has in the timeline, and its name, if it has one."""
     parts = []
     for word in composition.split():
         unit = re.search(r"u(\d+)", word)
@@ -95,11 +90,7 @@ def composition_parts(composition: str, unit_names: UnitNames = MappingProxyType
 
 
 def composition_key(compositions: Iterable[str]) -> str:
-    """What the signs in these compositions mean.
-
-    >>> composition_key(["u1 [u2]", "(u5 u4)×2-4"])
-    '[ ] is a part that some occurrences lack, ×2-4 is how often a part goes round'
-    """
+    """What the signs in these compositions mean."""
     every = " ".join(compositions)
     times = re.search(r"×[\d-]+", every)
     optional = ["[ ] is a part that some occurrences lack"] if "[" in every else []
@@ -202,15 +193,13 @@ def journal(events: Sequence[Event], rate: float | None) -> dict[str, Any]:
 
 def marks(events: Sequence[Event], rate: float | None) -> list[dict[str, Any]]:
     """What stands above the lanes, at the frame at which it happened."""
-    rows = [(event, _row(event, rate)) for event in events if event.kind != "refine"]
-    return [
-        {
-            "kind": event.kind,
-            "frame": event.frame,
-            "words": [f"{row['time']}: {row['what']}", row["level"], row["evidence"]],
-        }
-        for event, row in rows
-    ]
+    found = []
+    for event in events:
+        if event.kind != "refine":
+            row = _row(event, rate)
+            words = [f"{row['time']}: {row['what']}", row["level"], row["evidence"]]
+            found.append({"kind": event.kind, "frame": event.frame, "words": words})
+    return found
 
 
 def growth_in_words(events: Sequence[Event]) -> str:
@@ -246,7 +235,6 @@ def _row(event: Event, rate: float | None) -> dict[str, str]:
     }
 
 
-# ----------------------------------------------------------------
 # The table of the page that compares groups of recordings: the share of every entry in every group.
 
 _STANDS_OUT = 0.05
@@ -270,17 +258,15 @@ def group_table(result: Result) -> dict[str, Any] | None:
             more, less = difference.groups if difference.difference > 0 else difference.groups[::-1]
             words = f"more in {more} than in {less} (p = {difference.p:.2g})"
             clear.setdefault((difference.level, difference.id), []).append(words)
-    top = (
-        max((cell.share_high or cell.mean_share for cell in cells.values() if cell.group in shown), default=0.0) or 1.0
-    )
-    levels = {"unit": run.units} if run.motifs_are_units else {"unit": run.units, "motif": run.shown_motifs}
+    top = max((cell.share_high or cell.mean_share for cell in cells.values() if cell.group in shown), default=0.0)
+    top = top or 1.0
     rows = [
         {
             **entry_look(level, entry.id, entry.name),
             "cells": [_cell(cells[level, entry.id, name], top) for name in shown],
             "differences": clear.get((level, entry.id), []),
         }
-        for level, entries in levels.items()
+        for level, entries in levels_shown(run).items()
         for entry in entries_shown(entries)
         if (level, entry.id, shown[0]) in cells
     ]

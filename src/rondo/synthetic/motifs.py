@@ -25,8 +25,8 @@ from rondo.errors import SettingError
 
 Structure = Literal["sharing", "own", "cycles", "contexts"]
 
-MAX_ITEMS = 4
-_N_TRIES = 500
+MAX_ITEMS = 4  # of a motif; ours
+_N_TRIES = 500  # of a motif unlike the others, before the plan is refused
 _ROUNDS = (3, 8)  # of a cycle, between two rests
 
 
@@ -45,16 +45,10 @@ class Item(NamedTuple):
 
 @dataclass(frozen=True)
 class PlantedMotif:
-    """Items in fixed order, each with its repeats and its chance to be left out.
+    """Items in fixed order, each with its repeats and its chance to be left out: m4 = u0 u2{1,2} [u1].
 
     It goes round `rounds` (lo to hi) times before the next rest; each round is an occurrence. With `instances` (lo to
     hi) an occurrence is that many items in any order instead, none twice in a row.
-
-    >>> motif = PlantedMotif(4, (Item(0), Item(2, repeats=(1, 2)), Item(1, present=0.7)))
-    >>> print(motif)
-    m4 = u0 u2{1,2} [u1]
-    >>> sorted(motif.orders)
-    [(0, 2), (0, 2, 1)]
     """
 
     id: int
@@ -126,31 +120,22 @@ def draw_motifs(
         fresh = rng.permutation(stage.fresh_units).tolist()
         motifs: list[PlantedMotif] = []
         for place in range(stage.n_motifs):
-            own = fresh[place :: stage.n_motifs]
-            motif = _draw_new_motif(next_id, own, own if form.owns_units else known, taken, rng, form)
+            wanted = fresh[place :: stage.n_motifs]
+            usable = wanted if form.owns_units else known
+            for _ in range(_N_TRIES):
+                motif = _draw_motif(next_id, wanted, usable, rng, form)
+                if not motif.orders & taken:
+                    break
+            else:
+                raise SettingError(
+                    f"planted stream: {len(usable)} units do not give {next_id + 1} different motifs; "
+                    "plan more units, fewer motifs or fewer subjects"
+                )
             taken |= motif.orders
             motifs.append(motif)
             next_id += 1
         drawn.append(motifs)
     return drawn
-
-
-def _draw_new_motif(
-    motif_id: int,
-    wanted: list[int],
-    known: list[int],
-    taken: frozenset[tuple[int, ...]],
-    rng: np.random.Generator,
-    form: Form,
-) -> PlantedMotif:
-    for _ in range(_N_TRIES):
-        motif = _draw_motif(motif_id, wanted, known, rng, form)
-        if not motif.orders & taken:
-            return motif
-    raise SettingError(
-        f"planted stream: {len(known)} units do not give {motif_id + 1} different motifs; "
-        "plan more units, fewer motifs or fewer subjects"
-    )
 
 
 def _draw_motif(

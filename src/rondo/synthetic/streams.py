@@ -19,26 +19,11 @@ from scipy.signal import lfilter
 from rondo.arrays import Ints
 from rondo.data.labels import OTHER, Labels, from_runs
 from rondo.data.recording import Recording, Values
-from rondo.synthetic.motifs import Item, PlantedMotif, Programme, draw_motifs, write_programme
-from rondo.synthetic.plan import STANDARD, Gaps, Novelty, StreamPlan, refuse
+from rondo.synthetic.motifs import PlantedMotif, draw_motifs, write_programme
+from rondo.synthetic.plan import STANDARD, StreamPlan, refuse
 from rondo.synthetic.units import PlantedUnit, draw_instances, draw_units, rest
 
-__all__ = [
-    "Gaps",
-    "Item",
-    "Novelty",
-    "PlantedMotif",
-    "PlantedOccurrence",
-    "PlantedStream",
-    "PlantedUnit",
-    "Silence",
-    "StreamPlan",
-    "plant",
-    "plant_subjects",
-    "structureless",
-]
-
-_NOISE_MEMORY_S = 0.5
+_NOISE_MEMORY_S = 0.5  # of half of the sensor noise; ours, not measured
 
 
 class PlantedOccurrence(NamedTuple):
@@ -257,8 +242,14 @@ def _stream(
     """Write the programme, draw it, dress it, cut the gaps; rows that will be missing are drawn on top."""
     holes = _place_gaps(plan.gaps.n_missing, plan, n_frames, rng, inserted=True)
     n_drawn = n_frames + sum(stop - start for start, stop in holes)
-    programme = _programme(plan, shapes, motifs, n_drawn, rng)
-    one_offs = _place_one_offs(plan, programme, rng)
+    starts = [0, *(int(np.ceil(new.at * n_drawn)) for new in plan.novelty)]
+    unit_frames = [_in_frames(unit.duration_s, plan.rate) for unit in shapes[: plan.n_units]]
+    arrivals = list(zip(starts, motifs, strict=True))
+    programme = write_programme(arrivals, unit_frames, _in_frames(plan.background_s, plan.rate), n_drawn, rng)
+    between = np.flatnonzero(programme.units == OTHER)[1:-1]  # rests between two motifs
+    expected = f"at most {between.size} in so short a stream"
+    refuse(between.size < plan.n_one_offs, "n_one_offs", expected, plan.n_one_offs)
+    one_offs = [int(place) for place in rng.permutation(between)[: plan.n_one_offs]]
     shown = [rest(plan.n_channels) if unit == OTHER else shapes[unit] for unit in programme.units]
     for place, shape in zip(one_offs, shapes[plan.n_units :], strict=True):
         shown[place] = shape
@@ -268,7 +259,12 @@ def _stream(
     if holes:
         frames = np.delete(np.arange(n_drawn), np.concatenate([np.arange(*hole) for hole in holes]))
         values, timestamps_s = values[frames], frames / plan.rate
-    silences = _silence(values, plan, rng)
+    silences = []
+    for start, stop in _place_gaps(plan.gaps.n_silent, plan, len(values), rng, inserted=False):
+        everywhere = rng.random() < 0.5
+        channels = range(plan.n_channels) if everywhere else [int(rng.integers(plan.n_channels))]
+        values[start:stop, list(channels)] = np.nan
+        silences.append(Silence(start, stop, tuple(channels)))
     edges = _without(holes, programme.edges)
     occurrences = tuple(
         PlantedOccurrence(
@@ -280,40 +276,22 @@ def _stream(
         )
         for motif, instances in programme.played
     )
-    starts, stops, ids = np.array([(o.start, o.stop, o.motif) for o in occurrences], dtype=int).reshape(-1, 3).T
+    firsts, pasts, ids = np.array([(o.start, o.stop, o.motif) for o in occurrences], dtype=int).reshape(-1, 3).T
+    unit_truth = from_runs(edges[:-1], edges[1:], programme.units, n_frames)
+    motif_truth = from_runs(firsts, pasts, ids, n_frames)
+    unit_truth.flags.writeable = motif_truth.flags.writeable = False
     return PlantedStream(
         plan=plan,
         recording=Recording(values, rate=plan.rate, id=id, timestamps_s=timestamps_s),
-        unit_truth=_read_only(from_runs(edges[:-1], edges[1:], programme.units, n_frames)),
-        motif_truth=_read_only(from_runs(starts, stops, ids, n_frames)),
+        unit_truth=unit_truth,
+        motif_truth=motif_truth,
         units=tuple(shapes[: plan.n_units]),
         motifs=tuple(motif for stage in motifs for motif in stage),
         occurrences=occurrences,
         one_offs=tuple((int(edges[place]), int(edges[place + 1])) for place in one_offs),
-        silences=silences,
+        silences=tuple(silences),
         jumps=tuple(_without(holes, np.array([stop for _, stop in holes], dtype=np.int64)).tolist()),
     )
-
-
-def _programme(
-    plan: StreamPlan,
-    shapes: Sequence[PlantedUnit],
-    motifs: list[list[PlantedMotif]],
-    n_frames: int,
-    rng: np.random.Generator,
-) -> Programme:
-    starts = [0, *(int(np.ceil(new.at * n_frames)) for new in plan.novelty)]
-    unit_frames = [_in_frames(unit.duration_s, plan.rate) for unit in shapes[: plan.n_units]]
-    arrivals = list(zip(starts, motifs, strict=True))
-    return write_programme(arrivals, unit_frames, _in_frames(plan.background_s, plan.rate), n_frames, rng)
-
-
-def _place_one_offs(plan: StreamPlan, programme: Programme, rng: np.random.Generator) -> list[int]:
-    """The instances, rests between two motifs, in which something happens once."""
-    between = np.flatnonzero(programme.units == OTHER)[1:-1]
-    expected = f"at most {between.size} in so short a stream"
-    refuse(between.size < plan.n_one_offs, "n_one_offs", expected, plan.n_one_offs)
-    return [int(place) for place in rng.permutation(between)[: plan.n_one_offs]]
 
 
 def _dress(values: Values, plan: StreamPlan, rng: np.random.Generator) -> None:
@@ -350,17 +328,6 @@ def _autoregressive(n_frames: int, memory_frames: float, rng: np.random.Generato
     return np.asarray(lfilter([np.float32(1.0)], np.array([1.0, -kept], dtype=np.float32), fresh), dtype=np.float32)
 
 
-def _silence(values: Values, plan: StreamPlan, rng: np.random.Generator) -> tuple[Silence, ...]:
-    """Write NaN into stretches of all channels, or of one, in place."""
-    silences = []
-    for start, stop in _place_gaps(plan.gaps.n_silent, plan, len(values), rng, inserted=False):
-        everywhere = rng.random() < 0.5
-        channels = range(plan.n_channels) if everywhere else [int(rng.integers(plan.n_channels))]
-        values[start:stop, list(channels)] = np.nan
-        silences.append(Silence(start, stop, tuple(channels)))
-    return tuple(silences)
-
-
 def _place_gaps(
     n_gaps: int, plan: StreamPlan, n_frames: int, rng: np.random.Generator, *, inserted: bool
 ) -> list[tuple[int, int]]:
@@ -393,8 +360,3 @@ def _in_frames(seconds: tuple[float, float], rate: float) -> tuple[int, int]:
 def _first_frames(truth: Labels) -> dict[int, int]:
     ids, frames = np.unique(truth, return_index=True)
     return {int(id): int(frame) for id, frame in zip(ids, frames, strict=True) if id != OTHER}
-
-
-def _read_only(truth: Labels) -> Labels:
-    truth.flags.writeable = False
-    return truth

@@ -18,15 +18,10 @@ from numpy.typing import NDArray
 from rondo.data.recording import Values
 from rondo.errors import SettingError
 
-N_PHASES = 256
-"""Rows of a waveform table, less one; linear interpolation between them is off by less than 0.1 %."""
-
-SEPARATION = 0.45
-"""Least distance of two unit signatures, where sensor noise and an instance's level jitter are 0.1 each."""
-
-CROSSFADE_S = 0.2
-
-_N_TRIES = 500
+N_PHASES = 256  # rows of a waveform table, less one; linear interpolation between them is off by less than 0.1 %
+SEPARATION = 0.45  # least distance of two unit signatures; sensor noise and an instance's level jitter are 0.1 each
+CROSSFADE_S = 0.2  # ours, not measured
+_N_TRIES = 500  # of a unit that can be told from the others, before the plan is refused
 _SIGNATURE_RATE = 50  # Hz; signatures compare shapes, so they do not depend on the rate of the stream
 
 
@@ -120,12 +115,6 @@ def draw_instances(
     return values
 
 
-class _Family(NamedTuple):
-    level: NDArray[np.float64]
-    waveform: NDArray[np.float64]
-    cycle_hz: float
-
-
 def rest(n_channels: int) -> PlantedUnit:
     """The quiet background: level 0 on every channel."""
     quiet = np.zeros((N_PHASES + 1, n_channels), dtype=np.float32)
@@ -145,7 +134,12 @@ def draw_units(
     rng.shuffle(kinds)
     for unit_id in range(n_units):
         for _ in range(_N_TRIES):
-            unit = _draw_unit(unit_id, kinds[unit_id % len(kinds)], n_channels, duration_s, rng)
+            kind = kinds[unit_id % len(kinds)]
+            level, waveform, cycle_hz = _KINDS[kind](n_channels, rng)
+            typical_s = rng.uniform(*duration_s)
+            lasts_s = (max(duration_s[0], 0.75 * typical_s), min(duration_s[1], 1.25 * typical_s))
+            shape = (level.astype(np.float32), waveform.astype(np.float32))
+            unit = PlantedUnit(unit_id, kind, *shape, cycle_hz, lasts_s)
             candidate = signature(unit)
             if min(signature_distance(candidate, other) for other in signatures) >= SEPARATION:
                 break
@@ -174,56 +168,44 @@ def signature_distance(one: Values, other: Values) -> float:
     return float(np.sqrt(np.square(one - other).sum(axis=1).mean()))
 
 
-def _draw_unit(
-    unit_id: int, kind: str, n_channels: int, duration_s: tuple[float, float], rng: np.random.Generator
-) -> PlantedUnit:
-    family = _KINDS[kind](n_channels, rng)
-    typical_s = rng.uniform(*duration_s)
-    return PlantedUnit(
-        id=unit_id,
-        kind=kind,
-        level=family.level.astype(np.float32),
-        waveform=family.waveform.astype(np.float32),
-        cycle_hz=family.cycle_hz,
-        duration_s=(max(duration_s[0], 0.75 * typical_s), min(duration_s[1], 1.25 * typical_s)),
-    )
+Matrix = NDArray[np.float64]
+_Family = tuple[Matrix, Matrix, float]  # level, waveform, cycles per second
+_PHASES = np.linspace(0.0, 1.0, N_PHASES + 1)[:, None]
 
 
 def _draw_oscillation(n_channels: int, rng: np.random.Generator) -> _Family:
     """sum_h a_hc cos(2 pi (h phase + psi_hc)), h = 1, 2, 3, the higher harmonics weaker."""
-    phase = _phases()
-    waveform = np.zeros((phase.size, n_channels))
+    waveform = np.zeros((N_PHASES + 1, n_channels))
     amplitude = _draw_amplitudes(n_channels, (0.5, 1.3), rng)
     for harmonic, strength in ((1, 1.0), (2, 0.4), (3, 0.2)):
         psi = rng.uniform(0, 1, n_channels)
         share = strength * (1.0 if harmonic == 1 else rng.uniform(0, 1, n_channels))
-        waveform += amplitude * share * np.cos(2 * np.pi * (harmonic * phase[:, None] + psi))
-    return _Family(rng.uniform(-0.6, 0.6, n_channels), waveform, float(np.exp(rng.uniform(*np.log([0.6, 3.0])))))
+        waveform += amplitude * share * np.cos(2 * np.pi * (harmonic * _PHASES + psi))
+    return rng.uniform(-0.6, 0.6, n_channels), waveform, float(np.exp(rng.uniform(*np.log([0.6, 3.0]))))
 
 
 def _draw_burst(n_channels: int, rng: np.random.Generator) -> _Family:
     """One short ringing pulse per cycle, reaching the channels one shortly after the other."""
     cycle_hz = rng.uniform(1.5, 3.0)
     width = cycle_hz * rng.uniform(0.04, 0.07)  # a pulse lasts as long whether it comes often or seldom
-    distance = _phases()[:, None] - rng.uniform(0.35, 0.65, n_channels)
+    distance = _PHASES - rng.uniform(0.35, 0.65, n_channels)
     ringing = np.cos(2 * np.pi * rng.uniform(0.0, 0.4) * distance / width)
     pulse = np.exp(-np.square(distance / width)) * ringing
     amplitude = _draw_amplitudes(n_channels, (1.2, 2.8), rng) * _draw_signs(n_channels, rng)
-    return _Family(rng.uniform(-0.6, 0.6, n_channels), amplitude * pulse, cycle_hz)
+    return rng.uniform(-0.6, 0.6, n_channels), amplitude * pulse, cycle_hz
 
 
 def _draw_posture(n_channels: int, rng: np.random.Generator) -> _Family:
-    return _Family(rng.uniform(-1.6, 1.6, n_channels), np.zeros((N_PHASES + 1, n_channels)), 0.0)
+    return rng.uniform(-1.6, 1.6, n_channels), np.zeros((N_PHASES + 1, n_channels)), 0.0
 
 
 def _draw_transient(n_channels: int, rng: np.random.Generator) -> _Family:
     """A ramp from one level to another, with a bump on the way."""
-    phase = _phases()[:, None]
-    ramp = np.tanh((phase - rng.uniform(0.3, 0.7, n_channels)) / rng.uniform(0.25, 0.4))
-    bump = np.exp(-np.square((phase - rng.uniform(0.3, 0.7, n_channels)) / rng.uniform(0.15, 0.25)))
+    ramp = np.tanh((_PHASES - rng.uniform(0.3, 0.7, n_channels)) / rng.uniform(0.25, 0.4))
+    bump = np.exp(-np.square((_PHASES - rng.uniform(0.3, 0.7, n_channels)) / rng.uniform(0.15, 0.25)))
     reach = _draw_amplitudes(n_channels, (0.6, 1.4), rng) * _draw_signs(n_channels, rng)
     height = _draw_amplitudes(n_channels, (0.4, 1.0), rng) * _draw_signs(n_channels, rng)
-    return _Family(rng.uniform(-0.6, 0.6, n_channels), reach * ramp + height * bump, 0.0)
+    return rng.uniform(-0.6, 0.6, n_channels), reach * ramp + height * bump, 0.0
 
 
 _KINDS: dict[str, Callable[[int, np.random.Generator], _Family]] = {
@@ -234,11 +216,7 @@ _KINDS: dict[str, Callable[[int, np.random.Generator], _Family]] = {
 }
 
 
-def _phases() -> NDArray[np.float64]:
-    return np.linspace(0.0, 1.0, N_PHASES + 1)
-
-
-def _draw_amplitudes(n_channels: int, amplitude: tuple[float, float], rng: np.random.Generator) -> NDArray[np.float64]:
+def _draw_amplitudes(n_channels: int, amplitude: tuple[float, float], rng: np.random.Generator) -> Matrix:
     """A unit moves at least half of the channels; the others hardly take part."""
     n_idle = rng.integers(0, n_channels // 2 + 1)
     activity = np.ones(n_channels)
@@ -246,5 +224,5 @@ def _draw_amplitudes(n_channels: int, amplitude: tuple[float, float], rng: np.ra
     return activity * rng.uniform(*amplitude, n_channels)
 
 
-def _draw_signs(n_channels: int, rng: np.random.Generator) -> NDArray[np.float64]:
+def _draw_signs(n_channels: int, rng: np.random.Generator) -> Matrix:
     return rng.choice([-1.0, 1.0], n_channels)

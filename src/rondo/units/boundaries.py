@@ -29,10 +29,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.arrays import Floats, check_shapes, leading_axes, owned, owned_by
+from rondo.arrays import Floats, Ints, check_shapes, leading_axes, owned, owned_by
 from rondo.data.labels import Labels, Runs, runs_of
 from rondo.data.recording import Values
-from rondo.data.windows import Span, Windows
+from rondo.data.windows import Span, WindowGrid, Windows
 from rondo.errors import ModelError
 from rondo.units.mixture import FittedMixture
 
@@ -49,11 +49,11 @@ _GAUSSIANS = ("weights", "means", "precision_roots", "log_constants")
 class BlockSpace(NamedTuple):
     """Where blocks are compared: their statistics, standardised and turned to the principal axes."""
 
-    centre: NDArray[np.float64]  # (n_statistics,)
-    scale: NDArray[np.float64]  # (n_statistics,), 1 / deviation, 0 for a statistic that did not vary
-    axes: NDArray[np.float64]  # (n_statistics, n_dims)
+    centre: Floats  # (n_statistics,)
+    scale: Floats  # (n_statistics,), 1 / deviation, 0 for a statistic that did not vary
+    axes: Floats  # (n_statistics, n_dims)
 
-    def points(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
+    def points(self, statistics: Floats) -> Floats:
         """Statistics (..., n_blocks, n_statistics) as points (..., n_blocks, n_dims)."""
         return np.asarray(np.clip((statistics - self.centre) * self.scale, -_CLIP, _CLIP) @ self.axes)
 
@@ -67,35 +67,28 @@ class Boundaries:
     space: BlockSpace
     gaussians: FittedMixture  # a component for each unit
 
-    def points(self, values: Values) -> NDArray[np.float64]:
+    def points(self, values: Values) -> Floats:
         """The blocks of stretches (..., n_frames, n_channels), where they are compared: (..., n_blocks, n_dims)."""
         return self.space.points(block_statistics(values, self.block_frames))
 
-    def windows_of_frames(self, windows: Windows, units: Labels) -> NDArray[np.int64]:
+    def windows_of_frames(self, windows: Windows, units: Labels) -> Ints:
         """The window that speaks for each frame, (n_frames,), from the unit of each window; OTHER where none does.
 
         It is the window with the nearest centre among those of the run in which the frame lies.
         """
         nearest = windows.grid.project(np.arange(len(windows)), "centre").astype(np.int64)
         codes = np.searchsorted(np.array(self.unit_ids), units)
-        for stretch in _stretches(windows, self.block_frames):
-            runs = _runs(stretch, codes)
-            log_density = self._log_density(windows.values[slice(*stretch.frame_span)])
-            firsts = _first_frames(runs, _aligned(runs, log_density, stretch), log_density, stretch)
-            start, stop = stretch.frame_span
-            frames = np.diff(firsts, append=stop)
+        for stretch in _stretches(windows, codes, self.block_frames):
+            (start, stop), runs = stretch.frame_span, stretch.runs
+            chunks = _statistics_in_chunks(windows.values[start:stop], self.block_frames)
+            log_density = np.concatenate([self.gaussians.log_joint(self.space.points(chunk)) for chunk in chunks])
+            frames = np.diff(stretch.first_frames(stretch.aligned(log_density), log_density), append=stop)
             nearest[start:stop] = np.clip(
                 nearest[start:stop], np.repeat(runs.starts, frames), np.repeat(runs.stops - 1, frames)
             )
         return nearest
 
-    def _log_density(self, values: Values) -> NDArray[np.float64]:
-        """Of every unit in the blocks of one stretch, (n_blocks, n_units)."""
-        chunks = _statistics_in_chunks(values, self.block_frames)
-        return np.concatenate([self.gaussians.log_joint(self.space.points(chunk)) for chunk in chunks])
-
     def tensors(self) -> dict[str, NDArray[np.generic]]:
-        """Everything learned, as arrays, for the model folder."""
         return {
             "unit_ids": np.array(self.unit_ids, np.int64),
             "block_frames": np.array([self.block_frames], np.int64),
@@ -105,7 +98,6 @@ class Boundaries:
 
     @classmethod
     def restore(cls, tensors: Mapping[str, NDArray[np.generic]]) -> Boundaries:
-        """The boundaries that wrote these tensors."""
         try:
             ids = tuple(np.asarray(tensors["unit_ids"], np.int64).tolist())
             space = BlockSpace(*(np.asarray(tensors[name], np.float64) for name in BlockSpace._fields))
@@ -125,51 +117,111 @@ class Boundaries:
 def fit_boundaries(windows: Sequence[Windows], units: Sequence[Labels], unit_ids: Sequence[int]) -> Boundaries:
     """Describe units at the scale of blocks, from the unit of each window of one or more signals."""
     block_frames = max(1, windows[0].grid.length_frames // _BLOCKS_PER_WINDOW)
-    stretches, runs, statistics = [], [], []
-    for own, labels in zip(windows, units, strict=True):
-        codes = np.searchsorted(np.array(unit_ids), labels)
-        parts = _stretches(own, block_frames)
+    stretches: list[_Stretch] = []
+    each: list[Floats] = []
+    for signal, labels in zip(windows, units, strict=True):
+        parts = _stretches(signal, np.searchsorted(np.array(unit_ids), labels), block_frames)
         stretches += parts
-        statistics += [
-            np.concatenate([*_statistics_in_chunks(own.values[slice(*stretch.frame_span)], block_frames)])
-            for stretch in parts
-        ]
-        runs += [_runs(stretch, codes) for stretch in parts]
-    space = _space(np.concatenate(statistics))
-    points = [space.points(own) for own in statistics]
+        for stretch in parts:
+            chunks = _statistics_in_chunks(signal.values[slice(*stretch.frame_span)], block_frames)
+            each.append(np.concatenate([*chunks]))
+    statistics = np.concatenate(each)
+    centre, spread = statistics.mean(axis=0), statistics.std(axis=0)
+    scale = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > _LEAST_SPREAD * np.abs(centre))
+    n_dims = min(_MOST_DIMS, max(1, int(np.count_nonzero(scale))))
+    axes = leading_axes(np.clip((statistics - centre) * scale, -_CLIP, _CLIP), n_dims)
+    space = BlockSpace(centre, scale, np.ascontiguousarray(axes[:, :n_dims]))
+    points = [space.points(own) for own in each]
     stacked = np.concatenate(points)
-    first = np.concatenate([_owners(r, _first_cuts(r, s), s) for r, s in zip(runs, stretches, strict=True)])
+    first = np.concatenate([stretch.owners(stretch.first_cuts()) for stretch in stretches])
     rough = _gaussians(stacked, first, first, len(unit_ids))
-    each = zip(runs, points, stretches, strict=True)
-    owners = np.concatenate([_owners(r, _aligned(r, rough.log_joint(p), s), s) for r, p, s in each])
+    aligned = [stretch.aligned(rough.log_joint(own)) for stretch, own in zip(stretches, points, strict=True)]
+    owners = np.concatenate([stretch.owners(cuts) for stretch, cuts in zip(stretches, aligned, strict=True)])
     gaussians = _gaussians(stacked, owners, first, len(unit_ids))
     return Boundaries(tuple(int(id) for id in unit_ids), block_frames, space, gaussians)
-
-
-# ---------------------------------------------------------------- blocks
 
 
 class _Stretch(NamedTuple):
     """One unbroken span of frames that holds windows, cut into blocks; the last one speaks for what is left over."""
 
     frame_span: Span
-    window_span: Span
-    length_frames: int
-    step_frames: int
-    frame_of_block: NDArray[np.int64]  # (n_blocks,), first frame
+    first_window: int
+    grid: WindowGrid
+    frame_of_block: Ints  # (n_blocks,), first frame
+    runs: Runs  # of unit codes, their starts and stops counted in windows of the whole recording
+
+    def first_cuts(self) -> Ints:
+        """The first block of every run but the first, half way between the centres of the windows on both sides."""
+        windows = self.runs.starts[1:] - self.first_window
+        frames = windows * self.grid.step_frames + (self.grid.length_frames - self.grid.step_frames) / 2
+        return np.searchsorted(self.frame_of_block - self.frame_span[0], frames)  # windows reach far beyond blocks
+
+    def owners(self, cuts: Ints) -> Ints:
+        """The unit code of each block."""
+        return np.repeat(self.runs.ids, np.diff(cuts, prepend=0, append=self.frame_of_block.size))
+
+    def aligned(self, log_density: Floats) -> Ints:
+        """The first block of every run but the first, (n_runs - 1,), where the blocks of both runs are likeliest.
+
+        This is `likeliest_edge` between the middles of all neighbours at once.
+        """
+        drawn = self.first_cuts()
+        if not drawn.size:
+            return drawn
+        edges = np.concatenate([[0], drawn, [log_density.shape[0]]])
+        middles = (edges[1:] + edges[:-1]) // 2
+        summed, units = summed_up(log_density), self.runs.ids
+        n_places = np.diff(middles) + 1
+        firsts = np.cumsum(n_places) - n_places  # of each boundary in the flat arrays below
+        places = np.arange(n_places.sum()) + np.repeat(middles[:-1] - firsts, n_places)
+        gain = summed[places, np.repeat(units[:-1], n_places)] - summed[places, np.repeat(units[1:], n_places)]
+        is_best = gain == np.repeat(np.maximum.reduceat(gain, firsts), n_places)
+        distance = np.where(is_best, np.abs(places - np.repeat(drawn, n_places)), len(summed))
+        is_nearest = distance == np.repeat(np.minimum.reduceat(distance, firsts), n_places)
+        return np.minimum.reduceat(np.where(is_nearest, places, len(summed)), firsts)
+
+    def first_frames(self, cuts: Ints, log_density: Floats) -> Ints:
+        """The first frame of every run, where runs shorter than half a window are squeezed to nothing."""
+        (start, stop), shortest = self.frame_span, self.grid.length_frames / 2
+        edges = [0, *cuts.tolist()]
+        first_frames = np.append(start, self.frame_of_block[cuts])
+        if (np.diff(first_frames, append=stop) >= shortest).all():
+            return first_frames
+        frames = first_frames.tolist()  # single numbers of a list are read and written several times faster
+        summed, last = summed_up(log_density), len(self.runs) - 1
+        kept: int | None = None  # the unit of the last run that stays
+        absorbed: list[int] = []  # runs since then, which end where the next begins that stays
+        for i, unit in enumerate(self.runs.ids.tolist()):
+            end = stop if i == last else frames[i + 1]
+            if unit == kept or end - frames[i] >= shortest or (kept is None and i == last):
+                for j in absorbed:
+                    frames[j] = frames[i]
+                kept, absorbed = unit, []
+                continue
+            absorbed.append(i)
+            if i < last and kept is not None:
+                edges[i + 1] = edge_within(summed, edges[i], edges[i + 1], kept, int(self.runs.ids[i + 1]))
+                frames[i + 1] = int(self.frame_of_block[edges[i + 1]])
+            elif i < last:
+                edges[i + 1], frames[i + 1] = edges[i], frames[i]
+        for j in absorbed:
+            frames[j] = stop
+        return np.array(frames)
 
 
-def _stretches(windows: Windows, block_frames: int) -> list[_Stretch]:
+def _stretches(windows: Windows, codes: Ints, block_frames: int) -> list[_Stretch]:
     grid = windows.grid
     holding = [span for span in grid.spans if span[1] - span[0] >= grid.length_frames]
-    found = []
-    for (start, stop), window_span in zip(holding, grid.window_spans, strict=True):
-        firsts = start + np.arange((stop - start) // block_frames) * block_frames
-        found.append(_Stretch((start, stop), window_span, grid.length_frames, grid.step_frames, firsts))
-    return found
+    stretches = []
+    for (start, stop), (first, last) in zip(holding, grid.window_spans, strict=True):
+        frames = start + np.arange((stop - start) // block_frames) * block_frames
+        runs = runs_of(codes[first:last])
+        runs = Runs(runs.starts + first, runs.stops + first, runs.ids)
+        stretches.append(_Stretch((start, stop), first, grid, frames, runs))
+    return stretches
 
 
-def _statistics_in_chunks(values: Values, block_frames: int) -> Iterator[NDArray[np.float64]]:
+def _statistics_in_chunks(values: Values, block_frames: int) -> Iterator[Floats]:
     """`block_statistics` of one stretch, some blocks at a time: what they are computed from stays in the cache."""
     n_frames = values.shape[0] // block_frames * block_frames
     chunk_frames = block_frames * max(1, _CHUNK_VALUES // (block_frames * values.shape[1]))
@@ -178,7 +230,7 @@ def _statistics_in_chunks(values: Values, block_frames: int) -> Iterator[NDArray
         yield block_statistics(values[first : min(first + chunk_frames, n_frames)], block_frames, before)
 
 
-def block_statistics(values: Values, block_frames: int, before: Values | None = None) -> NDArray[np.float64]:
+def block_statistics(values: Values, block_frames: int, before: Values | None = None) -> Floats:
     """Mean, deviation and mean change from frame to frame of each channel, (..., n_blocks, 3 n_channels).
 
     `values` (..., n_frames, n_channels) are one stretch, or windows of the same length; frames after the last whole
@@ -196,92 +248,17 @@ def block_statistics(values: Values, block_frames: int, before: Values | None = 
     return np.concatenate([mean, deviation, change.mean(axis=-2, dtype=np.float64)], axis=-1)
 
 
-# ---------------------------------------------------------------- alignment
-
-
-def _runs(stretch: _Stretch, codes: NDArray[np.int64]) -> Runs:
-    """Runs of unit codes in a stretch, their starts and stops counted in windows of the whole recording."""
-    first, last = stretch.window_span
-    runs = runs_of(codes[first:last])
-    return Runs(runs.starts + first, runs.stops + first, runs.ids)
-
-
-def _first_cuts(runs: Runs, stretch: _Stretch) -> NDArray[np.int64]:
-    """The first block of every run but the first, half way between the centres of the windows on both sides."""
-    windows = runs.starts[1:] - stretch.window_span[0]
-    frames = windows * stretch.step_frames + (stretch.length_frames - stretch.step_frames) / 2
-    return np.searchsorted(stretch.frame_of_block - stretch.frame_span[0], frames)  # windows reach far beyond blocks
-
-
-def _aligned(runs: Runs, log_density: NDArray[np.float64], stretch: _Stretch) -> NDArray[np.int64]:
-    """The first block of every run but the first, (n_runs - 1,), where the blocks of both runs are likeliest."""
-    n_blocks = log_density.shape[0]
-    cuts = _first_cuts(runs, stretch)
-    edges = np.concatenate([[0], cuts, [n_blocks]])
-    middles = (edges[1:] + edges[:-1]) // 2
-    if not cuts.size:
-        return cuts
-    return _likeliest_edges(summed_up(log_density), runs.ids, middles, cuts)
-
-
-def _likeliest_edges(
-    summed: NDArray[np.float64], units: NDArray[np.int64], middles: NDArray[np.int64], drawn: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """`likeliest_edge` between all neighbours in `units` (n_runs,) at once, between the middles (n_runs,) of both."""
-    n_places = np.diff(middles) + 1
-    firsts = np.cumsum(n_places) - n_places  # of each boundary in the flat arrays below
-    places = np.arange(n_places.sum()) + np.repeat(middles[:-1] - firsts, n_places)
-    gain = summed[places, np.repeat(units[:-1], n_places)] - summed[places, np.repeat(units[1:], n_places)]
-    is_best = gain == np.repeat(np.maximum.reduceat(gain, firsts), n_places)
-    distance = np.where(is_best, np.abs(places - np.repeat(drawn, n_places)), len(summed))
-    is_nearest = distance == np.repeat(np.minimum.reduceat(distance, firsts), n_places)
-    return np.minimum.reduceat(np.where(is_nearest, places, len(summed)), firsts)
-
-
-def _first_frames(
-    runs: Runs, cuts: NDArray[np.int64], log_density: NDArray[np.float64], stretch: _Stretch
-) -> NDArray[np.int64]:
-    """The first frame of every run, where runs shorter than half a window are squeezed to nothing."""
-    start, stop = stretch.frame_span
-    edges = [0, *cuts.tolist()]
-    first_frames = np.append(start, stretch.frame_of_block[cuts])
-    if (np.diff(first_frames, append=stop) >= stretch.length_frames / 2).all():
-        return first_frames
-    frames = first_frames.tolist()  # single numbers of a list are read and written several times faster
-    summed, last = summed_up(log_density), len(runs) - 1
-    kept: int | None = None  # the unit of the last run that stays
-    absorbed: list[int] = []  # runs since then, which end where the next begins that stays
-    for i, unit in enumerate(runs.ids.tolist()):
-        end = stop if i == last else frames[i + 1]
-        if unit == kept or end - frames[i] >= stretch.length_frames / 2 or (kept is None and i == last):
-            for j in absorbed:
-                frames[j] = frames[i]
-            kept, absorbed = unit, []
-            continue
-        absorbed.append(i)
-        if i < last and kept is not None:
-            edges[i + 1] = edge_within(summed, edges[i], edges[i + 1], kept, int(runs.ids[i + 1]))
-            frames[i + 1] = int(stretch.frame_of_block[edges[i + 1]])
-        elif i < last:
-            edges[i + 1], frames[i + 1] = edges[i], frames[i]
-    for j in absorbed:
-        frames[j] = stop
-    return np.array(frames)
-
-
-def edge_within(summed: NDArray[np.float64], first: int, last: int, before: int, after: int) -> int:
+def edge_within(summed: Floats, first: int, last: int, before: int, after: int) -> int:
     """The boundary between the neighbours of a run that is absorbed, among the block edges from `first` to `last`."""
     return likeliest_edge(summed, np.arange(first, last + 1), before, after, drawn=(first + last) / 2)
 
 
-def summed_up(log_density: NDArray[np.float64]) -> NDArray[np.float64]:
+def summed_up(log_density: Floats) -> Floats:
     """Log-density of all blocks before each edge, (n_blocks + 1, n_units), from that of each block."""
     return np.concatenate([np.zeros((1, log_density.shape[1])), np.cumsum(log_density, axis=0)])
 
 
-def likeliest_edge(
-    summed: NDArray[np.float64], places: NDArray[np.int64], before: int, after: int, drawn: float
-) -> int:
+def likeliest_edge(summed: Floats, places: Ints, before: int, after: int, drawn: float) -> int:
     """The boundary between two unit codes: of these block edges the one where the blocks of both are likeliest.
 
     Of equals it is the one nearest to `drawn`, where the windows have it.
@@ -291,26 +268,7 @@ def likeliest_edge(
     return int(best[np.abs(best - drawn).argmin()])
 
 
-def _owners(runs: Runs, cuts: NDArray[np.int64], stretch: _Stretch) -> NDArray[np.int64]:
-    """The unit code of each block."""
-    return np.repeat(runs.ids, np.diff(cuts, prepend=0, append=stretch.frame_of_block.size))
-
-
-# ---------------------------------------------------------------- units as Gaussians
-
-
-def _space(statistics: NDArray[np.float64]) -> BlockSpace:
-    centre, spread = statistics.mean(axis=0), statistics.std(axis=0)
-    scale = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > _LEAST_SPREAD * np.abs(centre))
-    scaled = np.clip((statistics - centre) * scale, -_CLIP, _CLIP)
-    n_dims = min(_MOST_DIMS, max(1, int(np.count_nonzero(scale))))
-    axes = leading_axes(scaled, n_dims)
-    return BlockSpace(centre, scale, np.ascontiguousarray(axes[:, :n_dims]))
-
-
-def _gaussians(
-    points: NDArray[np.float64], owners: NDArray[np.int64], first: NDArray[np.int64], n_units: int
-) -> FittedMixture:
+def _gaussians(points: Floats, owners: Ints, first: Ints, n_units: int) -> FittedMixture:
     """A Gaussian for each unit code; a unit left without blocks is described by those it had at `first`."""
     members = [points[owners == k] if (owners == k).any() else points[first == k] for k in range(n_units)]
     n_dims = points.shape[1]

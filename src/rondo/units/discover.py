@@ -1,6 +1,6 @@
-"""Units that several groups of recordings share: matched first, then told apart where the groups agree.
+"""Latents -> units: cluster, smooth, and keep what persists; and units that several groups of recordings share.
 
-People differ, and directions that tell the units of one apart may tell people apart instead. So
+People differ, and directions that tell the units of one apart may tell people apart instead. So of several groups
 
 1. each group gets units of its own, from its representations at home (`rondo.units.places`);
 2. they are matched, one to one within a group, to a set of prototypes that grows where a unit is like none of them:
@@ -31,75 +31,79 @@ from rondo.arrays import Floats, Ints
 from rondo.config.settings import AcceptanceConfig, MixtureConfig, SlowUnitsConfig, UnitsConfig
 from rondo.data.labels import runs_of
 from rondo.data.windows import Span
-from rondo.units.mixture import FittedMixture, acceptance_of, fit_components
+from rondo.registry import MIXTURES
+from rondo.units.mixture import acceptance_of
 from rondo.units.model import joined_spans
 from rondo.units.places import Standing
-from rondo.units.slow import SlowProjection, fit_slow_as_set
+from rondo.units.slow import FEWEST, FEWEST_OF_FEW_CHANNELS, SlowProjection, fit_slow
 from rondo.units.viterbi import centre_distances, decode, smooth_spans, typical_step
-from rondo.units.vocabulary import Level, Vocabulary
+from rondo.units.vocabulary import Vocabulary
 
-# ----------------------------------------------------------------
-# Latents -> unit vocabulary: cluster, smooth, and keep what persists.
+_DIMENSIONS = 10  # chosen on development sets, as are the others (docs/many.md); 8 to 12 are alike
+_REACH = 3.0  # times the typical distance between neighbouring units of one group, up to which units are matched
+_ROUNDS = 3  # of projecting and matching; chosen on development sets (docs/many.md)
+_MATCHINGS = 10  # at most, of units in one round; chosen on development sets (docs/many.md)
+_ROUNDING = 1e-12  # relative; far above what float64 loses, far below what matters
 
 
 class UnitRules(NamedTuple):
     """What windows, which overlap, say about units."""
 
-    penalty: float  # of a change of unit, in latent distance
+    price: float  # of a change of unit, in typical steps of the latents
     shortest_run: float  # windows that a unit usually lasts at least
     window_weight: float  # observations that one window is worth
 
-
-def transition_scale(config: UnitsConfig, *, few_channels: bool, shared: bool = False) -> float:
-    """The price of a change of unit in typical steps; `few_channels`: so few that shapes count; `shared`: by groups.
-
-    >>> from rondo.config.settings import SlowUnitsConfig
-    >>> transition_scale(SlowUnitsConfig(), few_channels=True), transition_scale(SlowUnitsConfig(), few_channels=False)
-    (4.0, 2.0)
-    """
-    if config.transition_scale == "auto":
-        return 4.0 if few_channels or shared else 2.0
-    return config.transition_scale
+    @classmethod
+    def of(cls, config: UnitsConfig, step_share: float, *, few_channels: bool, shared: bool = False) -> UnitRules:
+        """`step_share`: a step in window lengths; `few_channels`: so few that shapes count; `shared`: by groups."""
+        price = config.transition_scale
+        if price == "auto":
+            price = 4.0 if few_channels or shared else 2.0
+        return cls(price, config.shortest_run(step_share), config.observations(step_share))
 
 
 def discover_units(
-    latents: NDArray[np.float64],
-    embeddings: NDArray[np.float64],
+    latents: Floats,
+    embeddings: Floats,
     spans: Sequence[Span],
     rules: UnitRules,
     config: MixtureConfig,
     rng: np.random.Generator,
-    device: str,
-    level: Level = "unit",
-    start: NDArray[np.int64] | None = None,
-) -> Vocabulary:
+    device: str = "cpu",
+    start: Ints | None = None,
+) -> tuple[Vocabulary, float]:
     """Fit the mixture on latents (n_windows, n_dims), smooth its assignments, make entries of what persists.
 
-    `embeddings` (n_windows, n_embedding_dims) are what prototypes are means of; `start`, if given, holds a component
-    for each window, at which the mixture starts.
-    Windows of dropped components join the entry that smoothing gives them. Ids follow first appearance.
+    `embeddings` (n_windows, n_embedding_dims) are what prototypes are means of; `start` holds a component for each
+    window, at which the mixture starts. Windows of dropped components join the entry that smoothing gives them. Ids
+    follow first appearance. The second value is the penalty of a change of unit, in latent distance.
     """
+    penalty = rules.price * typical_step(latents, spans)
     # The fit starts at rows chosen by number; sorted, they do not tell which recording came first.
     order = np.lexsort(latents.T)
     begin = None if start is None else np.unique(start, return_inverse=True)[1][order]
-    mixture = fit_components(latents[order], config, rng, rules.window_weight, device, begin)
+    mixture = MIXTURES[config.kind].fit(latents[order], config, rng, rules.window_weight, device, begin)
     posterior = mixture.posterior(latents)
-    centres = _member_means(latents, posterior.argmax(axis=1), mixture)
+    assignment, centres = posterior.argmax(axis=1), mixture.means.copy()
+    for k in np.unique(assignment):  # a component that wins no window keeps its fitted mean
+        centres[k] = latents[assignment == k].mean(axis=0)
     distances = centre_distances(latents, centres)
-    kept = _persisting(distances, spans, rules.penalty, rules.shortest_run)
-    path = kept[smooth_spans(distances[:, kept], spans, rules.penalty)]
-    vocabulary = Vocabulary(level)
-    for k in _by_first_appearance(path):
-        members = path == k
-        radius, floor = acceptance_of(distances[members, k], posterior[members, k], AcceptanceConfig())
-        prototype = embeddings[members].mean(axis=0)
-        vocabulary = vocabulary.with_entry(centres[k], radius, floor, float(members.sum()), prototype)
-    return vocabulary
+    kept = _persisting(distances, spans, penalty, rules.shortest_run)
+    path = kept[smooth_spans(distances[:, kept], spans, penalty)]
+    components, first = np.unique(path, return_index=True)
+    components = components[np.argsort(first)]
+    members = [path == k for k in components]
+    accepted = [
+        acceptance_of(distances[own, k], posterior[own, k], AcceptanceConfig())
+        for k, own in zip(components, members, strict=True)
+    ]
+    prototypes = np.stack([embeddings[own].mean(axis=0) for own in members])
+    supports = np.array([own.sum() for own in members], np.float64)
+    ids = tuple(range(components.size))
+    return Vocabulary(ids, centres[components], prototypes, *np.array(accepted).T.copy(), supports, len(ids)), penalty
 
 
-def _persisting(
-    distances: NDArray[np.float64], spans: Sequence[Span], penalty: float, shortest_run: float
-) -> NDArray[np.int64]:
+def _persisting(distances: Floats, spans: Sequence[Span], penalty: float, shortest_run: float) -> Ints:
     """Components that usually last at least `shortest_run` windows.
 
     Overlapping windows that straddle two units look alike and cluster, but such a passage is over before one whole
@@ -120,30 +124,6 @@ def _persisting(
     return kept
 
 
-def _member_means(
-    latents: NDArray[np.float64], assignment: NDArray[np.int64], mixture: FittedMixture
-) -> NDArray[np.float64]:
-    """Mean of the members of each component; a component that wins no window keeps its fitted mean."""
-    centres = mixture.means.copy()
-    for k in range(mixture.n_components):
-        members = assignment == k
-        if members.any():
-            centres[k] = latents[members].mean(axis=0)
-    return centres
-
-
-def _by_first_appearance(path: NDArray[np.int64]) -> list[int]:
-    components, first = np.unique(path, return_index=True)
-    return [int(k) for k in components[np.argsort(first)]]
-
-
-_DIMENSIONS = 10  # chosen on development sets, as are the others (docs/many.md); 8 to 12 are alike
-_REACH = 3.0  # times the typical distance between neighbouring units of one group, up to which units are matched
-_ROUNDS = 3  # of projecting and matching; chosen on development sets (docs/many.md)
-_MATCHINGS = 10  # at most, of units in one round; chosen on development sets (docs/many.md)
-_ROUNDING = 1e-12  # relative; far above what float64 loses, far below what matters
-
-
 class GroupWindows(NamedTuple):
     """All windows of one group: representations at home, and spans in which windows follow on each other."""
 
@@ -151,74 +131,35 @@ class GroupWindows(NamedTuple):
     spans: Sequence[Span]
 
 
-class SharedStart(NamedTuple):
-    """Directions in which groups agree, and a unit for every window of each group to begin with."""
-
-    projection: SlowProjection
-    labels: list[Ints]
-
-
 def fit_shared(
-    groups: Sequence[GroupWindows],
-    config: SlowUnitsConfig,
-    rules: UnitRules,
-    step_share: float,
-    seed: int,
-    *,
-    few_channels: bool = False,
-) -> SharedStart:
-    """Directions and first units of two or more groups.
-
-    Parameters
-    ----------
-    rules : of windows that overlap; the price of a change is taken from the latents each time.
-    step_share : a step in window lengths.
-    few_channels : so few that shapes count.
-    """
-    own = [_own_units(group, config, rules, step_share, seed, few_channels=few_channels) for group in groups]
+    groups: Sequence[GroupWindows], config: SlowUnitsConfig, step_share: float, seed: int, *, few_channels: bool = False
+) -> tuple[SlowProjection, list[Ints]]:
+    """Directions in which two or more groups agree, and a unit for every window of each group to begin with."""
+    own = [_own_units(group, config, step_share, seed, few_channels=few_channels) for group in groups]
     labels = matched([group.rows for group in groups], own, config.mixture.component_cap)
-    dimension = _DIMENSIONS if config.dimension == "auto" else config.dimension
-    projection = fit_agreeing(groups, labels, config.pca_dim, config.ridge, dimension)
+    projection = fit_agreeing(groups, labels, config)
+    rules = UnitRules.of(config, step_share, few_channels=False, shared=True)
+    spans = joined_spans([group.spans for group in groups])
     for _ in range(_ROUNDS - 1):
-        labels = _found_anew(groups, projection, labels, config, rules)
-        projection = fit_agreeing(groups, labels, config.pca_dim, config.ridge, dimension)
-    return SharedStart(projection, labels)
+        latents, rng = latents_at_home(groups, projection), np.random.default_rng(0)
+        start = np.concatenate(labels)
+        found, penalty = discover_units(latents, latents, spans, rules, config.mixture, rng, start=start)
+        ids = decode(latents, spans, found, penalty).ids.astype(np.int64)
+        labels = np.split(ids, np.cumsum([len(group.rows) for group in groups])[:-1])
+        projection = fit_agreeing(groups, labels, config)
+    return projection, labels
 
 
 def _own_units(
-    group: GroupWindows,
-    config: SlowUnitsConfig,
-    rules: UnitRules,
-    step_share: float,
-    seed: int,
-    *,
-    few_channels: bool,
+    group: GroupWindows, config: SlowUnitsConfig, step_share: float, seed: int, *, few_channels: bool
 ) -> Ints:
     """The units of one group alone, numbered from 0; the same whatever the other groups are."""
-    projection = fit_slow_as_set(group.rows, group.spans, config, step_share, few_channels=few_channels)
-    latents = projection.apply(group.rows)
-    price = transition_scale(config, few_channels=few_channels)
-    own = rules._replace(penalty=price * typical_step(latents, group.spans))
-    found = discover_units(latents, latents, group.spans, own, config.mixture, np.random.default_rng(seed), "cpu")
-    return np.unique(decode(latents, group.spans, found, own.penalty).ids, return_inverse=True)[1]
-
-
-def _found_anew(
-    groups: Sequence[GroupWindows],
-    projection: SlowProjection,
-    labels: Sequence[Ints],
-    config: SlowUnitsConfig,
-    rules: UnitRules,
-) -> list[Ints]:
-    """The units of all groups, from a mixture that starts at these labels."""
-    latents, spans = latents_at_home(groups, projection), joined_spans([group.spans for group in groups])
-    price = transition_scale(config, few_channels=False, shared=True)
-    again = rules._replace(penalty=price * typical_step(latents, spans))
-    found = discover_units(
-        latents, latents, spans, again, config.mixture, np.random.default_rng(0), "cpu", start=np.concatenate(labels)
-    )
-    ids = decode(latents, spans, found, again.penalty).ids.astype(np.int64)
-    return np.split(ids, np.cumsum([len(group.rows) for group in groups])[:-1])
+    fewest = FEWEST_OF_FEW_CHANNELS if few_channels else FEWEST
+    latents = fit_slow(group.rows, group.spans, config, step_share, fewest).apply(group.rows)
+    rules = UnitRules.of(config, step_share, few_channels=few_channels)
+    rng = np.random.default_rng(seed)
+    found, penalty = discover_units(latents, latents, group.spans, rules, config.mixture, rng)
+    return np.unique(decode(latents, group.spans, found, penalty).ids, return_inverse=True)[1]
 
 
 def latents_at_home(groups: Sequence[GroupWindows], projection: SlowProjection) -> Floats:
@@ -228,18 +169,19 @@ def latents_at_home(groups: Sequence[GroupWindows], projection: SlowProjection) 
     return np.concatenate([Standing.of(latents).home(latents, common) for latents in each])
 
 
-# ---------------------------------------------------------------- which units of different groups are one
-
-
 def matched(each: Sequence[NDArray[np.floating]], own: Sequence[Ints], most: int) -> list[Ints]:
     """Labels over all groups from the units of each (numbered from 0), at most so many.
 
     Each unit joins the prototype that is nearest to it when all units of its group choose together (Hungarian), unless
     it lies beyond the reach; then it is a prototype itself. Groups come in the order of how many units they have.
     """
-    units = [_means(rows, labels) for rows, labels in zip(each, own, strict=True)]
+    units = [
+        np.stack([rows[labels == k].mean(axis=0, dtype=np.float64) for k in range(int(labels.max()) + 1)])
+        for rows, labels in zip(each, own, strict=True)
+    ]
     sizes = [np.bincount(labels, minlength=len(means)) / labels.size for labels, means in zip(own, units, strict=True)]
-    reach = _REACH * _typical_gap(units)
+    gaps = [np.sort(_distances(means, means), axis=1)[:, 1] for means in units if len(means) > 1]
+    reach = _REACH * float(np.median(np.concatenate(gaps))) if gaps else np.inf
     order = sorted(range(len(units)), key=lambda g: (-len(units[g]), units[g].sum()))
     prototypes = units[order[0]]
     numbers: list[Ints] = [np.zeros(0, np.int64)] * len(units)
@@ -247,21 +189,19 @@ def matched(each: Sequence[NDArray[np.floating]], own: Sequence[Ints], most: int
         before = numbers.copy()
         for g in order:
             numbers[g], prototypes = _joined(units[g], prototypes, reach)
-        numbers, prototypes = _averaged(units, sizes, numbers, len(prototypes))
+        # Prototypes are means of their units, groups counting alike; those without units are gone.
+        weight = np.bincount(np.concatenate(numbers), np.concatenate(sizes), len(prototypes))
+        summed, there = np.zeros_like(prototypes), weight > 0
+        for means, shares, number in zip(units, sizes, numbers, strict=True):
+            np.add.at(summed, number, shares[:, None] * means)
+        numbers = [(np.cumsum(there) - 1)[number] for number in numbers]
+        prototypes = summed[there] / weight[there, None]
         if all(np.array_equal(old, new) for old, new in zip(before, numbers, strict=True)):
             break
-    numbers = _heaviest(sizes, numbers, prototypes, most)
-    return [number[labels] for number, labels in zip(numbers, own, strict=True)]
-
-
-def _means(rows: NDArray[np.floating], labels: Ints) -> Floats:
-    return np.stack([rows[labels == k].mean(axis=0, dtype=np.float64) for k in range(int(labels.max()) + 1)])
-
-
-def _typical_gap(units: Sequence[Floats]) -> float:
-    """Median distance from a unit to the nearest other of its group; infinite where every group has one unit."""
-    gaps = [np.sort(_distances(means, means), axis=1)[:, 1] for means in units if len(means) > 1]
-    return float(np.median(np.concatenate(gaps))) if gaps else np.inf
+    weight = np.bincount(np.concatenate(numbers), np.concatenate(sizes), len(prototypes))
+    kept = np.sort(np.argsort(-weight, kind="stable")[:most])
+    nearest = _distances(prototypes, prototypes[kept]).argmin(axis=1)  # units of the others join the nearest
+    return [nearest[number][labels] for number, labels in zip(numbers, own, strict=True)]
 
 
 def _distances(some: Floats, others: Floats) -> Floats:
@@ -280,67 +220,30 @@ def _joined(units: Floats, prototypes: Floats, reach: float) -> tuple[Ints, Floa
     return numbers, np.vstack([prototypes, units[fresh]])
 
 
-def _averaged(
-    units: Sequence[Floats], sizes: Sequence[Floats], numbers: Sequence[Ints], n_prototypes: int
-) -> tuple[list[Ints], Floats]:
-    """Prototypes as means of their units, groups counting alike; those without units are gone."""
-    weight = np.bincount(np.concatenate(numbers), np.concatenate(sizes), n_prototypes)
-    summed = np.zeros((n_prototypes, units[0].shape[1]))
-    for means, own, number in zip(units, sizes, numbers, strict=True):
-        np.add.at(summed, number, own[:, None] * means)
-    there = weight > 0
-    places = np.cumsum(there) - 1
-    return [places[number] for number in numbers], summed[there] / weight[there, None]
-
-
-def _heaviest(sizes: Sequence[Floats], numbers: Sequence[Ints], prototypes: Floats, most: int) -> list[Ints]:
-    """With so many prototypes at most; units of the others join the nearest that is kept."""
-    weight = np.bincount(np.concatenate(numbers), np.concatenate(sizes), len(prototypes))
-    kept = np.sort(np.argsort(-weight, kind="stable")[:most])
-    nearest = _distances(prototypes, prototypes[kept]).argmin(axis=1)
-    return [nearest[number] for number in numbers]
-
-
-# ---------------------------------------------------------------- directions
-
-
-def fit_agreeing(
-    groups: Sequence[GroupWindows], labels: Sequence[Ints], pca_dim: int, ridge: float, dimension: int = _DIMENSIONS
-) -> SlowProjection:
+def fit_agreeing(groups: Sequence[GroupWindows], labels: Sequence[Ints], config: SlowUnitsConfig) -> SlowProjection:
     """The directions in which units differ and groups agree; its slowness is lambda / (1 + lambda)."""
     mean = np.mean([group.rows.mean(axis=0, dtype=np.float64) for group in groups], axis=0)
     centred = [group.rows - mean for group in groups]
     weights = [1.0 / len(rows) for rows in centred]
     total = sum(weight * rows.T @ rows for weight, rows in zip(weights, centred, strict=True))
-    n_windows = sum(map(len, centred))
-    p = max(1, min(pca_dim, mean.size, n_windows // 5))
+    p = max(1, min(config.pca_dim, mean.size, sum(map(len, centred)) // 5))
     axes = np.linalg.eigh(total)[1][:, ::-1][:, :p]
-    q = [rows @ axes for rows in centred]
-    between = _between(q, labels, weights)
-    steps = sum(weight * _steps(rows, group.spans) for weight, rows, group in zip(weights, q, groups, strict=True))
+    n_units = max(int(own.max()) for own in labels) + 1
+    size, summed, steps = np.zeros(n_units), np.zeros((n_units, p)), np.zeros((p, p))
+    for rows, own, weight, group in zip(centred, labels, weights, groups, strict=True):
+        q = rows @ axes
+        size += weight * np.bincount(own, minlength=n_units)
+        np.add.at(summed, own, weight * q)
+        step = np.concatenate([np.diff(q[a:b], axis=0) for a, b in group.spans])
+        steps += weight * (step.T @ step)
+    means = summed / np.maximum(size, np.finfo(float).tiny)[:, None]
+    between = (size[:, None] * means).T @ means
     noise = axes.T @ total @ axes - between + steps
-    floor = (ridge + _ROUNDING) * np.trace(noise) / p or 1.0
-    k = min(dimension, p)
+    floor = (config.ridge + _ROUNDING) * np.trace(noise) / p or 1.0
+    k = min(_DIMENSIONS if config.dimension == "auto" else config.dimension, p)
     found, vectors = eigh(between, noise + floor * np.eye(p), subset_by_index=[p - k, p - 1])
     found, vectors = np.maximum(found[::-1], 0.0), vectors[:, ::-1]
     agreement = found / (1 + found)
     matrix = axes @ (vectors * np.sqrt(agreement))
     signs = np.sign(matrix[np.abs(matrix).argmax(axis=0), np.arange(k)])
     return SlowProjection(mean, matrix * np.where(signs == 0, 1.0, signs), agreement)
-
-
-def _between(q: Sequence[Floats], labels: Sequence[Ints], weights: Sequence[float]) -> Floats:
-    """Scatter of the means of units over all groups, of rows whose mean is 0."""
-    n_units = max(int(own.max()) for own in labels) + 1
-    size, summed = np.zeros(n_units), np.zeros((n_units, q[0].shape[1]))
-    for rows, own, weight in zip(q, labels, weights, strict=True):
-        size += weight * np.bincount(own, minlength=n_units)
-        np.add.at(summed, own, weight * rows)
-    means = summed / np.maximum(size, np.finfo(float).tiny)[:, None]
-    return np.asarray((size[:, None] * means).T @ means)
-
-
-def _steps(rows: Floats, spans: Sequence[Span]) -> Floats:
-    """Scatter of steps from window to window."""
-    steps = np.concatenate([np.diff(rows[a:b], axis=0) for a, b in spans])
-    return np.asarray(steps.T @ steps)

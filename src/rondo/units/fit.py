@@ -18,48 +18,15 @@ from rondo.encoders.base import FittedEncoder, Representations
 from rondo.encoders.summary_stats import describes_few_channels
 from rondo.registry import UNITS
 from rondo.units.boundaries import fit_boundaries
-from rondo.units.discover import GroupWindows, UnitRules, discover_units, fit_shared, transition_scale
+from rondo.units.discover import GroupWindows, UnitRules, discover_units, fit_shared
 from rondo.units.model import UnitModel, UnitProjection, fit_exemplars, joined_spans, refuse_non_finite
 from rondo.units.places import FEWEST_LENGTHS, Places, Standing
-from rondo.units.slow import fit_slow_as_set
-from rondo.units.viterbi import decode, typical_step
+from rondo.units.slow import FEWEST, FEWEST_OF_FEW_CHANNELS, fit_slow
+from rondo.units.viterbi import decode
 from rondo.units.vocabulary import Vocabulary, merge_tree
 from rondo.wording import Progress, silent
 
 _LEAST_SHARE = 0.5  # of all windows, that groups long enough for units of their own hold
-
-
-def fit_units(
-    windows: Sequence[Windows],
-    encoder: FittedEncoder,
-    config: UnitsConfig,
-    rng: np.random.Generator,
-    device: str,
-    progress: Progress = silent,
-    groups: Sequence[str] = (),
-) -> UnitModel:
-    """One unit vocabulary over the windows of one or many signals; `groups` names the group of each signal."""
-    seed = int(rng.integers(2**31))
-    few_channels = describes_few_channels(encoder)
-    data = UnitInput(
-        [encoder.encode(w) for w in windows],
-        [w.grid.window_spans for w in windows],
-        list(groups) or [""] * len(windows),
-        windows[0].weight,
-        few_channels,
-        seed,
-        device,
-        progress,
-    )
-    refuse_non_finite(np.concatenate(data.representations))
-    latents = UNITS[config.method].fit(data, config)
-    penalty = transition_scale(config, few_channels=few_channels, shared=latents.places is not None)
-    penalty *= typical_step(latents.points, latents.spans)
-    rules = _rules(penalty, data.window_weight, config)
-    vocabulary = discover_units(
-        latents.points, latents.embeddings, latents.spans, rules, config.mixture, rng, device, start=latents.start
-    )
-    return _model(windows, data, encoder, latents, vocabulary, penalty, merge=config.merge)
 
 
 @dataclass(frozen=True)
@@ -84,16 +51,6 @@ class UnitInput:
         rows = np.concatenate([self.representations[i] for i in numbers])
         return rows, joined_spans([self.spans[i] for i in numbers])
 
-    def long_groups(self) -> list[str]:
-        """Groups that can have units of their own; none where there are not two, or the others are the most."""
-        sizes = {
-            name: sum(len(self.representations[i]) for i in self.signals_of(name))
-            for name in dict.fromkeys(self.groups)
-        }
-        long = [name for name, n in sizes.items() if self.window_weight * n >= FEWEST_LENGTHS]
-        n_inside, n_all = sum(sizes[name] for name in long), sum(sizes.values())
-        return long if len(long) > 1 and n_inside >= _LEAST_SHARE * n_all else []
-
 
 @dataclass(frozen=True)
 class Latents:
@@ -112,14 +69,45 @@ class Latents:
         return cls(projection, projection.apply(representations), projection.embed(representations), spans)
 
 
+def fit_units(
+    windows: Sequence[Windows],
+    encoder: FittedEncoder,
+    config: UnitsConfig,
+    rng: np.random.Generator,
+    device: str,
+    progress: Progress = silent,
+    groups: Sequence[str] = (),
+) -> UnitModel:
+    """One unit vocabulary over the windows of one or many signals; `groups` names the group of each signal."""
+    seed = int(rng.integers(2**31))
+    representations = [encoder.encode(w) for w in windows]
+    refuse_non_finite(np.concatenate(representations))
+    spans, names = [w.grid.window_spans for w in windows], list(groups) or [""] * len(windows)
+    weight, few_channels = windows[0].weight, describes_few_channels(encoder)
+    data = UnitInput(representations, spans, names, weight, few_channels, seed, device, progress)
+    latents = UNITS[config.method].fit(data, config)
+    rules = UnitRules.of(config, weight, few_channels=few_channels, shared=latents.places is not None)
+    vocabulary, penalty = discover_units(
+        latents.points, latents.embeddings, latents.spans, rules, config.mixture, rng, device, latents.start
+    )
+    return _model(windows, data, encoder, latents, vocabulary, penalty, merge=config.merge)
+
+
 def fit_slow_latents(data: UnitInput, config: SlowUnitsConfig) -> Latents:
-    """The slow projection of all windows, or of groups that are long enough, each with a place of its own."""
-    long = data.long_groups() if config.places else []
-    if long:
+    """The slow projection of all windows, or of groups that can have units of their own, each with its place.
+
+    There must be two such groups, with at least half of all windows.
+    """
+    sizes = dict.fromkeys(data.groups, 0)
+    for name, rows in zip(data.groups, data.representations, strict=True):
+        sizes[name] += len(rows)
+    long = [name for name, n in sizes.items() if data.window_weight * n >= FEWEST_LENGTHS]
+    n_inside, n_all = sum(sizes[name] for name in long), sum(sizes.values())
+    if config.places and len(long) > 1 and n_inside >= _LEAST_SHARE * n_all:
         return _shared_latents(data, long, config)
     rows, spans = data.joined()
-    projection = fit_slow_as_set(rows, spans, config, data.window_weight, few_channels=data.few_channels)
-    return Latents.of(projection, rows, spans)
+    fewest = FEWEST_OF_FEW_CHANNELS if data.few_channels else FEWEST
+    return Latents.of(fit_slow(rows, spans, config, data.window_weight, fewest), rows, spans)
 
 
 def _shared_latents(data: UnitInput, long: Sequence[str], config: SlowUnitsConfig) -> Latents:
@@ -133,29 +121,20 @@ def _shared_latents(data: UnitInput, long: Sequence[str], config: SlowUnitsConfi
         for name, (rows, _) in of_group.items()
     }
     groups = [GroupWindows(at_home[name], of_group[name][1]) for name in long]
-    rules = _rules(0.0, data.window_weight, config)
-    projection, labels = fit_shared(
-        groups, config, rules, data.window_weight, data.seed, few_channels=data.few_channels
-    )
+    projection, labels = fit_shared(groups, config, data.window_weight, data.seed, few_channels=data.few_channels)
     each = [projection.apply(group.rows) for group in groups]
     common_latents = Standing.common(each)
     placed = [
         Standing.of(latents).towards(common_latents, n_lengths[name]).home(latents, common_latents)
         for name, latents in zip(long, each, strict=True)
     ]
-    order = _in_order_of_signals([signals[name] for name in long], data)
+    numbers = [number for name in long for number in signals[name]]
+    signal_of = np.repeat(numbers, [len(data.representations[i]) for i in numbers])
+    order = np.argsort(signal_of, kind="stable")  # windows in the order of signals, which ids follow
     latents = np.concatenate(placed)[order]
-    taking_part = sorted(number for numbers in signals.values() for number in numbers)
-    spans = joined_spans([data.spans[i] for i in taking_part])
+    spans = joined_spans([data.spans[i] for i in sorted(numbers)])
     places = Places(common, common_latents)
     return Latents(projection, latents, latents, spans, places, np.concatenate(labels)[order])
-
-
-def _in_order_of_signals(signals: Sequence[Sequence[int]], data: UnitInput) -> Ints:
-    """Where each window lies among those of groups laid one after the other; ids follow the order of signals."""
-    numbers = [number for group in signals for number in group]
-    signal_of = np.repeat(numbers, [len(data.representations[i]) for i in numbers])
-    return np.argsort(signal_of, kind="stable")
 
 
 def _model(
@@ -194,8 +173,3 @@ def _model(
     boundaries = fit_boundaries(windows, shown, sorted(set(tree.kept_at(n_merges).values())))
     exemplars = fit_exemplars(representations, np.concatenate(shown), spans, exclude=sharing_frames)
     return UnitModel(encoder, latents.projection, vocabulary, penalty, tree, n_merges, boundaries, exemplars, places)
-
-
-def _rules(penalty: float, step_share: float, config: UnitsConfig) -> UnitRules:
-    """`step_share` is a step in window lengths."""
-    return UnitRules(penalty, config.shortest_run(step_share), config.observations(step_share))

@@ -17,23 +17,17 @@ _TOLERANCE = 1e-4  # scikit-learn's: squared movement of all centres, in mean va
 def weighted_kmeans(points: Floats, weights: Floats, n_clusters: int, rng: np.random.RandomState) -> Ints:
     """The cluster of each of the points (n, n_dims); weights (n,) are not negative and not all zero."""
     points = points - points.mean(axis=0)
-    return _settled(points, weights, _first_centres(points, weights, n_clusters, rng))
-
-
-def _settled(points: Floats, weights: Floats, centres: Floats) -> Ints:
-    """Lloyd's iterations from these centres: the cluster of each point once the centres hardly move."""
     tolerance = _TOLERANCE * float(points.var(axis=0).mean())
-    clusters = np.full(len(points), -1)
-    for _ in range(_MOST_ITERATIONS):
-        before, clusters = clusters, _nearest(points, centres)
-        if np.array_equal(clusters, before):
-            return clusters
-        moved = _moved(points, weights, clusters, centres)
-        movement = float(np.square(moved - centres).sum())
-        centres = moved
-        if movement <= tolerance:
+    centres, clusters, is_still = _first_centres(points, weights, n_clusters, rng), np.full(len(points), -1), False
+    for _ in range(_MOST_ITERATIONS + 1):
+        before = clusters
+        clusters = np.asarray((np.einsum("ij,ij->i", centres, centres) - 2 * points @ centres.T).argmin(axis=1))
+        if is_still or np.array_equal(clusters, before):
             break
-    return _nearest(points, centres)
+        moved = _moved(points, weights, clusters, centres)
+        is_still = float(np.square(moved - centres).sum()) <= tolerance
+        centres = moved
+    return clusters
 
 
 def _first_centres(points: Floats, weights: Floats, n_clusters: int, rng: np.random.RandomState) -> Floats:
@@ -63,10 +57,6 @@ def _squared_distances(centres: Floats, points: Floats, squared_norms: Floats) -
     distances += np.einsum("ij,ij->i", centres, centres)[:, None]
     distances += squared_norms
     return np.maximum(distances, 0)
-
-
-def _nearest(points: Floats, centres: Floats) -> Ints:
-    return np.asarray((np.einsum("ij,ij->i", centres, centres) - 2 * points @ centres.T).argmin(axis=1))
 
 
 def _moved(points: Floats, weights: Floats, clusters: Ints, centres: Floats) -> Floats:

@@ -1,4 +1,14 @@
-"""UnitModel: everything needed to read the units of a recording. Fitting gives it; it never changes afterwards."""
+"""UnitModel: everything needed to read the units of a recording. Fitting gives it; it never changes afterwards.
+
+Exemplars are a few windows of every unit as they are, before any projection. The slow projection keeps what tells the
+known units apart. What is new may differ from them in everything else, and then lies inside a known unit's radius: of
+planted new windows half do (benchmarks/studies.py). In the encoder's own space it lies further from every known window
+than known windows lie from each other. The yardstick for that is
+
+    radius = P95 over windows of the distance to the nearest window that shares no frame with it
+
+(the paper's micro-cluster radius, "bootstrap NN-distance P95").
+"""
 
 from __future__ import annotations
 
@@ -9,7 +19,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.arrays import Ints, owned, owned_by
+from rondo.arrays import Floats, Ints, owned, owned_by
 from rondo.config.settings import EncoderConfig, UnitsConfig
 from rondo.data.labels import Labels
 from rondo.data.windows import Span, WindowGrid, Windows
@@ -21,22 +31,11 @@ from rondo.units.places import FEWEST_LENGTHS, Place, Places
 from rondo.units.viterbi import Timeline, centre_distances, decode
 from rondo.units.vocabulary import MergeTree, Vocabulary
 
-# ----------------------------------------------------------------
-# Exemplars: a few windows of every unit as they are, before any projection, with which a stream is compared.
-#
-# The slow projection keeps what tells the known units apart. What is new may differ from them in everything else, and
-# then lies inside a known unit's radius: of planted new windows half do (benchmarks/studies.py). In the
-# encoder's own space it lies further from every known window than known windows lie from each other. The yardstick for
-# that is
-#
-#     radius = P95 over windows of the distance to the nearest window that shares no frame with it
-#
-# (the paper's micro-cluster radius, "bootstrap NN-distance P95").
-
 _PER_UNIT = 64  # exemplars of a unit; chosen by hand, not measured
 _MOST_COMPARED = 2000  # windows, in one stretch per span, from which the reach is taken: their distances are a table
 _ROWS = 2048  # windows compared with exemplars at a time
 _RADIUS_QUANTILE = 0.95  # paper: Table Continual update
+_ROUNDING = 1e-6  # relative; a dimension that varies by less, as float32 does, is constant
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,12 +43,12 @@ class Exemplars:
     """Representations of some windows of each unit, and how far apart windows are."""
 
     points: NDArray[np.float32]  # (n_exemplars, n_dims), grouped by unit
-    units: NDArray[np.int64]  # (n_exemplars,), ascending
-    supports: NDArray[np.int64]  # (n_units,), windows that each unit had, in the order of their ids
+    units: Ints  # (n_exemplars,), ascending
+    supports: Ints  # (n_units,), windows that each unit had, in the order of their ids
     radius: float
     step: float  # median distance between consecutive windows
 
-    def strangeness(self, representations: NDArray[np.floating]) -> NDArray[np.float64]:
+    def strangeness(self, representations: NDArray[np.floating]) -> Floats:
         """Distance of each window (n_windows, n_dims) to the nearest exemplar, in radii."""
         if self.radius <= 0:
             return np.zeros(len(representations))
@@ -62,13 +61,11 @@ class Exemplars:
         return np.asarray(np.sqrt(np.square(gaps, dtype=np.float64).sum(axis=1)) / self.radius)
 
     def tensors(self) -> dict[str, NDArray[np.generic]]:
-        """Everything, as arrays, for the model folder."""
         scales = np.array([self.radius, self.step])
         return {"points": self.points, "units": self.units, "supports": self.supports, "scales": scales}
 
     @classmethod
     def restore(cls, tensors: Mapping[str, NDArray[np.generic]]) -> Exemplars:
-        """The exemplars that wrote these tensors."""
         try:
             points, units = np.asarray(tensors["points"], np.float32), np.asarray(tensors["units"], np.int64)
             supports = np.asarray(tensors["supports"], np.int64)
@@ -91,7 +88,9 @@ def fit_exemplars(
 ) -> Exemplars:
     """Evenly spread windows of each unit; windows up to `exclude` apart within a span share frames."""
     ids, supports = np.unique(units, return_counts=True)
-    chosen = np.concatenate([_evenly(np.flatnonzero(units == id), _PER_UNIT) for id in ids])
+    chosen = []
+    for id, n in zip(ids, supports.tolist(), strict=True):
+        chosen += np.flatnonzero(units == id)[np.linspace(0, n - 1, min(n, _PER_UNIT)).astype(np.int64)].tolist()
     steps = [np.linalg.norm(np.diff(representations[a:b], axis=0), axis=1) for a, b in spans]
     step = float(np.median(np.concatenate(steps))) if sum(map(len, steps)) else 0.0
     return Exemplars(
@@ -101,10 +100,6 @@ def fit_exemplars(
         _radius(representations, spans, exclude),
         step,
     )
-
-
-def _evenly(rows: NDArray[np.int64], n: int) -> NDArray[np.int64]:
-    return rows if rows.size <= n else rows[np.linspace(0, rows.size - 1, n).astype(np.int64)]
 
 
 def _radius(representations: NDArray[np.float32], spans: Sequence[Span], exclude: int) -> float:
@@ -125,9 +120,6 @@ def _radius(representations: NDArray[np.float32], spans: Sequence[Span], exclude
     return float(np.quantile(found, _RADIUS_QUANTILE)) if found.size else float(distances.max())
 
 
-_ROUNDING = 1e-6  # relative; a dimension that varies by less, as float32 does, is constant
-
-
 class UnitProjection(Protocol):
     """Representations -> embeddings -> latents: the slow projection, UnitAlign, or neither."""
 
@@ -135,10 +127,10 @@ class UnitProjection(Protocol):
     def curves(self) -> Curves:
         """The training log, to be plotted; empty where nothing is trained."""
 
-    def embed(self, representations: NDArray[np.floating]) -> NDArray[np.float64]:
+    def embed(self, representations: NDArray[np.floating]) -> Floats:
         """Embeddings (n_windows, n_embedding_dims), of which prototypes are means."""
 
-    def apply(self, representations: NDArray[np.floating]) -> NDArray[np.float64]:
+    def apply(self, representations: NDArray[np.floating]) -> Floats:
         """Latents (n_windows, n_dims)."""
 
     def tensors(self) -> Mapping[str, NDArray[np.generic]]:
@@ -165,10 +157,11 @@ class UnitModel:
         return tuple(sorted(set(self.tree.kept_at(self.n_merges).values())))
 
     @property
-    def prototypes(self) -> NDArray[np.float64]:
+    def prototypes(self) -> Floats:
         """The prototype of each of `ids`, (n_units, n_embedding_dims); of merged units the mean, by their support."""
         kept = self.tree.kept_at(self.n_merges)
-        weights = np.array([[entry.support * (kept[entry.id] == id) for entry in self.vocabulary] for id in self.ids])
+        parts = np.array([kept[id] for id in self.vocabulary.ids])
+        weights = self.vocabulary.supports * (parts == np.array(self.ids)[:, None])
         return np.asarray(weights @ self.vocabulary.prototypes / weights.sum(axis=1, keepdims=True))
 
     @property
@@ -221,12 +214,11 @@ class UnitModel:
             representations, spans, self.vocabulary, self.penalty, window_weight, self.projection.apply
         )
 
-    def costs(self, representations: Representations) -> NDArray[np.float64]:
+    def costs(self, representations: Representations) -> Floats:
         """What each window costs under each entry of the vocabulary, (n_windows, n_entries), as `timeline` has it."""
         return centre_distances(self.projection.apply(representations), self.vocabulary.centres)
 
     def tensors(self) -> dict[str, NDArray[np.generic]]:
-        """Everything learned, as arrays, for the model folder."""
         parts = {
             "encoder": self.encoder.tensors(),
             "projection": self.projection.tensors(),
@@ -245,9 +237,8 @@ class UnitModel:
     def restore(
         cls, tensors: Mapping[str, NDArray[np.generic]], encoder: EncoderConfig, config: UnitsConfig
     ) -> UnitModel:
-        """The model that wrote these tensors."""
         fitted = build_encoder(encoder).restore(owned_by("encoder", tensors))
-        vocabulary = Vocabulary.restore("unit", owned_by("vocabulary", tensors))
+        vocabulary = Vocabulary.restore(owned_by("vocabulary", tensors))
         projection = UNITS[config.method].restore(owned_by("projection", tensors), config)
         tree = MergeTree.restore(owned_by("merges", tensors))
         if tree.ids != vocabulary.ids:
@@ -296,13 +287,13 @@ def joined_spans(spans_of_each: Sequence[Sequence[Span]]) -> tuple[Span, ...]:
     return tuple(joined)
 
 
-def standardisation(rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def standardisation(rows: Floats) -> tuple[Floats, Floats]:
     """Mean and spread of each dimension; the spread of a constant one is called 1."""
     centre, spread = rows.mean(axis=0), rows.std(axis=0)
     return centre, np.where(spread > _ROUNDING * np.abs(rows).max(axis=0), spread, 1.0)
 
 
-def checked_representations(representations: NDArray[np.floating], n_dims: int | None = None) -> NDArray[np.float64]:
+def checked_representations(representations: NDArray[np.floating], n_dims: int | None = None) -> Floats:
     """As float64; to be fitted (`n_dims` not known yet) there must be a window."""
     rows = np.asarray(representations, dtype=np.float64)
     fits = rows.ndim == 2 and (rows.size > 0 if n_dims is None else rows.shape[1] == n_dims)

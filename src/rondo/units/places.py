@@ -52,7 +52,6 @@ class Standing(NamedTuple):
 
     @classmethod
     def of(cls, rows: NDArray[np.floating]) -> Standing:
-        """Of the rows of one group."""
         mean, spread = rows.mean(axis=0, dtype=np.float64), rows.std(axis=0, dtype=np.float64)
         return cls(mean, np.where(spread > _ROUNDING * np.abs(mean), spread, 0.0))
 
@@ -141,15 +140,16 @@ class Places:
         return Place(own, of_latents, there.centres)
 
     def with_groups(self, places: Mapping[str, Place]) -> Places:
-        """These and other groups; a group that is known already is replaced."""
+        """These and other groups; a known one is replaced."""
         return replace(self, of_group={**self.of_group, **places})
 
     def tensors(self) -> dict[str, NDArray[np.generic]]:
-        """Everything learned, as arrays, for the model folder; names of groups escaped, one per line."""
+        """Names of groups are escaped, one per line: one may hold a newline, or half a character."""
         known = list(self.of_group.values())
         every: list[Place | Places] = [self, *known]
+        names = b"\n".join(name.encode("unicode_escape") for name in self.of_group)
         return {
-            "groups": np.frombuffer(b"\n".join(map(_escaped, self.of_group)), np.uint8).copy(),
+            "groups": np.frombuffer(names, np.uint8).copy(),
             "representations": np.stack([np.stack(own.representations) for own in every]),
             "latents": np.stack([np.stack(own.latents) for own in every]),
             "centres": np.stack([own.centres for own in known]),
@@ -157,7 +157,6 @@ class Places:
 
     @classmethod
     def restore(cls, tensors: Mapping[str, NDArray[np.generic]]) -> Places:
-        """The places that wrote these tensors."""
         try:
             lines = np.asarray(tensors["groups"], np.uint8).tobytes().split(b"\n")
             names = [line.decode("unicode_escape") for line in lines]
@@ -166,25 +165,17 @@ class Places:
             centres = np.asarray(tensors["centres"], np.float64)
             places = [Place(*own) for own in zip(each, latents, centres, strict=True)]
             of_group = dict(zip(names, places, strict=True))
-            _refuse_damaged([common, common_latents, *each, *latents], centres, len(names) - len(of_group))
+            if len(names) > len(of_group):
+                raise ValueError("a group is named twice")
+            if centres.ndim != 3 or centres.shape[2] != common_latents.mean.size:
+                raise ValueError(f"centres {centres.shape} in {common_latents.mean.size} dimensions")
+            standings = [common, common_latents, *each, *latents]
+            finite = bool(np.isfinite(centres).all()) and all(np.isfinite(own).all() for own in standings)
+            if not finite or min(own.spread.min() for own in standings) < 0:
+                raise ValueError("a number is none, or a spread negative")
             return cls(common, common_latents, of_group)
         except (KeyError, TypeError, ValueError) as error:
             raise ModelError(f"the places of its groups are not complete ({error}); fit and save it again") from None
-
-
-def _escaped(name: str) -> bytes:
-    """On one line, whatever is in it: a newline, or half a character as in names of files that are no UTF-8."""
-    return name.encode("unicode_escape")
-
-
-def _refuse_damaged(standings: Sequence[Standing], centres: Floats, n_twice: int) -> None:
-    if n_twice:
-        raise ValueError("a group is named twice")
-    if centres.ndim != 3 or centres.shape[2] != standings[1].mean.size:
-        raise ValueError(f"centres {centres.shape} in {standings[1].mean.size} dimensions")
-    finite = bool(np.isfinite(centres).all()) and all(np.isfinite(own).all() for own in standings)
-    if not finite or min(own.spread.min() for own in standings) < 0:
-        raise ValueError("a number is none, or a spread negative")
 
 
 def moved(
@@ -195,28 +186,19 @@ def moved(
     penalty: float,
     window_weight: float,
 ) -> Vocabulary:
-    """The same entries where these windows have them."""
+    """The same entries, between where they were fitted and the windows that read as them."""
     entries = fitted
     ids = decode(latents, spans, fitted, penalty).ids
     for _ in range(_MOST_ROUNDS):
-        entries = _towards(fitted, ids, latents, embeddings, window_weight)
+        centres, prototypes = fitted.centres.copy(), fitted.prototypes.copy()
+        for row, id in enumerate(fitted.ids):
+            own = ids == id
+            share = window_weight * own.sum() / (_CENTRE_COUNTS + window_weight * own.sum())
+            if share:
+                centres[row] = (1 - share) * centres[row] + share * latents[own].mean(axis=0)
+                prototypes[row] = (1 - share) * prototypes[row] + share * embeddings[own].mean(axis=0)
+        entries = replace(fitted, centres=centres, prototypes=prototypes)
         before, ids = ids, decode(latents, spans, entries, penalty).ids
         if np.array_equal(ids, before):
             break
     return entries
-
-
-def _towards(
-    fitted: Vocabulary, ids: NDArray[np.int32], latents: Floats, embeddings: Floats, window_weight: float
-) -> Vocabulary:
-    """Entries between where they were fitted and the windows that read as them now."""
-    entries = []
-    for entry in fitted:
-        own = ids == entry.id
-        share = window_weight * own.sum() / (_CENTRE_COUNTS + window_weight * own.sum())
-        if share:
-            centre = (1 - share) * entry.centre + share * latents[own].mean(axis=0)
-            prototype = (1 - share) * entry.prototype + share * embeddings[own].mean(axis=0)
-            entry = replace(entry, centre=centre, prototype=prototype)
-        entries.append(entry)
-    return replace(fitted, entries=tuple(entries))

@@ -28,13 +28,13 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.ndimage import uniform_filter1d
 
-from rondo.arrays import check_shapes, leading_axes
+from rondo.arrays import Floats, check_shapes, leading_axes
 from rondo.config.settings import SlowUnitsConfig, UnitsConfig
 from rondo.data.windows import Span
 from rondo.encoders.base import Curves
 
-_FEWEST, _MOST = 3, 8  # dimensions that are chosen among; more fragment (docs/results/units.md)
-_FEWEST_OF_FEW_CHANNELS = 5  # what tells them apart spreads over many directions, none of which stands out
+FEWEST, _MOST = 3, 8  # dimensions that are chosen among; more fragment (docs/results/units.md)
+FEWEST_OF_FEW_CHANNELS = 5  # what tells them apart spreads over many directions, none of which stands out
 _ROUNDING = 1e-12  # relative; far above what float64 loses, far below what matters
 
 
@@ -42,97 +42,63 @@ _ROUNDING = 1e-12  # relative; far above what float64 loses, far below what matt
 class SlowProjection:
     """z = (y - mean) @ matrix; `slowness` holds the lambda of each coordinate, largest first."""
 
-    mean: NDArray[np.float64]  # (n_dims,)
-    matrix: NDArray[np.float64]  # (n_dims, dimension)
-    slowness: NDArray[np.float64]  # (dimension,)
+    mean: Floats  # (n_dims,)
+    matrix: Floats  # (n_dims, dimension)
+    slowness: Floats  # (dimension,)
 
     @property
     def curves(self) -> Curves:
         return {}  # nothing is trained
 
-    def embed(self, representations: NDArray[np.floating]) -> NDArray[np.float64]:
-        """The latents themselves: nothing lies between."""
-        return self.apply(representations)
-
-    def apply(self, representations: NDArray[np.floating]) -> NDArray[np.float64]:
+    def apply(self, representations: NDArray[np.floating]) -> Floats:
         """Latents (n_windows, dimension)."""
         return np.asarray((representations - self.mean) @ self.matrix)
 
-    def slowest(self, dimension: int) -> SlowProjection:
-        """The first `dimension` coordinates of this projection."""
-        return SlowProjection(self.mean, self.matrix[:, :dimension], self.slowness[:dimension])
+    embed = apply  # nothing lies between
 
     def tensors(self) -> dict[str, NDArray[np.generic]]:
-        """Everything learned, as arrays, for the model folder."""
         return {"mean": self.mean, "matrix": self.matrix, "slowness": self.slowness}
 
     @classmethod
-    def restore(cls, tensors: Mapping[str, NDArray[np.generic]]) -> SlowProjection:
-        """The projection that wrote these tensors."""
+    def restore(cls, tensors: Mapping[str, NDArray[np.generic]], config: UnitsConfig | None = None) -> SlowProjection:
+        """The projection that wrote these tensors; the settings do not change it."""
         check_shapes(tensors, {"mean": "d", "matrix": "d k", "slowness": "k"})
         return cls(*(np.asarray(tensors[name], np.float64) for name in ("mean", "matrix", "slowness")))
 
 
-def restored_projection(tensors: Mapping[str, NDArray[np.generic]], config: UnitsConfig) -> SlowProjection:
-    """The projection of a model folder; the settings do not change it."""
-    return SlowProjection.restore(tensors)
-
-
 def fit_slow(
-    representations: NDArray[np.floating], spans: Sequence[Span], pca_dim: int, dimension: int, ridge: float
-) -> SlowProjection:
-    """Fit on representations (n_windows, n_dims); neighbours are counted inside `spans` (windows) only."""
-    mean = representations.mean(axis=0, dtype=np.float64)
-    centred = representations - mean
-    n_windows, n_dims = centred.shape
-    p = max(1, min(pca_dim, n_dims, n_windows // 5))
-    axes = leading_axes(centred, p)
-    q = centred @ axes
-    steady = [_without_drift(q[a:b]) for a, b in spans]
-    c0 = sum(piece.T @ piece for piece in steady) / n_windows
-    c1 = sum(piece[:-1].T @ piece[1:] for piece in steady) / max(1, n_windows - len(steady))
-    k = min(dimension, p)
-    # Beside the ridge, what rounding leaves of a dependent dimension, and of a constant one, must not look slow.
-    rounding = (_ROUNDING * np.abs(representations).max()) ** 2
-    floor = (ridge + _ROUNDING) * np.trace(c0) / p + rounding or 1.0
-    slowness, vectors = eigh((c1 + c1.T) / 2, c0 + floor * np.eye(p), subset_by_index=[p - k, p - 1])
-    slowness, vectors = np.maximum(slowness[::-1], 0.0), vectors[:, ::-1]
-    matrix = axes @ (vectors * slowness)
-    signs = np.sign(matrix[np.abs(matrix).argmax(axis=0), np.arange(k)])
-    return SlowProjection(mean, matrix * np.where(signs == 0, 1.0, signs), slowness)
-
-
-def fit_slow_as_set(
     representations: NDArray[np.floating],
     spans: Sequence[Span],
     config: SlowUnitsConfig,
     step_share: float,
-    *,
-    few_channels: bool,
+    fewest: int = FEWEST,
 ) -> SlowProjection:
-    """Fit as the settings say; `few_channels`: so few that shapes count."""
-    if config.dimension != "auto":
-        return fit_slow(representations, spans, config.pca_dim, config.dimension, config.ridge)
-    fewest = _FEWEST_OF_FEW_CHANNELS if few_channels else _FEWEST
-    return fit_slow_enough(representations, spans, config.pca_dim, step_share, config.ridge, fewest)
+    """Fit on representations (n_windows, n_dims); neighbours are counted inside `spans` (windows) only.
 
-
-def fit_slow_enough(
-    representations: NDArray[np.floating],
-    spans: Sequence[Span],
-    pca_dim: int,
-    step_share: float,
-    ridge: float,
-    fewest: int = _FEWEST,
-) -> SlowProjection:
-    """Fit with as many dimensions, `fewest` to 8, as are slow enough; `step_share` is a step in window lengths."""
-    projection = fit_slow(representations, spans, pca_dim, _MOST, ridge)
-    n_slow = int((projection.slowness >= math.exp(-step_share)).sum())
-    return projection.slowest(max(fewest, n_slow))
-
-
-def _without_drift(q: NDArray[np.float64]) -> NDArray[np.float64]:
-    """One span of coordinates minus its moving mean over half of it."""
-    width = max(3, q.shape[0] // 2)
-    steady = q - uniform_filter1d(q, width, axis=0, mode="nearest")
-    return np.asarray(steady - steady.mean(axis=0))
+    Unless the settings name a dimension, `fewest` to 8 are kept; `step_share` is a step in window lengths.
+    """
+    mean = representations.mean(axis=0, dtype=np.float64)
+    centred = representations - mean
+    n_windows, n_dims = centred.shape
+    p = max(1, min(config.pca_dim, n_dims, n_windows // 5))
+    axes = leading_axes(centred, p)
+    q = centred @ axes
+    steady = []
+    for start, stop in spans:
+        piece = q[start:stop]
+        piece = piece - uniform_filter1d(piece, max(3, len(piece) // 2), axis=0, mode="nearest")
+        steady.append(np.asarray(piece - piece.mean(axis=0)))
+    c0 = sum(piece.T @ piece for piece in steady) / n_windows
+    c1 = sum(piece[:-1].T @ piece[1:] for piece in steady) / max(1, n_windows - len(steady))
+    k = min(_MOST if config.dimension == "auto" else config.dimension, p)
+    # Beside the ridge, what rounding leaves of a dependent dimension, and of a constant one, must not look slow.
+    rounding = (_ROUNDING * np.abs(representations).max()) ** 2
+    floor = (config.ridge + _ROUNDING) * np.trace(c0) / p + rounding or 1.0
+    slowness, vectors = eigh((c1 + c1.T) / 2, c0 + floor * np.eye(p), subset_by_index=[p - k, p - 1])
+    slowness, vectors = np.maximum(slowness[::-1], 0.0), vectors[:, ::-1]
+    matrix = axes @ (vectors * slowness)
+    signs = np.sign(matrix[np.abs(matrix).argmax(axis=0), np.arange(k)])
+    matrix = matrix * np.where(signs == 0, 1.0, signs)
+    if config.dimension == "auto":
+        k = max(fewest, int((slowness >= math.exp(-step_share)).sum()))
+    return SlowProjection(mean, matrix[:, :k], slowness[:k])

@@ -16,9 +16,8 @@ longer wins, then the smaller column.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import accumulate, pairwise
 from typing import Any
 
@@ -26,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.arrays import Flags as Flags
+from rondo.arrays import Floats
 from rondo.data.labels import OTHER, Labels
 from rondo.data.windows import Span
 from rondo.units.vocabulary import Vocabulary
@@ -34,11 +34,10 @@ FARTHEST, STRANGEST = 3.0, 3.5  # the measurement follows
 """A window is OTHER farther than 3 radii from the centre of its unit, or 3.5 exemplar radii from every exemplar.
 
 The slow projection keeps what tells units apart; a burst may differ from them in everything else, and then only its
-distance from all known windows shows it (`rondo.units.model`). Of the windows of seven public data sets (up
-to four recordings each) at most 0.2 % lie beyond 3 radii; of the next recording in six of them none beyond 3 exemplar
-radii. A burst at ten
-times the amplitude lies at 3.8 to 4.7, where statistics are cut off; many windows of a sensor that is worn turned lie
-beyond 3.
+distance from all known windows shows it (`rondo.units.model`). Of the windows of seven public data sets (up to four
+recordings each) at most 0.2 % lie beyond 3 radii; of the next recording in six of them none beyond 3 exemplar radii. A
+burst at ten times the amplitude lies at 3.8 to 4.7, where statistics are cut off; many windows of a sensor that is worn
+turned lie beyond 3.
 """
 _BLOCK = 1 << 14  # windows whose running totals are held at once: 4 MB at 30 entries, whatever the recording
 _FEWEST_IN_CHUNKS = 256  # windows; fewer are smoothed one after the other
@@ -76,37 +75,38 @@ class Viterbi:
     def __init__(self, n_entries: int, penalty: float, lag: int | None = None) -> None:
         """`lag`: how many windows stay open; None: all, until `flush`."""
         self.penalty, self.lag = penalty, lag
-        self._forget(n_entries)
-
-    def _forget(self, n_entries: int) -> None:
         self.totals = np.zeros(n_entries)  # least cost of every column now; it only grows, by some units per window
         self._has_begun = False
         # Of the open windows, in blocks: is changing after it cheaper, per column; and the column of the least total.
         self._leaves: list[Flags] = []  # (n_entries, n_windows) each
         self._cheapest: list[Path] = []
 
-    @property
-    def n_open(self) -> int:
-        return sum(own.size for own in self._cheapest)
-
     def add_entry(self) -> None:
         """One column more, the last; no path so far has been in it."""
         self.totals = np.append(self.totals, np.inf if self._has_begun else 0.0)
-        self._leaves = [np.vstack([own, np.ones((1, own.shape[1]), np.bool_)]) for own in self._leaves]
+        self._leaves = [np.vstack([block, np.ones((1, block.shape[1]), np.bool_)]) for block in self._leaves]
 
     def push(self, costs: NDArray[np.floating]) -> Path:
         """Costs (n_windows, n_entries) of the next windows; the columns of those that are due."""
         for first in range(0, len(costs), _BLOCK):
-            totals = _running_totals(costs[first : first + _BLOCK], self.totals, self.penalty)
+            totals = costs[first : first + _BLOCK].astype(np.float64)
+            reached, previous = np.empty(totals.shape[1]), self.totals
+            for row in totals:  # only what must be sequential is done row by row
+                np.minimum(previous, previous[previous.argmin()] + self.penalty, out=reached)
+                np.add(row, reached, out=row)
+                previous = row
             least = totals.min(axis=1, keepdims=True)
             self._cheapest.append(totals.argmin(axis=1))
             self._leaves.append(np.ascontiguousarray((totals > least + self.penalty).T))
             self.totals, self._has_begun = totals[-1], True
-        if self.lag is None or self.n_open <= self.lag:
+        if self.lag is None or sum(block.size for block in self._cheapest) <= self.lag:
             return np.zeros(0, dtype=np.int64)
         leaves, cheapest = self._joined()
-        n_due, left = cheapest.size - self.lag, bytes_of(leaves)
-        due = [_column(left, cheapest, at, at + self.lag) for at in range(n_due)]
+        n_due, flags = cheapest.size - self.lag, [row.tobytes() for row in leaves]
+        due = []
+        for at in range(n_due):  # its column on the path that is cheapest `lag` windows later
+            path = runs_back(flags, cheapest, at + self.lag + 1)
+            due.append(next(column for start, _, column in path if start <= at))
         self._leaves, self._cheapest = [leaves[:, n_due:]], [cheapest[n_due:]]
         return np.array(due, dtype=np.int64)
 
@@ -114,9 +114,9 @@ class Viterbi:
         """The columns of all windows that are still open; then forget everything but how many columns there are."""
         leaves, cheapest = self._joined()
         path = np.empty(cheapest.size, dtype=np.int64)
-        for start, stop, column in runs_back(bytes_of(leaves), cheapest, cheapest.size):
+        for start, stop, column in runs_back([row.tobytes() for row in leaves], cheapest, cheapest.size):
             path[start:stop] = column
-        self._forget(self.totals.size)
+        self.totals, self._has_begun, self._leaves, self._cheapest = np.zeros(self.totals.size), False, [], []
         return path
 
     def _joined(self) -> tuple[Flags, Path]:
@@ -126,7 +126,6 @@ class Viterbi:
         return np.concatenate(self._leaves, axis=1), np.concatenate(self._cheapest)
 
     def state(self) -> tuple[dict[str, NDArray[np.generic]], dict[str, Any]]:
-        """Everything, exactly."""
         leaves, cheapest = self._joined()
         tensors: dict[str, NDArray[np.generic]] = {
             "totals": self.totals.copy(),
@@ -137,7 +136,6 @@ class Viterbi:
 
     @classmethod
     def restore(cls, tensors: Mapping[str, NDArray[np.generic]], plain: Mapping[str, Any]) -> Viterbi:
-        """The one that gave this state."""
         totals = np.array(tensors["totals"], np.float64)
         viterbi = cls(totals.size, plain["penalty"], plain["lag"])
         leaves, cheapest = np.asarray(tensors["leaves"]).astype(np.bool_), np.array(tensors["cheapest"], np.int64)
@@ -148,40 +146,17 @@ class Viterbi:
         return viterbi
 
 
-def _running_totals(costs: NDArray[np.floating], before: NDArray[np.float64], penalty: float) -> NDArray[np.float64]:
-    """Least cost of reaching each window in each column; only what must be sequential is done row by row."""
-    totals = costs.astype(np.float64)
-    reached, previous = np.empty(totals.shape[1]), before
-    for row in totals:
-        np.minimum(previous, previous[previous.argmin()] + penalty, out=reached)
-        np.add(row, reached, out=row)
-        previous = row
-    return totals
-
-
-def bytes_of(leaves: Flags) -> Callable[[int], bytes]:
-    """A row of flags as bytes, in which the last 1 before a place is found at once."""
-    return cache(lambda row: leaves[row].tobytes())
-
-
-def runs_back(
-    left: Callable[[int], bytes], cheapest: Path, stop: int, first: int = 0
-) -> Iterator[tuple[int, int, int]]:
+def runs_back(flags: Sequence[bytes], cheapest: Path, stop: int, first: int = 0) -> Iterator[tuple[int, int, int]]:
     """The runs (start, stop, column) of the path from window `first` that is cheapest before `stop`, from its end.
 
-    Each run has the column that is cheapest where the run ends. `left` gives, for a column, a byte per window: 1 where
-    changing after that window is cheaper than staying.
+    Each run has the column that is cheapest where the run ends. `flags` holds, for a column, a byte per window: 1 where
+    changing after that window is cheaper than staying. In bytes the last 1 before a window is found at once.
     """
     while stop > first:
         column = int(cheapest[stop - 1])
-        start = max(first, left(column).rfind(1, first, stop - 1) + 1)
+        start = max(first, flags[column].rfind(1, first, stop - 1) + 1)
         yield start, stop, column
         stop = start
-
-
-def _column(left: Callable[[int], bytes], cheapest: Path, at: int, now: int) -> int:
-    """The column of window `at` on the path that is cheapest at window `now`."""
-    return next(column for start, _, column in runs_back(left, cheapest, now + 1) if start <= at)
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,12 +164,12 @@ class Timeline:
     """One id and one normalised distance r = d / R per window; r <= 1 means inside the entry's radius."""
 
     ids: Labels  # (n_windows,)
-    distances: NDArray[np.float64]  # (n_windows,)
+    distances: Floats  # (n_windows,)
     spans: tuple[Span, ...]  # contiguous spans of the window axis
-    strangeness: NDArray[np.float64] | None = None  # (n_windows,), distance to the nearest exemplar in radii
+    strangeness: Floats | None = None  # (n_windows,), distance to the nearest exemplar in radii
 
     @property
-    def scores(self) -> NDArray[np.float64]:
+    def scores(self) -> Floats:
         """exp(-r): 1 at the centre of the entry, 0.37 at its radius."""
         return np.exp(-self.distances)
 
@@ -208,7 +183,7 @@ class Timeline:
         return float((self.distances <= 1).mean()) if self.distances.size else 0.0
 
 
-def is_foreign(distances: NDArray[np.float64], strangeness: NDArray[np.float64] | None) -> NDArray[np.bool_]:
+def is_foreign(distances: Floats, strangeness: Floats | None) -> NDArray[np.bool_]:
     """Whether windows are OTHER: too far from their unit, or from every exemplar where that is known."""
     far = distances > FARTHEST
     return far if strangeness is None else far | (strangeness > STRANGEST)
@@ -235,7 +210,7 @@ def typical_step(latents: NDArray[np.floating], spans: Sequence[Span]) -> float:
     return float(np.median(joined)) if joined.size else 0.0
 
 
-def centre_distances(latents: NDArray[np.floating], centres: NDArray[np.float64]) -> NDArray[np.float64]:
+def centre_distances(latents: NDArray[np.floating], centres: Floats) -> Floats:
     """Euclidean distance of every latent to every centre, (n_windows, n_entries)."""
     return np.stack([np.sqrt(((latents - centre) ** 2).sum(axis=1)) for centre in centres], axis=1)
 
@@ -243,45 +218,39 @@ def centre_distances(latents: NDArray[np.floating], centres: NDArray[np.float64]
 def smooth_spans(costs: NDArray[np.floating], spans: Sequence[Span], penalty: float) -> Path:
     """Viterbi smoothing inside each span; nothing is carried over a gap.
 
-    Many windows are cut into chunks whose totals are computed side by side (`_side_by_side`).
+    Many windows are cut into chunks whose totals are computed side by side (`_chunk_totals`).
     """
     if not spans:
         return np.zeros(0, dtype=np.int64)
     lengths = [stop - start for start, stop in spans]
     if sum(lengths) < _FEWEST_IN_CHUNKS or costs.shape[1] == 1 or not np.isfinite(penalty):
         return np.concatenate([smooth(costs[start:stop], penalty) for start, stop in spans])
-    leaves, cheapest = _side_by_side(costs, spans, penalty)
-    path, left = np.empty(cheapest.size, dtype=np.int64), bytes_of(leaves)
-    for first, after in pairwise(accumulate(lengths, initial=0)):
-        for start, stop, column in runs_back(left, cheapest, after, first):
-            path[start:stop] = column
-    return path
-
-
-def _side_by_side(costs: NDArray[np.floating], spans: Sequence[Span], penalty: float) -> tuple[Flags, Path]:
-    """For the windows of all spans: whether changing after it is cheaper, per column; the column of the least total."""
-    n_windows, n_entries = sum(stop - start for start, stop in spans), costs.shape[1]
+    n_windows, n_entries = sum(lengths), costs.shape[1]
     size = min(_CHUNK, max(_SMALLEST_CHUNK, n_windows // _FEWEST_CHUNKS))
     firsts = np.concatenate([np.arange(start, stop, size) for start, stop in spans])
-    lengths = np.concatenate([np.diff(np.arange(start, stop, size), append=stop) for start, stop in spans])
+    sizes = np.concatenate([np.diff(np.arange(start, stop, size), append=stop) for start, stop in spans])
     opens = np.isin(firsts, [start for start, stop in spans if stop > start])  # which chunks begin a span
     leaves, cheapest = np.empty((n_entries, n_windows), np.bool_), np.empty(n_windows, np.int64)
     before, done = np.zeros(n_entries), 0
     for group in range(0, len(firsts), _CHUNKS_AT_ONCE):
         chunks = slice(group, group + _CHUNKS_AT_ONCE)
-        totals, before = _chunk_totals(costs, firsts[chunks], lengths[chunks], opens[chunks], penalty, before)
-        within = np.arange(len(totals)) < lengths[chunks, None]  # (n_chunks, size): windows, not padding
-        rows = slice(done, done + int(lengths[chunks].sum()))
+        totals, before = _chunk_totals(costs, firsts[chunks], sizes[chunks], opens[chunks], penalty, before)
+        within = np.arange(len(totals)) < sizes[chunks, None]  # (n_chunks, size): windows, not padding
+        rows = slice(done, done + int(sizes[chunks].sum()))
         cheapest[rows] = totals.argmin(axis=1).T[within]
         is_left = totals > (totals.min(axis=1) + penalty)[:, None]
         leaves[:, rows] = is_left.transpose(1, 2, 0)[:, within]
         done = rows.stop
-    return leaves, cheapest
+    path, flags = np.empty(n_windows, dtype=np.int64), [row.tobytes() for row in leaves]
+    for first, after in pairwise(accumulate(lengths, initial=0)):
+        for start, stop, column in runs_back(flags, cheapest, after, first):
+            path[start:stop] = column
+    return path
 
 
 def _chunk_totals(
-    costs: NDArray[np.floating], firsts: Path, lengths: Path, opens: Flags, penalty: float, before: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    costs: NDArray[np.floating], firsts: Path, lengths: Path, opens: Flags, penalty: float, before: Floats
+) -> tuple[Floats, Floats]:
     """Running totals (size, n_entries, n_chunks), those of a chunk up to a constant; and where the last chunk ended.
 
     `before` (n_entries,) is where the chunk before these ended. A chunk does not know at first where the one before it
@@ -290,30 +259,23 @@ def _chunk_totals(
     """
     rows = np.minimum(firsts + np.arange(lengths.max())[:, None], firsts + lengths - 1)  # padded with the last window
     chunks = np.ascontiguousarray(costs[rows].transpose(0, 2, 1), dtype=np.float64)
-    starts = np.zeros(chunks.shape[1:])
+    starts, totals, moved = np.zeros(chunks.shape[1:]), np.empty_like(chunks), np.arange(len(firsts))
     starts[:, 0] = np.where(opens[0], 0.0, before)
-    totals = _totals_beside(chunks, starts, penalty)
-    while True:
+    while moved.size:
+        again = np.ascontiguousarray(chunks[:, :, moved])
+        reached, previous = np.empty(again.shape[1:]), starts[:, moved]
+        for row in again:
+            np.minimum(previous, previous.min(axis=0) + penalty, out=reached)
+            np.add(row, reached, out=row)
+            previous = row
+        totals[:, :, moved] = again
         ends = totals[lengths - 1, :, np.arange(len(firsts))].T
         ends = np.minimum(ends - ends.min(axis=0), penalty)  # from farther away a change is cheaper than staying
         expected = starts.copy()
         expected[:, 1:] = np.where(opens[1:], 0.0, ends[:, :-1])
         moved = np.flatnonzero((np.abs(expected - starts) > _ROUNDING * penalty).any(axis=0))
-        if not moved.size:
-            return totals, ends[:, -1]
-        starts = expected
-        totals[:, :, moved] = _totals_beside(np.ascontiguousarray(chunks[:, :, moved]), starts[:, moved], penalty)
-
-
-def _totals_beside(chunks: NDArray[np.float64], starts: NDArray[np.float64], penalty: float) -> NDArray[np.float64]:
-    """Running totals of several chunks (size, n_entries, n_chunks) from those (n_entries, n_chunks) before them."""
-    totals = np.empty_like(chunks)
-    reached, previous = np.empty_like(starts), starts
-    for row, total in zip(chunks, totals, strict=True):
-        np.minimum(previous, previous.min(axis=0) + penalty, out=reached)
-        np.add(row, reached, out=total)
-        previous = total
-    return totals
+        starts = expected if moved.size else starts
+    return totals, ends[:, -1]
 
 
 def decode(
@@ -321,7 +283,7 @@ def decode(
     spans: Sequence[Span],
     vocabulary: Vocabulary,
     penalty: float,
-    centres: NDArray[np.float64] | None = None,
+    centres: Floats | None = None,
 ) -> Timeline:
     """Smoothed entry of each window: emission cost is the distance to the entry's centre.
 

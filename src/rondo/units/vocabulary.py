@@ -1,158 +1,93 @@
-"""Vocabulary: the entries of one level, units or motifs. Ids come from a counter and are never used again."""
+"""Vocabulary: the units of a model. Merge tree: which of them are confused with each other.
+
+Units are fine by design, and a fine unit is often a part of something that recurs as a whole. If so, the windows of two
+units lie among each other: let the five nearest windows that share no frame with a window predict its unit, and merge
+the pair that is confused most while
+
+    macro-F1 of the prediction - 1/K
+
+does not fall (K units; 1/K is what a prediction without information would reach). The tree goes on until nothing is
+confused with anything, so that a user can look at both layers, and at any layer between.
+"""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.arrays import Floats, Ints
 from rondo.data.labels import OTHER, Labels
 from rondo.data.windows import Span
 from rondo.errors import ModelError, RecordingError, SettingError
 
 Level = Literal["unit", "motif"]
 
-
-@dataclass(frozen=True, eq=False)
-class Entry:
-    """One unit or motif: where its members lie in the latent space, and what it accepts."""
-
-    id: int
-    centre: NDArray[np.float64]  # (n_dims,), mean of the members in the mixture's latent space
-    radius: float  # P95 of the members' distances to the centre
-    posterior_floor: float  # P5 of the members' posteriors
-    support: float  # windows that back the entry
-    prototype: NDArray[np.float64]  # (n_embedding_dims,), mean of the members' embeddings
-
-    def __repr__(self) -> str:
-        return f"Entry({self.id}, support={self.support:g}, radius={self.radius:.3g})"
+_NEIGHBOURS = 5  # of each window; chosen by hand, not measured
+_MOST_WINDOWS = 8192  # evenly spread, among which neighbours are looked up: beyond, neither time nor memory grows
+_BLOCK_NUMBERS = 1 << 20  # distances held at once, 8 MB
+_ROUNDING = 1e-12  # a criterion that falls by less has not fallen
+_NOBODY = -1  # a mark, not a number
 
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """Entries in the order of their ids, and the next id to give.
+    """Entries in the order of their ids: where their members lie in the latent space, and what they accept.
 
-    >>> empty = Vocabulary("unit")
-    >>> one = empty.with_entry(np.zeros(2), radius=1.0, posterior_floor=0.5, support=3)
-    >>> one.ids, one.next_id, len(empty)
-    ((0,), 1, 0)
+    Ids come from a counter and are never used again.
     """
 
-    level: Level
-    entries: tuple[Entry, ...] = ()
-    next_id: int = 0
-
-    def with_entry(
-        self,
-        centre: NDArray[np.float64],
-        radius: float,
-        posterior_floor: float,
-        support: float,
-        prototype: NDArray[np.float64] | None = None,
-    ) -> Vocabulary:
-        """This vocabulary and one entry more, under a fresh id; its prototype is its centre if none is given."""
-        entry = Entry(
-            self.next_id, centre, radius, posterior_floor, support, centre if prototype is None else prototype
-        )
-        return Vocabulary(self.level, (*self.entries, entry), self.next_id + 1)
-
-    @property
-    def ids(self) -> tuple[int, ...]:
-        return tuple(entry.id for entry in self.entries)
-
-    @property
-    def centres(self) -> NDArray[np.float64]:
-        """(n_entries, n_dims)"""
-        return np.stack([entry.centre for entry in self.entries]) if self.entries else np.zeros((0, 0))
-
-    @property
-    def prototypes(self) -> NDArray[np.float64]:
-        """(n_entries, n_embedding_dims)"""
-        return np.stack([entry.prototype for entry in self.entries]) if self.entries else np.zeros((0, 0))
-
-    @property
-    def radii(self) -> NDArray[np.float64]:
-        return np.array([entry.radius for entry in self.entries])
+    ids: tuple[int, ...]
+    centres: Floats  # (n_entries, n_dims), mean of the members in the mixture's latent space
+    prototypes: Floats  # (n_entries, n_embedding_dims), mean of the members' embeddings
+    radii: Floats  # P95 of the members' distances to the centre
+    posterior_floors: Floats  # P5 of the members' posteriors
+    supports: Floats  # windows that back the entry
+    next_id: int
 
     def __len__(self) -> int:
-        return len(self.entries)
-
-    def __iter__(self) -> Iterator[Entry]:
-        return iter(self.entries)
+        return len(self.ids)
 
     def tensors(self) -> dict[str, NDArray[np.generic]]:
-        """Everything in it, as arrays, for the model folder."""
         return {
             "ids": np.array(self.ids, dtype=np.int64),
             "next_id": np.array([self.next_id], dtype=np.int64),
             "centres": self.centres,
             "prototypes": self.prototypes,
             "radii": self.radii,
-            "posterior_floors": np.array([entry.posterior_floor for entry in self.entries]),
-            "supports": np.array([entry.support for entry in self.entries], dtype=np.float64),
+            "posterior_floors": self.posterior_floors,
+            "supports": self.supports,
         }
 
     @classmethod
-    def restore(cls, level: Level, tensors: Mapping[str, NDArray[np.generic]]) -> Vocabulary:
+    def restore(cls, tensors: Mapping[str, NDArray[np.generic]]) -> Vocabulary:
         """The vocabulary that wrote these tensors; refused if an id could be given twice."""
+        names = ("centres", "prototypes", "radii", "posterior_floors", "supports")
         try:
-            names = ("ids", "centres", "radii", "posterior_floors", "supports", "prototypes")
-            columns = [tensors[name] for name in names]
-            next_id = int(tensors["next_id"][0])
-            entries = tuple(
-                Entry(
-                    int(id),
-                    np.asarray(centre, np.float64),
-                    float(radius),
-                    float(floor),
-                    float(support),
-                    np.asarray(prototype, np.float64),
-                )
-                for id, centre, radius, floor, support, prototype in zip(*columns, strict=True)
-            )
+            ids, next_id = np.asarray(tensors["ids"], np.int64).tolist(), int(tensors["next_id"][0])
+            columns = [np.asarray(tensors[name], np.float64) for name in names]
+            if any(len(column) != len(ids) for column in columns) or any(column.ndim != 1 for column in columns[2:]):
+                raise ValueError(f"{[column.shape for column in columns]} for {len(ids)} ids")
         except (KeyError, IndexError, TypeError, ValueError) as error:
             raise ModelError(
-                f"the tensors of the {level} vocabulary are not complete ({error}); fit and save the model again"
+                f"the tensors of the unit vocabulary are not complete ({error}); fit and save the model again"
             ) from error
-        ids = [entry.id for entry in entries]
         if ids != sorted(set(ids)) or any(not 0 <= id < next_id for id in ids):
             raise ModelError(
-                f"the {level} vocabulary expects rising ids below its next id {next_id}, got {ids}; "
+                f"the unit vocabulary expects rising ids below its next id {next_id}, got {ids}; "
                 "fit and save the model again"
             )
-        wrong = next((one for one in entries if not (one.support > 0 and one.radius >= 0)), None)
-        if wrong is not None:
-            raise ModelError(
-                f"{level} {wrong.id} has a support of {wrong.support:g} and a radius of {wrong.radius:g}, expected "
-                "more than no window and no negative distance; fit and save the model again"
-            )
-        return cls(level, entries, next_id)
-
-
-# ----------------------------------------------------------------
-# Which entries are confused with each other, and the tree of merges that mends it.
-#
-# Entries are fine by design, and a fine entry is often a part of something that recurs as a whole. If so, the windows
-# of two entries lie among each other: let the five nearest windows that share no frame with a window predict its
-# entry, and merge the pair that is confused most while
-#
-#     macro-F1 of the prediction - 1/K
-#
-# does not fall (K entries; 1/K is what a prediction without information would reach). The tree goes on until nothing
-# is confused with anything, so that a user can look at both layers, and at any layer between.
-#
-# Neighbours are looked up in blocks, among at most 8,192 windows spread evenly over all: beyond those neither time nor
-# memory grows.
-
-_NEIGHBOURS = 5  # of each window; chosen by hand, not measured
-_MOST_WINDOWS = 8192  # bounds time and memory, see above
-_BLOCK_NUMBERS = 1 << 20  # distances held at once, 8 MB
-_ROUNDING = 1e-12  # a criterion that falls by less has not fallen
-_NOBODY = -1  # a mark, not a number
+        vocabulary = cls(tuple(ids), *columns, next_id)
+        for id, support, radius in zip(ids, vocabulary.supports, vocabulary.radii, strict=True):
+            if not (support > 0 and radius >= 0):
+                raise ModelError(
+                    f"unit {id} has a support of {support:g} and a radius of {radius:g}, expected more than no window "
+                    "and no negative distance; fit and save the model again"
+                )
+        return vocabulary
 
 
 @dataclass(frozen=True)
@@ -195,9 +130,8 @@ class MergeTree:
         return np.array([kept[int(id)] for id in ids], dtype=np.int32)[codes]
 
     def tensors(self) -> dict[str, NDArray[np.generic]]:
-        """The tree as arrays, for the model folder."""
-        steps = np.array([dataclasses.astuple(step) for step in self.steps], dtype=np.float64).reshape(-1, 5)
-        return {"ids": np.array(self.ids, dtype=np.int64), "steps": steps}
+        steps = np.array([astuple(step) for step in self.steps], np.float64).reshape(-1, 5)
+        return {"ids": np.array(self.ids, np.int64), "steps": steps}
 
     @classmethod
     def restore(cls, tensors: Mapping[str, NDArray[np.generic]]) -> MergeTree:
@@ -227,28 +161,36 @@ def merge_tree(
     >>> tree.best, tree.steps[0].kept, tree.steps[0].absorbed, tree.coarsened(np.array([4, 7, 2]), 1).tolist()
     (1, 4, 7, [4, 4, 2])
     """
-    fine = _checked(embeddings, labels, spans, exclude)
+    fine = np.array(labels, dtype=np.int32)
+    _refuse_misfits(embeddings, fine, spans, exclude)
     members = np.flatnonzero(fine != OTHER)
     if members.size == 0:
         return MergeTree((), ())
     ids, first, codes = np.unique(fine[members], return_index=True, return_inverse=True)
     order = np.argsort(first)  # entries in order of appearance: what they are called decides nothing
-    names = ids[order]
+    names = ids[order].tolist()
     sampled = np.arange(0, members.size, -(-members.size // _MOST_WINDOWS))
     entries = np.argsort(order)[codes[sampled]]
-    neighbours = _neighbours(_of_size_one(embeddings[members[sampled]]), members[sampled], spans, exclude)
-    steps = tuple(
-        MergeStep(int(names[kept]), int(names[absorbed]), confusion, before, after)
-        for kept, absorbed, confusion, before, after in _merges(entries, neighbours)
-    )
-    return MergeTree(tuple(ids.tolist()), steps)
+    neighbours = _neighbours(embeddings[members[sampled]], members[sampled], spans, exclude)
+    n_entries = n_left = int(entries.max()) + 1
+    confusions = _confusions(entries, neighbours, n_entries)
+    before, steps = _criterion(confusions, n_left), []
+    while n_left > 1:
+        taken = confusions / np.maximum(confusions.sum(axis=1, keepdims=True), 1)
+        mutual = np.triu(taken + taken.T, 1)
+        kept, absorbed = (int(i) for i in np.unravel_index(mutual.argmax(), mutual.shape))
+        if mutual[kept, absorbed] == 0:
+            break
+        entries = np.where(entries == absorbed, kept, entries)
+        confusions, n_left = _confusions(entries, neighbours, n_entries), n_left - 1
+        after = _criterion(confusions, n_left)
+        steps.append(MergeStep(names[kept], names[absorbed], float(mutual[kept, absorbed]), before, after))
+        before = after
+    return MergeTree(tuple(ids.tolist()), tuple(steps))
 
 
-def _checked(
-    embeddings: NDArray[np.floating], labels: NDArray[np.integer], spans: Sequence[Span], exclude: int
-) -> Labels:
-    """The labels as int32."""
-    fine, shape = np.array(labels, dtype=np.int32), np.shape(embeddings)
+def _refuse_misfits(embeddings: NDArray[np.floating], fine: Labels, spans: Sequence[Span], exclude: int) -> None:
+    shape = np.shape(embeddings)
     if len(shape) != 2 or fine.shape != shape[:1]:
         raise SettingError(
             f"expected embeddings (n_windows, n_dims) and a label for each window, got {shape} and {fine.shape}"
@@ -264,23 +206,13 @@ def _checked(
             f"non-finite embedding in window {int(finite.argmin())}; "
             "the confusion of entries expects finite numbers: look at the recording there"
         )
-    return fine
 
 
-def _of_size_one(embeddings: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Centred, else products of far-off points would round distances away, and scaled, so that none overflows."""
-    points = np.asarray(embeddings, dtype=np.float64)
-    points = points / (np.abs(points).max(initial=0.0) or 1.0)
-    return np.asarray(points - points.mean(axis=0))
-
-
-# ---------------------------------------------------------------- who is near whom
-
-
-def _neighbours(
-    points: NDArray[np.float64], positions: NDArray[np.int64], spans: Sequence[Span], exclude: int
-) -> NDArray[np.int64]:
+def _neighbours(embeddings: NDArray[np.floating], positions: Ints, spans: Sequence[Span], exclude: int) -> Ints:
     """The nearest windows that share no frame with each, nearest first, (n, 5); _NOBODY where there are no more."""
+    points = np.asarray(embeddings, dtype=np.float64)
+    points = points / (np.abs(points).max(initial=0.0) or 1.0)  # scaled, so that no product overflows,
+    points = np.asarray(points - points.mean(axis=0))  # and centred, else distances of far-off points would round away
     n = points.shape[0]
     starts, stops = np.array(spans, dtype=np.int64).T
     span = np.searchsorted(stops, positions, side="right")
@@ -304,46 +236,21 @@ def _neighbours(
     return nearest
 
 
-def _predicted(entries: NDArray[np.int64], neighbours: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Most frequent entry among the neighbours of each window, of several the nearest one's; _NOBODY without any."""
+def _confusions(entries: Ints, neighbours: Ints, n_entries: int) -> Ints:
+    """Windows of entry i that are predicted to be of entry j, (n_entries, n_entries).
+
+    The prediction is the most frequent entry among the neighbours, of several the nearest one's.
+    """
     seen = np.where(neighbours >= 0, entries[neighbours], _NOBODY)
     votes = (seen[:, :, None] == seen[:, None, :]).sum(axis=2)
     votes[seen == _NOBODY] = 0
-    return np.take_along_axis(seen, votes.argmax(axis=1)[:, None], axis=1)[:, 0]
-
-
-# ---------------------------------------------------------------- who is taken for whom
-
-
-def _confusions(entries: NDArray[np.int64], neighbours: NDArray[np.int64], n_entries: int) -> NDArray[np.int64]:
-    """Windows of entry i that are predicted to be of entry j, (n_entries, n_entries)."""
-    predicted = _predicted(entries, neighbours)
+    predicted = np.take_along_axis(seen, votes.argmax(axis=1)[:, None], axis=1)[:, 0]
     known = predicted != _NOBODY
     cells = np.bincount(entries[known] * n_entries + predicted[known], minlength=n_entries**2)
     return cells.reshape(n_entries, n_entries)
 
 
-def _criterion(confusions: NDArray[np.int64], n_left: int) -> float:
+def _criterion(confusions: Ints, n_left: int) -> float:
     """macro-F1 - 1/K; rows of entries that were absorbed are empty."""
     sizes = confusions.sum(axis=0) + confusions.sum(axis=1)
     return float((2 * confusions.diagonal() / np.maximum(sizes, 1)).sum() / n_left - 1 / n_left)
-
-
-def _merges(
-    entries: NDArray[np.int64], neighbours: NDArray[np.int64]
-) -> Iterator[tuple[int, int, float, float, float]]:
-    """Kept, absorbed, confusion, criterion before and after, merge by merge, until nothing is confused."""
-    n_entries = n_left = int(entries.max()) + 1
-    confusions = _confusions(entries, neighbours, n_entries)
-    before = _criterion(confusions, n_left)
-    while n_left > 1:
-        taken = confusions / np.maximum(confusions.sum(axis=1, keepdims=True), 1)
-        mutual = np.triu(taken + taken.T, 1)
-        kept, absorbed = (int(i) for i in np.unravel_index(mutual.argmax(), mutual.shape))
-        if mutual[kept, absorbed] == 0:
-            return
-        entries = np.where(entries == absorbed, kept, entries)
-        confusions, n_left = _confusions(entries, neighbours, n_entries), n_left - 1
-        after = _criterion(confusions, n_left)
-        yield kept, absorbed, float(mutual[kept, absorbed]), before, after
-        before = after

@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.data.windows import Span
-from rondo.units.viterbi import bytes_of, runs_back, smooth
+from rondo.units.viterbi import runs_back, smooth
 
 Matrix = NDArray[np.float64]
 Stack = NDArray[np.float64]  # (n_states, p, p)
@@ -239,8 +239,8 @@ def _totals_within(steps: _Totals, before: _Totals, penalty: float) -> _Totals:
 
 def _traced_back(totals: _Totals, penalty: float) -> Path:
     """The path, run by run from its end, from totals (n_states, n_windows)."""
-    left = bytes_of(totals > totals.min(axis=0) + penalty)
+    leaves = totals > totals.min(axis=0) + penalty
     path = np.empty(totals.shape[1], dtype=np.int64)
-    for start, stop, state in runs_back(left, totals.argmin(axis=0), path.size):
+    for start, stop, state in runs_back([row.tobytes() for row in leaves], totals.argmin(axis=0), path.size):
         path[start:stop] = state
     return path

@@ -20,7 +20,7 @@ from tests.naive_motifs import speak
 
 pytest.importorskip("torch")
 
-from rondo.paper.continual import FormerReader
+from rondo.paper.former_reader import FormerReader
 from rondo.paper.motifs import FormerMotifs, fit_former
 
 CONFIG = MotifFormerConfig(

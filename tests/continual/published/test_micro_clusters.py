@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rondo.paper.latent_entries import MicroClusters, bootstrap_radius, coherent
+from rondo.paper.micro_clusters import MicroClusters, bootstrap_radius, coherent
 from tests import naive_published as naive
 
 

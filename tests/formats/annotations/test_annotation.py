@@ -1,16 +1,12 @@
 from __future__ import annotations
 
-import io
-import tempfile
-import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from rondo.annotations.annotation import Annotation, read_annotated, read_annotation, read_labels
+from rondo.annotations.annotation import read_annotated, read_labels
 from rondo.errors import AnnotationError
 from rondo.metrics.scores import evaluate
 
@@ -37,34 +33,10 @@ def saved_npy(folder: Path, array: object) -> Path:
     return path
 
 
-def test_an_annotation_is_a_read_only_copy() -> None:
-    classes = np.array([0, 1, 1])
-    annotation = Annotation(classes, names=("sit", "walk"), id="day1")
-    classes[0] = 1
-    assert annotation.classes.tolist() == [0, 1, 1] and annotation.n_frames == 3
-    with pytest.raises(ValueError, match="read-only"):
-        annotation.classes[0] = 1
-
-
-def test_an_annotation_refuses_names_that_do_not_fit() -> None:
-    with pytest.raises(AnnotationError, match="0 to 2, but there are 2"):
-        Annotation([0, 2], names=("sit", "walk"))
-    with pytest.raises(AnnotationError, match="names already"):
-        Annotation(["sit", "walk"], names=("sit", "walk"))
-
-
 @pytest.mark.parametrize("kind", ["int8", "int32", "int64", "uint8", "uint64", "bool", "float16", "float64"])
 def test_npy_of_any_whole_numbers(tmp_path: Path, kind: str) -> None:
     labels = read_labels(saved_npy(tmp_path, np.array([1, 1, 0], dtype=kind)))
     assert labels.dtype == np.int64 and labels.tolist() == [1, 1, 0]
-
-
-def test_npy_labels_of_a_run_keep_other(tmp_path: Path) -> None:
-    assert read_labels(saved_npy(tmp_path, np.array([3, -1, 3], dtype=np.int32))).tolist() == [3, -1, 3]
-
-
-def test_npy_has_no_keys(tmp_path: Path) -> None:
-    assert "leave the key out" in refused(saved_npy(tmp_path, [1, 2]), key="y2")
 
 
 def test_npz_reads_y_unless_another_key_is_named(tmp_path: Path) -> None:
@@ -94,17 +66,6 @@ def test_npz_reads_y_unless_another_key_is_named(tmp_path: Path) -> None:
 )
 def test_csv_columns(tmp_path: Path, text: str, key: str | None, expected: list[int]) -> None:
     assert read_labels(saved_csv(tmp_path, text), key).tolist() == expected
-
-
-def test_csv_names_are_kept(tmp_path: Path) -> None:
-    annotation = read_annotation(saved_csv(tmp_path, "class\nwalk\nsit\n"))
-    assert annotation.names == ("sit", "walk") and annotation.id == "day1"
-
-
-def test_odd_file_names_are_no_patterns(tmp_path: Path) -> None:
-    path = tmp_path / "day[1]*.csv"
-    path.write_text("y\n1\n", encoding="utf-8")
-    assert read_labels(path).tolist() == [1]
 
 
 @pytest.mark.parametrize(
@@ -179,46 +140,20 @@ def test_missing_foreign_and_misnamed_files_are_refused(tmp_path: Path) -> None:
     assert "single .npy array" in refused(single)
 
 
-def npy_bytes(array: np.ndarray) -> bytes:
-    stream = io.BytesIO()
-    np.lib.format.write_array(stream, array)
-    return stream.getvalue()
-
-
-def npz_bytes(member: bytes) -> bytes:
-    stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w") as archive:
-        archive.writestr("y.npy", member)
-    return stream.getvalue()
-
-
-VALID = {
-    ".npy": npy_bytes(np.array([1, 2, 2])),
-    ".npz": npz_bytes(npy_bytes(np.array([1, 2, 2]))),
-    ".csv": b"y,z\n1,a\n2,b\n",
-}
-
-
-@st.composite
-def damaged(draw: st.DrawFn) -> tuple[str, bytes]:
-    """Noise, or a valid file with some bytes replaced and its end cut off."""
-    suffix = draw(st.sampled_from(sorted(VALID)))
-    if draw(st.booleans()):
-        return suffix, draw(st.binary(max_size=200))
-    content = bytearray(VALID[suffix])
-    for place, value in draw(st.lists(st.tuples(st.integers(0, len(content) - 1), st.integers(0, 255)), max_size=4)):
-        content[place] = value
-    return suffix, bytes(content[: draw(st.integers(0, len(content)))])
-
-
-@pytest.mark.slow
-@settings(max_examples=400, deadline=None)
-@given(damaged())
-def test_any_bytes_give_labels_or_an_annotation_error(file: tuple[str, bytes]) -> None:
-    suffix, content = file
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"noise{suffix}"
-        path.write_bytes(content)
+@pytest.mark.parametrize("suffix", [".npy", ".npz", ".csv"])
+def test_damaged_files_give_labels_or_an_annotation_error(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"day{suffix}"
+    save: dict[str, Callable[..., object]] = {
+        ".npy": np.save,
+        ".npz": lambda path, y: np.savez(path, y=y),
+        ".csv": lambda path, y: path.write_text("y\n1\n2\n"),
+    }
+    save[suffix](path, np.array([1, 2, 2]))
+    content, rng = path.read_bytes(), np.random.default_rng(0)
+    for _ in range(100):
+        damaged = np.frombuffer(content, np.uint8).copy()
+        damaged[rng.integers(0, damaged.size, rng.integers(0, 4))] = rng.integers(0, 256)
+        path.write_bytes(damaged.tobytes()[: rng.integers(0, len(content) + 1)])
         try:
             labels = read_labels(path)
         except AnnotationError as error:

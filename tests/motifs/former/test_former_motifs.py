@@ -16,7 +16,8 @@ from rondo.metrics.overlap import Overlap
 from rondo.metrics.recurrence import adjusted_mutual_information
 from rondo.model.rondo import Rondo
 from rondo.paper.candidates import match_lengths
-from rondo.paper.motifs import HIGHEST_SCORE, FormerMotifs, fit_former, fuse
+from rondo.paper.fusion import HIGHEST_SCORE, fuse
+from rondo.paper.motifs import FormerMotifs, fit_former
 from rondo.paper.settings import MotifFormerConfig
 from rondo.synthetic.streams import plant
 from rondo.units.viterbi import Timeline, joined

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from rondo.data.labels import OTHER
 from rondo.paper.candidates import Matches, Subsequences, subsequences
-from rondo.paper.motifs import HIGHEST_SCORE, Fused, fuse, occurrences
+from rondo.paper.fusion import HIGHEST_SCORE, Fused, fuse, occurrences
 from tests import naive_fusion
 
 Spans = list[tuple[int, int]]

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from rondo.config.settings import AcceptanceConfig, MixtureConfig
 from rondo.paper import motifs as discovery
 from rondo.paper.candidates import Describe, LengthMotifs, match_lengths, subsequences
-from rondo.paper.motifs import Coverage, copies, discover_lengths, fuse, item_weights, link, occurrences
+from rondo.paper.fusion import fuse, link, occurrences
+from rondo.paper.motifs import Coverage, copies, discover_lengths, item_weights
 from rondo.paper.settings import MotifFormerConfig
 from rondo.units.mixture import FittedMixture, fit_mixture
 from tests import naive_coverage

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rondo.paper.candidates import LengthMotifs, Matches, Subsequences, subsequences
-from rondo.paper.motifs import Rule, _linked, _overlap_distances, link
+from rondo.paper.fusion import Rule, _linked, _overlap_distances, link
 from tests import naive_fusion
 from tests.motifs.former.test_matching import motifs_at
 

@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 from rondo.errors import RecordingError
 from rondo.files.columns import Columns
 from rondo.files.text.clock import Times
-from rondo.files.text.layout import Delimited, Layout, quoted
+from rondo.files.text.layout import NO_OBJECT, Layout, quoted
 from rondo.files.text.lines import TextBlock, count, decoded
 from rondo.files.text.spelling import DayOrder, date_seconds, day_order, is_missing, is_number, zone_notes
 
 _MISSING_IN_POLARS = ["NA", "na", "null", "NULL"]  # it knows nan; odder spellings are left to the second reading
 _Matrix = NDArray[np.float32]
-_SHORT_BYTES = 1 << 15  # as a device sends them at once
+_SHORT_BYTES = 1 << 15  # as a device sends them at once: polars takes longer to begin than the other reading to end
 
 
 class ParsedRows(NamedTuple):
@@ -41,16 +41,6 @@ class ParsedRows(NamedTuple):
     unknown: frozenset[str] = frozenset()  # names of cells that are no column
 
 
-class _Cut(NamedTuple):
-    """Lines cut into cells, with their places, and those that could not be."""
-
-    rows: list[tuple[str, ...]]
-    places: list[int]
-    faults: list[tuple[int, str]]
-    n_headers: int
-    is_torn: bool
-
-
 @dataclass(frozen=True)
 class RowParser:
     """Reads the chosen columns of a table of this layout."""
@@ -64,32 +54,14 @@ class RowParser:
     def parse(self, block: TextBlock) -> ParsedRows:
         """The rows in these lines."""
         text = block.text.replace(b"\r\n", b"\n") if b"\r" in block.text else block.text
-        lines = self.layout.delimited(text)
-        rows = None
-        if not self.layout.spelling.thousands and _is_rectangular(lines.text, self.layout):
-            is_short = len(lines.text) <= _SHORT_BYTES and not self.has_dates and b'"' not in lines.text
-            rows = self._by_split(lines.text) if is_short else None
-            rows = self._by_polars(lines.text) if rows is None else rows
+        text, unknown = self.layout.delimited(text)
+        is_long = self.is_strict or len(text) > _SHORT_BYTES
+        may_skip_lines = self.layout.is_json and len(self.layout.names) == 1
+        is_usual = is_long and not self.layout.spelling.thousands and not may_skip_lines
+        rows = self._by_polars(text) if is_usual and _is_rectangular(text, self.layout) else None
         if rows is None:
-            numbers = [block.first_line + place for place in lines.places or range(count(lines.text, "\n"))]
-            rows = self._by_cell(lines.text, numbers, block.is_open)
-        if lines.places is None:
-            return rows
-        return self._among_all_lines(rows, lines, block)
-
-    def _among_all_lines(self, rows: ParsedRows, lines: Delimited, block: TextBlock) -> ParsedRows:
-        """With places among all lines of the block, where some of them had no cells."""
-        faults = list(lines.faults)
-        is_torn = block.is_open and bool(faults) and faults[-1][0] == count(block.text, "\n") - 1
-        if self.is_strict:
-            for place, reason in faults[:-1] if is_torn else faults:
-                raise _refused(block.first_line + place, reason)
-        of_line = np.array(lines.places, dtype=np.int64)
-        places = of_line if rows.places is None else of_line[rows.places]
-        faults += [(int(of_line[place]), reason) for place, reason in rows.faults]
-        return rows._replace(places=places, faults=tuple(sorted(faults)), is_torn=is_torn, unknown=lines.unknown)
-
-    # ------------------------------------------------------------ fast
+            rows = self._by_cell(text, block.first_line, block.is_open)
+        return rows._replace(unknown=unknown) if unknown else rows
 
     def _by_polars(self, text: bytes) -> ParsedRows | None:
         """The fast reading; None where anything is unusual.
@@ -127,90 +99,65 @@ class RowParser:
         is_odd = (self.has_dates or not self.is_strict) and not np.isfinite(times).all()
         return None if is_odd else ParsedRows(values, times)
 
-    def _by_split(self, text: bytes) -> ParsedRows | None:
-        """The same for a few rows, in a tenth of the time that polars takes; None where a cell is no number."""
-        columns, separator = self.columns, self.layout.delimiter
-        rows = [line.split(separator) for line in text.decode("utf-8", "replace").split("\n")[:-1]]
-        if not rows or any(len(row) != len(self.layout.names) for row in rows):
-            return None
-        wanted = columns.positions if columns.clock is None else (*columns.positions, columns.clock)
-        cells = [row[position] for position in wanted for row in rows]
-        if self.layout.spelling.has_decimal_comma:
-            cells = [cell.replace(",", ".") for cell in cells]
-        n_values = len(columns.positions) * len(rows)
-        written = pl.Series(cells, dtype=pl.String())
-        values, times = written[:n_values].cast(pl.Float32, strict=False), None
-        if columns.clock is not None:
-            times = written[n_values:].cast(pl.Float64, strict=False)
-            if times.null_count():
-                return None
-        if values.null_count():
-            return None
-        table = np.ascontiguousarray(values.to_numpy().reshape(-1, len(rows)).T)
-        if times is None:
-            return ParsedRows(table, None)
-        seconds = times.to_numpy()
-        return ParsedRows(table, seconds) if np.isfinite(seconds).all() else None
-
     def _dates(self, cells: Sequence[str], days: Sequence[str] | None) -> Times:
         if days is not None:
             cells = [f"{day} {cell}" for day, cell in zip(days, cells, strict=True)]
         return np.array([date_seconds(cell, day_first=self.day_first) for cell in cells])
 
-    # ------------------------------------------------------------ careful
+    def _by_cell(self, text: bytes, first_line: int, is_open: bool) -> ParsedRows:
+        """The careful reading: every spelling that is a number or missing; other lines are faults.
 
-    def _by_cell(self, text: bytes, numbers: Sequence[int], is_open: bool) -> ParsedRows:
-        """The careful reading: every spelling that is a number or missing, or the line and column at fault."""
-        cut = self._cut(text, is_open)
-        values, unreadable = self._numbers(cut.rows, self.columns.positions, pl.Float32())
-        times, timeless = self._times(cut.rows)
-        if self.is_strict:
-            self._refuse_first(cut, numbers, unreadable, timeless)
-        places = np.array(cut.places, dtype=np.int64)
-        rows = ParsedRows(values, times, places, unreadable.sum(axis=1), tuple(cut.faults), cut.n_headers, cut.is_torn)
-        return rows if self.is_strict else self._without_useless(rows)
-
-    def _cut(self, text: bytes, is_open: bool) -> _Cut:
-        """Lines as cells; where faults are refused, only up to the first of them."""
+        Where faults are refused, only lines up to the first of them are cut into cells.
+        """
         names, separator = self.layout.names, self.layout.delimiter
         rows: list[tuple[str, ...]] = []
         places: list[int] = []
         faults: list[tuple[int, str]] = []
         n_headers, is_torn = 0, False
         lines = text.split(b"\n")[:-1]
+        has_blank_lines = len(names) > 1 or self.layout.is_json
         for place, line in enumerate(lines):
-            if len(names) > 1 and not line.strip() and separator.encode() not in line:
+            if has_blank_lines and not line.strip() and separator.encode() not in line:
                 continue  # no row: one without a single value still has its separators
             is_cut_off = is_open and place == len(lines) - 1
             fewest = len(names) if is_cut_off else self.columns.last + 1
             cells, fault = _cells_of_line(line, separator, len(names), fewest)
             if fault:
                 is_torn = is_cut_off and len(cells) < len(names)
-                faults += [(place, f"torn: {fault}" if is_torn else fault)]
                 if self.is_strict:
+                    faults += [] if is_torn else [(place, fault)]
                     break
+                faults.append((place, f"torn: {fault}" if is_torn else fault))
             elif self.layout.has_header and (cells[0].removeprefix("\ufeff"), *cells[1:]) == names:
                 n_headers += 1
                 faults += [] if self.is_strict else [(place, "the header again")]
             else:
                 rows.append(cells)
                 places.append(place)
-        return _Cut(rows, places, [] if self.is_strict and is_torn else faults, n_headers, is_torn)
+        values, unreadable = self._numbers(rows, self.columns.positions, pl.Float32())
+        times, timeless = self._times(rows)
+        if self.is_strict:
+            wrong = np.flatnonzero(unreadable.any(axis=1) | timeless)
+            if wrong.size:
+                row = int(wrong[0])
+                raise self._no_value(rows[row], unreadable[row], first_line + places[row])
+            for place, fault in faults:
+                raise RecordingError(f"line {first_line + place}: {fault}; correct the line or delete it")
+        n_unreadable = unreadable.sum(axis=1)
+        found = ParsedRows(values, times, np.array(places, np.int64), n_unreadable, tuple(faults), n_headers, is_torn)
+        return found if self.is_strict else self._without_useless(found)
 
     def _numbers(
         self, rows: Sequence[Sequence[str]], positions: Sequence[int], dtype: pl.DataType
     ) -> tuple[NDArray[np.floating], NDArray[np.bool_]]:
         """Columns as numbers, rounded as polars does, NaN where a cell is missing or none; which are none."""
-        values = np.empty((len(rows), len(positions)), np.float32 if dtype == pl.Float32 else np.float64)
-        unreadable = np.zeros(values.shape, np.bool_)
-        for place, position in enumerate(positions):
-            cells = [row[position] for row in rows]
-            written = list(map(self.layout.spelling.plain, cells))
-            column = pl.Series(written, dtype=pl.String()).cast(dtype, strict=False)
-            values[:, place] = column.to_numpy()
-            for row in column.is_null().arg_true().to_list():
-                unreadable[row, place] = not is_missing(cells[row])
-        return values, unreadable
+        cells = [row[position] for position in positions for row in rows]
+        numbers = pl.Series(list(map(self.layout.spelling.plain, cells)), dtype=pl.String()).cast(dtype, strict=False)
+        unreadable = np.zeros(len(cells), np.bool_)
+        for place in numbers.is_null().arg_true().to_list():
+            unreadable[place] = not is_missing(cells[place])
+        shape = len(positions), len(rows)
+        return np.ascontiguousarray(numbers.to_numpy().reshape(shape).T), unreadable.reshape(shape).T
 
     def _times(self, rows: Sequence[Sequence[str]]) -> tuple[Times | None, NDArray[np.bool_]]:
         """Clock readings, NaN where there is none; and which of those hold something else."""
@@ -224,33 +171,21 @@ class RowParser:
         is_given = np.array([not is_missing(row[clock]) for row in rows], np.bool_)
         return dates, np.isnan(dates) & is_given
 
-    def _refuse_first(
-        self, cut: _Cut, numbers: Sequence[int], unreadable: NDArray[np.bool_], timeless: NDArray[np.bool_]
-    ) -> None:
-        """Name the first line and column at fault, if there is one."""
-        wrong = np.flatnonzero(unreadable.any(axis=1) | timeless)
-        if wrong.size:
-            row = int(wrong[0])
-            line, cells = numbers[cut.places[row]], cut.rows[row]
-            if unreadable[row].any():
-                raise self._no_number(cells, self.columns.positions[int(unreadable[row].argmax())], line)
-            clock, day = self.columns.clock or 0, self.columns.day
-            if not self.has_dates:
-                raise self._no_number(cells, clock, line)
-            raise RecordingError(
-                f"line {line}, column '{self.layout.names[clock]}': "
-                f"{_shown(cells[clock] if day is None else f'{cells[day]} {cells[clock]}')} is not a date like "
-                "2024-05-01 12:00:00.25; correct it"
+    def _no_value(self, cells: Sequence[str], unreadable: NDArray[np.bool_], line: int) -> RecordingError:
+        """The refusal of a row: of its first cell that is no number, else of its time."""
+        clock, day = self.columns.clock or 0, self.columns.day
+        if unreadable.any() or not self.has_dates:
+            position = self.columns.positions[int(unreadable.argmax())] if unreadable.any() else clock
+            cell, column = cells[position], self.layout.names[position]
+            comma = " (a decimal comma? write a point)" if is_number(cell, has_decimal_comma=True) else ""
+            return RecordingError(
+                f"line {line}, column '{column}': {_shown(cell)} is not a number{comma}; "
+                f"correct it or delete the line, or leave the column out with --label-column {column!r}"
             )
-        for place, reason in cut.faults:
-            raise _refused(numbers[place], reason)
-
-    def _no_number(self, cells: Sequence[str], position: int, line: int) -> RecordingError:
-        cell, column = cells[position], self.layout.names[position]
-        comma = " (a decimal comma? write a point)" if is_number(cell, has_decimal_comma=True) else ""
         return RecordingError(
-            f"line {line}, column '{column}': {_shown(cell)} is not a number{comma}; "
-            f"correct it or delete the line, or leave the column out with --label-column {column!r}"
+            f"line {line}, column '{self.layout.names[clock]}': "
+            f"{_shown(cells[clock] if day is None else f'{cells[day]} {cells[clock]}')} is not a date like "
+            "2024-05-01 12:00:00.25; correct it"
         )
 
     def _without_useless(self, rows: ParsedRows) -> ParsedRows:
@@ -317,6 +252,8 @@ def _cells_of_line(line: bytes, separator: str, n_columns: int, fewest: int) -> 
     A line may end after the last column that is read, which takes the `fewest` cells: so Mind Monitor leaves away the
     cell of its events where there is none, and the last line of Actiware and Consensys lacks the separator at its end.
     """
+    if line == NO_OBJECT:
+        return (), "not a JSON object"
     if b"\0" in line:
         return ("",) * n_columns, "binary data"
     text = decoded(line)[0]
@@ -329,10 +266,6 @@ def _cells_of_line(line: bytes, separator: str, n_columns: int, fewest: int) -> 
         cells += [""] * (n_columns - len(cells))
     fault = "" if len(cells) == n_columns else f"expected {n_columns} cells, got {len(cells)}"
     return tuple(cell.strip() for cell in cells), fault
-
-
-def _refused(line: int, reason: str) -> RecordingError:
-    return RecordingError(f"line {line}: {reason}; correct the line or delete it")
 
 
 def _shown(cell: str) -> str:

@@ -74,11 +74,7 @@ def plain_name(name: str) -> tuple[str, str]:
 
 
 def mentions_time_stamps(name: str) -> bool:
-    """Whether a column tells the time by a longer name; it measures nothing, but a better clock may stand beside it.
-
-    >>> mentions_time_stamps("accelerometerTimestamp_sinceReboot(s)"), mentions_time_stamps("step")
-    (True, False)
-    """
+    """Whether a column tells the time by a longer name; it measures nothing, but a better clock may stand beside it."""
     return "timestamp" in plain_name(name)[0]
 
 
@@ -103,10 +99,6 @@ class ClockUnit(NamedTuple):
     zero_s: float = 0.0
 
     def seconds(self, readings: Times) -> Times:
-        """
-        >>> ClockUnit(1e3).seconds(np.array([20.0, 40.0])), ClockUnit(day_of_1970=25569.0).seconds(np.array([25569.5]))
-        (array([0.02, 0.04]), array([43200.]))
-        """
         if self.day_of_1970 is not None:
             return (readings - self.day_of_1970) * _DAY_S
         return readings / self.per_second - self.zero_s
@@ -115,8 +107,6 @@ class ClockUnit(NamedTuple):
 def in_seconds(times: Times, clock: str, unit: str = "") -> tuple[Times, tuple[str, ...]]:
     """Clock readings in seconds, from the unit in the clock's name, or else from their size; and what was guessed.
 
-    >>> in_seconds(np.array([1.7e12, 1.7e12 + 500]), "time")
-    (array([1.7e+09, 1.7e+09]), ("clock 'time' read as milliseconds since 1970, from its size",))
     >>> in_seconds(np.array([0.0, 20.0, 40.0]), "time (ms)")
     (array([0.  , 0.02, 0.04]), ("clock 'time (ms)' read as milliseconds, from its name",))
     """
@@ -144,9 +134,6 @@ def _in_days(finite: Times, clock: str) -> tuple[float | None, tuple[str, ...]]:
     """1 January 1970 in the days that spreadsheets (from 1900 on) or MATLAB (from year 0 on) count, if they are such.
 
     Read as seconds, their steps would be those of a sensor of more than 10,000 Hz, or their name speaks of a date.
-
-    >>> _in_days(np.array([45000.5, 45000.5 + 1 / 86400]), "Date")[0], _in_days(np.array([45000.5, 45001.5]), "time")[0]
-    (25569.0, None)
     """
     if finite.size < 2 or plain_name(clock)[1] in _PER_SECOND:
         return None, ()
@@ -165,8 +152,6 @@ def ticks_per_second(first: float, clock: str, unit: str = "") -> tuple[float, t
 
     >>> ticks_per_second(1.7e12, "time")[0], ticks_per_second(12.5, "time")[0], ticks_per_second(0.0, "t_ms")[0]
     (1000.0, 1.0, 1000.0)
-    >>> ticks_per_second(2.5e14, "timestamp")[1]
-    ("clock 'timestamp' read as nanoseconds since the device was started, from its size",)
     """
     named = _PER_SECOND.get(unit.strip(" ()[]").casefold() or plain_name(clock)[1], 1.0)
     if named != 1:
@@ -220,11 +205,7 @@ def rounded_to(cell: str) -> str:
 
 
 def midnights(times: Times, last: float | None = None) -> NDArray[np.int64]:
-    """How often times of day have passed midnight, at each; `last` is the one before them, if there was one.
-
-    >>> midnights(np.array([86399.0, 1.0])), midnights(np.array([1.0, 2.0]), last=86399.0)
-    (array([0, 1]), array([1, 1]))
-    """
+    """How often times of day have passed midnight, at each; `last` is the one before them, if there was one."""
     steps = np.diff(times, prepend=times[:1] if last is None else last)
     return np.cumsum(steps < -_DAY_S / 2)
 

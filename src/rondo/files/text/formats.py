@@ -109,7 +109,10 @@ def open_text_parts(file: BinaryIO, layout_of: LayoutFinder, id: str, reading: R
     file.seek(0)
     above, rows = file.read(layout.start), file.read()
     position = layout.names.index(split_by)
-    columns = choose_columns(layout.names, replace(reading, rate=None), kinds=layout.kinds())
+    described = [
+        replace(column, moves=False, rises=True) for column in layout.columns()
+    ]  # any clock splits, coarse or not
+    columns = choose_columns(described, replace(reading, rate=None))
     restart = _restarts(layout, columns) if columns.clock == position else None
     parts = _parts(rows, layout, position, restart)
     ids = part_ids(id, parts, split_by)
@@ -149,7 +152,7 @@ def _parts(
     parts: dict[str, list[bytes]] = {}
     lines = rows.splitlines(keepends=True)
     for line in lines:
-        text = layout.delimited(line.rstrip(b"\r\n") + b"\n").text.decode("utf-8", "replace")
+        text = layout.delimited(line.rstrip(b"\r\n") + b"\n")[0].decode("utf-8", "replace")
         cells = next(csv.reader([text], delimiter=layout.delimiter), [])
         value = cells[position].strip() if position < len(cells) else ""
         if not line.strip() or (layout.has_header and value == layout.names[position]):

@@ -23,10 +23,10 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
-from typing import Any, NamedTuple
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,7 @@ from rondo.files.column_values import (
     names_no_signal,
     rises_or_repeats,
 )
+from rondo.files.columns import Column
 from rondo.files.text.clock import is_clock_name, mentions_time_stamps
 from rondo.files.text.lines import HEAD_LINES, HeadLine, decoded
 from rondo.files.text.programs import (
@@ -75,15 +76,6 @@ _FEWEST_FILLED_UP = 2  # lines: one alone may be a header with a single name
 _FEWEST_OF_A_TABLE = 3  # lines with equally many cells, before those above them are taken for remarks
 
 
-class Delimited(NamedTuple):
-    """Lines as cells between separators; `places` are theirs among the lines they were made of, None: all of them."""
-
-    text: bytes
-    places: tuple[int, ...] | None = None
-    faults: tuple[tuple[int, str], ...] = ()  # place of a line without cells, and why
-    unknown: frozenset[str] = frozenset()  # names of cells that are no column
-
-
 @dataclass(frozen=True)
 class Layout:
     """How a text table is written, and where its rows begin: at byte `start`, in line `first_line`."""
@@ -101,17 +93,17 @@ class Layout:
     began_s: float | None = None  # likewise, since 1970
     counts: frozenset[str] = frozenset()  # names of columns that are signals in files of its program
     scores: frozenset[str] = frozenset()  # names of columns that its program computed from the others
-    into_cells: Callable[[bytes], Delimited] | None = None  # for lines that are not cells between separators
+    is_json: bool = False
 
     @property
     def delimiter(self) -> str:
         return "\t" if self.separator == WHITESPACE else self.separator
 
-    def delimited(self, text: bytes) -> Delimited:
-        """Lines as cells between the delimiter."""
-        if self.into_cells is not None:
-            return self.into_cells(text)
-        return Delimited(with_tabs(text) if self.separator == WHITESPACE else text)
+    def delimited(self, text: bytes) -> tuple[bytes, frozenset[str]]:
+        """Lines as cells between the delimiter, one for one, and keys of JSON objects that are no column."""
+        if self.is_json:
+            return _cells_of_objects(text, self.names)
+        return (with_tabs(text) if self.separator == WHITESPACE else text), frozenset()
 
     def holds_dates(self, position: int) -> bool:
         cells = self.column(position)
@@ -127,56 +119,27 @@ class Layout:
     def is_number(self, cell: str) -> bool:
         return self.spelling.is_number(cell)
 
-    def kinds(self) -> dict[int, Kind]:
-        """What the first cells of each column show, where that is more than numbers."""
-        found: dict[int, Kind] = {}
-        for position, name in enumerate(self.names):
-            is_unnamed = has_no_name(name) or (position == 0 and (not self.has_header or name in _FIRST_BY_DEFAULT))
-            kind = self._kind(position, name, is_unnamed=is_unnamed)
-            if kind is not None:
-                found[position] = kind
+    def columns(self) -> list[Column]:
+        """What the first cells of each column show."""
+        cells = [self.column(position) for position in range(len(self.names))]
+        kinds = [self._kind(position, cells[position]) for position in range(len(self.names))]
         for name in {name for name in self.names if name and self.names.count(name) > 1}:
-            places = [position for position, other in enumerate(self.names) if other == name]
-            columns = [self.column(position) for position in places]
-            if all(len(c) >= _FEWEST_TO_TELL and len(set(c)) == 1 and self.is_number(c[0]) for c in columns):
-                found |= dict.fromkeys(places, "filler")
-        columns = [self.column(position) for position in range(len(self.names))]
-        dotted = [position for position, cells in enumerate(columns) if cells and all(map(is_dotted_time, cells))]
-        if len(dotted) == 1 and "day" in [kind for position, kind in found.items() if position not in dotted]:
-            found[dotted[0]] = "time of day"  # alone 10.03.04 may be a date too
-        return found
+            same = [position for position, other in enumerate(self.names) if other == name]
+            if all(len(cells[i]) >= _FEWEST_TO_TELL and len(set(cells[i])) == 1 and self.is_number(cells[i][0])
+                   for i in same):  # fmt: skip
+                for position in same:
+                    kinds[position] = "filler"
+        dotted = [i for i, column in enumerate(cells) if column and all(map(is_dotted_time, column))]
+        if len(dotted) == 1 and "day" in (kind for i, kind in enumerate(kinds) if i not in dotted):
+            kinds[dotted[0]] = "time of day"  # alone 10.03.04 may be a date too
+        return [
+            Column(name, kind, self._moves(name, column), self._rises(position, kind, column))
+            for position, (name, kind, column) in enumerate(zip(self.names, kinds, cells, strict=True))
+        ]
 
-    def rises(self, kinds: Mapping[int, Kind]) -> dict[int, bool]:
-        """Of each column that may be the clock, whether its first readings rise in each row, or repeat."""
-        found = {}
-        for position, name in enumerate(self.names):
-            tells = kinds.get(position) in ("dates", "time of day") or is_clock_name(name) or mentions_time_stamps(name)
-            cells = self.column(position)
-            if not tells or len(cells) < len(self.rows):
-                continue
-            are_dates = self.holds_dates(position)
-            try:
-                readings = [date_seconds(cell) if are_dates else float(self.spelling.plain(cell)) for cell in cells]
-            except ValueError:
-                continue
-            if (rises := rises_or_repeats(np.array(readings))) is not None:
-                found[position] = rises
-        return found
-
-    def signals(self) -> frozenset[int]:
-        """Columns with the name of labels or ids that move as a signal does, or are one in files of its program."""
-        found = []
-        for position, name in enumerate(self.names):
-            cells = self.column(position) if names_no_signal(name) else []
-            if name in self.counts:
-                found.append(position)
-            elif cells and all(map(self.is_number, cells)):
-                numbers = np.array([float(self.spelling.plain(cell)) for cell in cells])
-                found += [position] if moves_as_a_signal(name, numbers) else []
-        return frozenset(found)
-
-    def _kind(self, position: int, name: str, *, is_unnamed: bool) -> Kind | None:
-        cells = self.column(position)
+    def _kind(self, position: int, cells: Sequence[str]) -> Kind | None:
+        name = self.names[position]
+        is_unnamed = has_no_name(name) or (position == 0 and (not self.has_header or name in _FIRST_BY_DEFAULT))
         if not cells:
             return "empty" if self.has_header and (is_unnamed or is_clock_name(name)) else None
         if all(map(is_date_in_digits, cells)):
@@ -189,8 +152,29 @@ class Layout:
             return None if is_clock_name(name) else "text"
         if not all(map(self.is_number, cells)) or len(cells) < len(self.rows):
             return None
-        numbers = np.array([float(self.spelling.plain(cell)) for cell in cells])
-        return kind_of_numbers(numbers, is_unnamed=is_unnamed)
+        return kind_of_numbers(self._numbers(cells), is_unnamed=is_unnamed)
+
+    def _rises(self, position: int, kind: Kind | None, cells: Sequence[str]) -> bool | None:
+        """Of a column that may be the clock, whether its first readings rise in each row, or repeat."""
+        name = self.names[position]
+        tells = kind in ("dates", "time of day") or is_clock_name(name) or mentions_time_stamps(name)
+        if not tells or len(cells) < len(self.rows):
+            return None
+        try:
+            dates = self.holds_dates(position)
+            return rises_or_repeats(np.array([date_seconds(cell) for cell in cells]) if dates else self._numbers(cells))
+        except ValueError:
+            return None
+
+    def _moves(self, name: str, cells: Sequence[str]) -> bool:
+        """Whether a column with the name of labels or ids moves as a signal does, or is one in files of its program."""
+        if name in self.counts:
+            return True
+        is_suspect = names_no_signal(name) and cells and all(map(self.is_number, cells))
+        return bool(is_suspect) and moves_as_a_signal(name, self._numbers(cells))
+
+    def _numbers(self, cells: Sequence[str]) -> NDArray[np.float64]:
+        return np.array([float(self.spelling.plain(cell)) for cell in cells])
 
 
 def layout_of(lines: Sequence[HeadLine]) -> Layout:
@@ -371,10 +355,11 @@ def _in_short(cells: Sequence[str], most: int = 4) -> str:
 #
 # The keys of the first 64 objects are the columns. Their order in a line does not matter; a key that is absent or null
 # is a missing value. Numbers may be written as text, true and false are 1 and 0. A column of text, lists or objects is
-# left out. Everything else works as for any text table (`text_layout`, `row_parser`).
+# left out. Everything else works as for any text table.
 
-_SEPARATOR = "\t"
-_NO_OBJECT = "not a JSON object"
+NO_OBJECT = b"\0"
+"""The cells of a line that is no JSON object."""
+
 _AS_WRITTEN = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=str)
 
 
@@ -388,29 +373,22 @@ def json_layout(lines: Sequence[HeadLine]) -> Layout:
     if not names:
         raise RecordingError("its objects are empty; expected one key per channel")
     rows = tuple(tuple(_cell(found.get(name)) for name in names) for found in objects if found is not None)
-    into_cells = partial(_cells_of_lines, names=names)
-    return Layout(_SEPARATOR, names, rows, lines[0].start, lines[0].number, into_cells=into_cells)
+    return Layout("\t", names, rows, lines[0].start, lines[0].number, is_json=True)
 
 
-def _cells_of_lines(text: bytes, names: tuple[str, ...]) -> Delimited:
+def _cells_of_objects(text: bytes, names: tuple[str, ...]) -> tuple[bytes, frozenset[str]]:
     known, blank = frozenset(names), (None,) * len(names)
-    cells: list[str] = []
-    places: list[int] = []
-    faults: list[tuple[int, str]] = []
+    lines: list[bytes] = []
     unknown: set[str] = set()
-    for place, line in enumerate(text.split(b"\n")[:-1]):
-        if not line.strip():
-            continue
-        found = _object(decoded(line)[0])
+    for line in text.split(b"\n")[:-1]:
+        found = _object(decoded(line)[0]) if line.strip() else None
         if found is None:
-            faults.append((place, _NO_OBJECT))
+            lines.append(NO_OBJECT if line.strip() else b"")
             continue
-        places.append(place)
-        cells.append(_SEPARATOR.join(map(_cell, map(found.get, names, blank))))
-        if not known.issuperset(found):
-            unknown |= found.keys() - known
-    joined = "".join(f"{row}\n" for row in cells).encode("utf-8", "replace")
-    return Delimited(joined, tuple(places), tuple(faults), frozenset(unknown))
+        cells = "\t".join(map(_cell, map(found.get, names, blank)))
+        lines.append(cells.encode("utf-8", "replace") or b"nan")  # of a single column: a blank line is no row
+        unknown |= found.keys() - known
+    return b"".join(line + b"\n" for line in lines), frozenset(unknown)
 
 
 def _object(line: str) -> dict[str, Any] | None:

@@ -6,7 +6,6 @@ order of rows is right: the table is refused, with the column that tells them ap
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import groupby
 
 import numpy as np
@@ -103,15 +102,15 @@ def after_going_back(times: Times, layout: Layout, columns: Columns, reading: Re
     return f"; {', '.join(ways)}" if ways else ""
 
 
-def numbers_parts(column: NDArray[np.float32], counted_rows: Sequence[NDArray[np.float32]]) -> bool:
+def numbers_parts(column: NDArray[np.float32], counted_rows: NDArray[np.float32]) -> bool:
     """Whether a column gives the number of a recording: it changes exactly where a counter of rows starts again.
 
     >>> engine, cycle = np.repeat(np.float32([1, 2]), 3), np.tile(np.float32([1, 2, 3]), 2)
-    >>> numbers_parts(engine, [cycle]), numbers_parts(engine, [np.arange(6, dtype=np.float32)])
+    >>> numbers_parts(engine, cycle), numbers_parts(engine, np.arange(6, dtype=np.float32))
     (True, False)
     """
     changes = np.flatnonzero(np.diff(column))
-    return any(changes.size and np.array_equal(changes, np.flatnonzero(np.diff(rows) < 0)) for rows in counted_rows)
+    return bool(changes.size) and np.array_equal(changes, np.flatnonzero(np.diff(counted_rows) < 0))
 
 
 def left_out_as_number(name: str, counter: str) -> str:

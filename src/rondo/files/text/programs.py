@@ -22,7 +22,10 @@ _EPOCH = re.compile(r"epoch period \(hh:mm:ss\)\s*(\d+):(\d+):(\d+)", re.IGNOREC
 _STEP = re.compile(r"Delta_X\s+([\d.,]+(?:e[+-]?\d+)?)\b", re.IGNORECASE)  # of LabVIEW, of its first channel
 _HIGHEST_E4_RATE = 256.0  # 64 in the E4
 _POSE_ROWS = ("scorer", "individuals", "bodyparts", "coords")
-
+_END_OF_HEADER = "***End_of_Header***"  # of LabVIEW
+_X_VALUE = "X_Value"
+_MOST_LINES = 4
+_COMMENT = "Comment"  # LabVIEW's last column, whose cells are left away where there is no comment
 
 ACTIWARE_COUNTS = frozenset({"Activity", "Activité", "Aktivität"})
 """What the device measured, though one of these names is that of labels elsewhere."""
@@ -50,22 +53,11 @@ def opening_of(table: Sequence[Sequence[str]]) -> Opening | None:
     return _of_an_e4(table) or _of_e4_beats(table) or _of_deeplabcut(table)
 
 
-def is_of_actiware(first_line: str) -> bool:
-    """Whether a file is an export of Actiware, from its first line."""
-    return "actiware" in first_line.casefold()
-
-
 def rate_in_words(lines: Sequence[str]) -> float | None:
     """The rate that lines above a table speak of, if it is one; ActiGraph's counts come once per epoch.
 
-    >>> rate_in_words(["-- Data File Created By ActiGraph GT3X+ date format M/d/yyyy at 30 Hz  Filter Normal --"])
-    30.0
     >>> rate_in_words(["// Update Rate: 100.0Hz", "// Filter: 46.1 Hz"]), rate_in_words(["Filter: 5 Hz"])
     (100.0, None)
-    >>> rate_in_words(["… date format M/d/yyyy at 30 Hz  Filter Normal --", "Epoch Period (hh:mm:ss) 00:00:10"])
-    0.1
-    >>> rate_in_words(["X_Dimension\\tTime\\tTime", "Delta_X\\t2,000000E-2\\t2,000000E-2"])
-    50.0
     """
     epochs = {60 * (60 * int(h) + int(m)) + int(s) for line in lines for h, m, s in _EPOCH.findall(line)} - {0}
     if len(epochs) == 1:
@@ -114,21 +106,8 @@ def _of_deeplabcut(table: Sequence[Sequence[str]]) -> Opening | None:
     return Opening(n_lines, f"lines 1 to {n_lines} read as DeepLabCut writes them: {names[0]}, …", ("", *names))
 
 
-# ----------------------------------------------------------------
-# Headers that are more than one line of names: names over names, and a program's own lines above them.
-
-_END_OF_HEADER = "***End_of_Header***"  # of LabVIEW
-_X_VALUE = "X_Value"
-_MOST_LINES = 4
-_COMMENT = "Comment"  # LabVIEW's last column, whose cells are left away where there is no comment
-
-
 def n_lines_of_labview(lines: Sequence[str]) -> int:
-    """How many lines stand above a table of LabVIEW, which marks their end; 0 in any other file.
-
-    >>> n_lines_of_labview(["LabVIEW Measurement", "***End_of_Header***", "X_Value,Force", "0,1"])
-    2
-    """
+    """How many lines stand above a table of LabVIEW, which marks their end; 0 in any other file."""
     return max((place + 1 for place, line in enumerate(lines) if line.startswith(_END_OF_HEADER)), default=0)
 
 
@@ -136,9 +115,6 @@ def labview_clock(line: str) -> str:
     """A line of a table of LabVIEW, in which the column `X_Value` is the time in seconds.
 
     Each channel may have one of its own (`X_Columns` is `Multi`).
-
-    >>> labview_clock("X_Value,Force"), labview_clock("0.02,1.5")
-    ('time (s),Force', '0.02,1.5')
     """
     return line.replace(_X_VALUE, "time (s)") if line.startswith(_X_VALUE) else line
 

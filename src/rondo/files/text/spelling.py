@@ -86,29 +86,21 @@ def _local_seconds(cell: str, day_first: bool) -> float:
 
 def _year_month_day(found: re.Match[str], day_first: bool) -> tuple[int, int, int] | None:
     first, last = int(found[1]), int(found[4])
-    has_blanks = found[2] == " "
-    if has_blanks and max(len(found[1]), len(found[4])) < 4:
+    year = last if len(found[4]) == 4 else 2000 + last
+    if found[2] == " " and max(len(found[1]), len(found[4])) < 4:
         return None  # 1 2 3 are numbers
     if not found[3].isdigit():
         month = _MONTHS.index(found[3][:3].casefold()) + 1 if found[3][:3].casefold() in _MONTHS else 0
-        return (first, month, last) if len(found[1]) == 4 else (_full_year(found[4]), month, first)
+        return (first, month, last) if len(found[1]) == 4 else (year, month, first)
     middle = int(found[3])
     if len(found[1]) == 4:
         return first, middle, last
     day, month = (first, middle) if day_first or found[2] == "." else (middle, first)
-    return _full_year(found[4]), month, day
-
-
-def _full_year(written: str) -> int:
-    return int(written) if len(written) == 4 else 2000 + int(written)
+    return year, month, day
 
 
 def _without_zone(cell: str) -> tuple[str, float, str]:
-    """A cell without the zone at its end, that zone's offset in seconds, and its name where only that is given.
-
-    >>> _without_zone("15/11/2026 20:31 +0100 [Europe/London]"), _without_zone("8:31:05 PM UTC")
-    (('15/11/2026 20:31', 3600.0, ''), ('8:31:05 PM', 0.0, ''))
-    """
+    """A cell without the zone at its end, that zone's offset in seconds, and its name where only that is given."""
     if ":" not in cell:
         return cell, 0.0, ""  # a day has no zone, and its dashes are no signs
     found = _ZONE.search(cell)
@@ -150,20 +142,12 @@ def is_time_of_day(cell: str) -> bool:
 
 
 def is_dotted_time(cell: str) -> bool:
-    """Whether a cell may be a time of day such as 20.31.05; `10.03.04` may be a date as well.
-
-    >>> [is_dotted_time(cell) for cell in ("20.31.05", "10.03.04", "31.12.99", "20.31")]
-    [True, True, False, False]
-    """
+    """Whether a cell may be a time of day such as 20.31.05; `10.03.04` may be a date as well."""
     return _DOTTED_TIME.fullmatch(cell.strip()) is not None
 
 
 def is_date_in_digits(cell: str) -> bool:
-    """Whether a cell is a date and time in 14 digits, year first, and not a count of anything.
-
-    >>> [is_date_in_digits(cell) for cell in ("20261115203105", "20269915203105", "1794774665000")]
-    [True, False, False]
-    """
+    """Whether a cell is a date and time in 14 digits, year first, and not a count of anything."""
     return _DIGITS.fullmatch(cell.strip()) is not None and is_date(cell)
 
 
@@ -173,24 +157,13 @@ def is_day(cell: str) -> bool:
     return is_date(cell) and ":" not in cell and "T" not in cell and not (found and found[5])
 
 
-def names_a_zone(cell: str) -> bool:
-    """Whether a date names an offset from UTC, so that the times that are shown are not those that are written.
-
-    >>> [names_a_zone(cell) for cell in ("2026-11-15T20:31+01:00", "2026-11-15 20:31Z", "2026-11-15", "20:31:05")]
-    [True, False, False, False]
-    """
-    _, offset_s, zone = _without_zone(cell.strip())
-    return bool(offset_s or zone)
-
-
 def zone_notes(cells: Sequence[str], clock: str) -> tuple[str, ...]:
-    """What to say where the first date of a clock names an offset."""
+    """A note where the first date of a clock names an offset: the times that are shown are not those written."""
     return tuple(
-        f"clock '{clock}' names a zone ('{cell}'): times are shown in UTC" for cell in cells if names_a_zone(cell)
+        f"clock '{clock}' names a zone ('{cell}'): times are shown in UTC"
+        for cell in cells
+        if any(_without_zone(cell.strip())[1:])
     )
-
-
-# ------------------------------------------------------------ day and month
 
 
 class DayOrder(NamedTuple):
@@ -219,10 +192,10 @@ def day_order(cells: Sequence[str], beside: Sequence[Sequence[str]] = ()) -> Day
     orders = [np.array([date_seconds(cell, day_first=order) for cell in cells]) for order in (False, True)]
     for other in beside:
         if (day_first := _order_beside(other, orders)) is not None:
-            words = (
-                f"dates such as '{doubtful[0][0]}' read as {_order_in_words(day_first)}, as the dates beside them say"
+            order = _ORDER_IN_WORDS[day_first]
+            return DayOrder(
+                day_first, (f"dates such as '{doubtful[0][0]}' read as {order}, as the dates beside them say",)
             )
-            return DayOrder(day_first, (words,))
     return _by_time(orders, doubtful[0][0])
 
 
@@ -239,7 +212,7 @@ def _by_time(orders: Sequence[NDArray[np.float64]], example: str) -> DayOrder:
     """The order with fewer steps back, then fewer jumps, then the shorter recording; US order where all are equal."""
     faults = [_faults(order) for order in orders]
     day_first = faults[1] < faults[0]
-    words = f"dates such as '{example}' read as {_order_in_words(day_first)}"
+    words = f"dates such as '{example}' read as {_ORDER_IN_WORDS[day_first]}"
     if faults[0] == faults[1]:
         return DayOrder(False, (f"{words}; write 2026-11-15 if that is wrong",), is_guess=True)
     worse, better = (faults[0], faults[1]) if day_first else (faults[1], faults[0])
@@ -258,12 +231,8 @@ def _faults(times: NDArray[np.float64]) -> tuple[int, int, float]:
     return int((steps < 0).sum()) + times.size - known.size, n_jumps, float(np.ptp(known)) if known.size else 0.0
 
 
-def _order_in_words(day_first: bool) -> str:
-    return "day, month, year" if day_first else "month, day, year"
+_ORDER_IN_WORDS = {True: "day, month, year", False: "month, day, year"}
 
-
-# ----------------------------------------------------------------
-# Cells of text that are numbers, in the spelling of their table, and those that stand for no value.
 
 _MISSING = frozenset({
     "", "na", "nan", "null", "n/a", "n.a.", "<na>", "nat", "none", "missing", "no data",
@@ -295,11 +264,7 @@ class NumberSpelling(NamedTuple):
     thousands: str = ""
 
     def plain(self, cell: str) -> str:
-        """A number as programs write it.
-
-        >>> NumberSpelling(True, ".").plain("1.234,5"), NumberSpelling(thousands=",").plain("1,234.5")
-        ('1234.5', '1234.5')
-        """
+        """A number as programs write it."""
         cell = cell.replace(_MINUS, "-")
         if self.thousands and _GROUPED.fullmatch(cell):
             cell = cell.replace(self.thousands, "")
@@ -337,14 +302,11 @@ NumberSpelling(has_decimal_comma=True, thousands='.'))
     return NumberSpelling(not has_points and any(map(_COMMA_NUMBER.fullmatch, cells)))
 
 
-# ----------------------------------------------------------------
-# A value of a typed table as text, as a csv would have it.
-
 _NO_CELL = re.compile(r'[\s"\x00-\x1f]+')  # would end a cell or a line
 
 
 def cell_text(value: object) -> str:
-    """The text of one cell; nothing is "".
+    """A value of a typed table as a csv would have it; nothing is "".
 
     >>> [cell_text(value) for value in (1.0, 0.1, True, "a\\tb", dt.datetime(2026, 11, 1, 8), None)]
     ['1', '0.1', '1', 'a b', '2026-11-01 08:00:00', '']

@@ -1,7 +1,7 @@
 """A stored file of lines read in blocks, so that only the final float32 array is ever held whole.
 
-One pass counts the lines, the array is allocated, and a second pass parses blocks of bytes cut at line ends
-(`row_parser`). The frames are the same whatever the block size.
+One pass counts the lines, the array is allocated, and a second pass parses blocks of bytes cut at line ends. The frames
+are the same whatever the block size.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import codecs
 import csv
 import io
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
-from rondo.files.column_values import Kind
-from rondo.files.columns import Columns, choose_columns, without_empty
+from rondo.files.columns import Column, Columns, choose_columns, without_empty
 from rondo.files.reading import Reading, listed
 from rondo.files.text.cells import order_in_head, parser_of
 from rondo.files.text.clock import Times, in_seconds, over_midnight, rounded_to, spread
@@ -36,7 +35,7 @@ from rondo.files.text.order import (
     refuse_taking_turns,
     without_events,
 )
-from rondo.files.text.programs import ACTIWARE_COUNTS, ACTIWARE_SCORES, is_of_actiware
+from rondo.files.text.programs import ACTIWARE_COUNTS, ACTIWARE_SCORES
 from rondo.files.text.spelling import day_order, is_date, is_number
 from rondo.wording import counted
 
@@ -55,18 +54,18 @@ def read_open_text(
 ) -> Recording:
     """The recording in lines of UTF-8; `block_bytes` bounds the memory used beside the result."""
     layout = read_layout(file, layout_of, block_bytes)
-    kinds = layout.kinds()
-    rises = layout.rises(kinds)
+    described = layout.columns()
     scores = [name for name in layout.names if name in layout.scores and not reading.names(name)]
-    without_scores, signals = replace(reading, leave_out=(*reading.leave_out, *scores)), layout.signals()
-    columns = choose_columns(layout.names, without_scores, kinds=kinds, rises=rises, signals=signals)
+    without_scores = replace(reading, leave_out=(*reading.leave_out, *scores))
+    columns = choose_columns(described, without_scores)
     refuse_taking_turns(layout, columns, reading)
     values, times, notes = _read(file, layout, columns, block_bytes)
-    is_guess = columns.is_finer or kinds.get(-1 if columns.clock is None else columns.clock) == "rising"
+    is_guess = columns.is_finer or (columns.clock is not None and described[columns.clock].kind == "rising")
     if times is not None and is_guess and not (np.diff(times) > 0).all():  # it rose in the first rows alone
-        if not columns.is_finer:
-            kinds = {position: kind for position, kind in kinds.items() if position != columns.clock}
-        columns = choose_columns(layout.names, without_scores, kinds=kinds, signals=signals)
+        if not columns.is_finer and columns.clock is not None:
+            described[columns.clock] = replace(described[columns.clock], kind=None)
+        described = [replace(column, rises=True) for column in described]
+        columns = choose_columns(described, without_scores)
         values, times, notes = _read(file, layout, columns, block_bytes)
     scored = tuple(f"column '{name}' left out: it was scored; --keep-column {name!r} keeps it" for name in scores)
     notes = layout.notes + scored + columns.notes + notes
@@ -77,15 +76,16 @@ def read_open_text(
             n_blank = times.size - stop
             notes += (f"{counted(n_blank, 'row')} without a value at its end left out",) if n_blank else ()
             values, times = values[:stop], times[:stop]
-        values, times, more = _clock_in_seconds(values, times, columns, layout, kinds)
+        values, times, more = _clock_in_seconds(values, times, columns, layout, described[columns.clock])
         notes += more
     values, channels, empty = without_empty(values, columns.channels)
     if not layout.has_header and columns.clock is None and channels[1:] and not reading.names(channels[0]):
-        counters = [place for place, kind in kinds.items() if kind == "counter"]
-        counted_rows = [_read(file, layout, Columns(("",), (place,)), block_bytes)[0][:, 0] for place in counters[:1]]
-        if numbers_parts(values[:, 0], counted_rows):
-            empty += (left_out_as_number(channels[0], layout.names[counters[0]]),)
-            values, channels = np.ascontiguousarray(values[:, 1:]), channels[1:]
+        counter = next((place for place, column in enumerate(described) if column.kind == "counter"), None)
+        if counter is not None:
+            counted_rows = _read(file, layout, Columns(("",), (counter,)), block_bytes)[0][:, 0]
+            if numbers_parts(values[:, 0], counted_rows):
+                empty += (left_out_as_number(channels[0], layout.names[counter]),)
+                values, channels = np.ascontiguousarray(values[:, 1:]), channels[1:]
     rate = reading.rate
     if rate is None and times is None and layout.rate is not None:
         rate = layout.rate
@@ -105,7 +105,7 @@ def read_cells(path: Path, layout_of: LayoutFinder) -> tuple[Layout, bytes]:
     with opened_utf8(path) as file:
         layout = read_layout(file, layout_of, BLOCK_BYTES)
         file.seek(layout.start)
-        return layout, layout.delimited(file.read()).text
+        return layout, layout.delimited(file.read())[0]
 
 
 @contextmanager
@@ -139,7 +139,7 @@ def read_layout(file: BinaryIO, layout_of: LayoutFinder, block_bytes: int) -> La
         layout = replace(layout, notes=(said, *layout.notes))
     else:
         layout = layout_of(head)
-    if is_of_actiware(head[0].text):
+    if "actiware" in head[0].text.casefold():
         layout = replace(layout, counts=ACTIWARE_COUNTS, scores=ACTIWARE_SCORES)
     if not layout.rows:
         raise RecordingError(f"it has a header ({len(layout.names)} columns) but no rows; expected one row per frame")
@@ -235,7 +235,7 @@ def _cells_around_midnight(file: BinaryIO, layout: Layout, columns: Columns, blo
     n_bytes, _ = _size(file, layout.start, block_bytes)
     lines = Lines(_bounded(file, layout.start, n_bytes), layout.start, layout.first_line - 1, block_bytes)
     for block in lines.blocks():
-        text = decoded(layout.delimited(block.text).text)[0]
+        text = decoded(layout.delimited(block.text)[0])[0]
         for row in csv.reader(text.splitlines(), delimiter=layout.delimiter):
             cell = row[position].strip() if position < len(row) else ""
             if cell[:_DAY_CHARACTERS] != last[:_DAY_CHARACTERS] and is_date(cell) and is_date(last):
@@ -271,13 +271,13 @@ def _bounded(file: BinaryIO, start: int, n_bytes: int) -> Callable[[int], bytes]
 
 
 def _clock_in_seconds(
-    values: NDArray[np.float32], times: Times, columns: Columns, layout: Layout, kinds: Mapping[int, Kind]
+    values: NDArray[np.float32], times: Times, columns: Columns, layout: Layout, described: Column
 ) -> tuple[NDArray[np.float32], Times, tuple[str, ...]]:
     """The clock in seconds, rising through midnight and through readings that repeat, and what was done to it."""
     clock = columns.clock or 0
     name = layout.names[clock] or f"column {clock + 1}"
     notes: tuple[str, ...] = ()
-    if kinds.get(clock) == "time of day" and columns.day is None:
+    if described.kind == "time of day" and columns.day is None:
         times = over_midnight(times)
         notes = (f"clock '{name}' holds times of day without a date",)
     elif not layout.holds_dates(clock):

@@ -1,20 +1,24 @@
-"""ActiGraph's .gt3x, byte for byte as the maker describes it, and against the maker's own reader where it is there."""
+"""ActiGraph's .gt3x, byte for byte as the maker describes it, and against the maker's own reader where it is there; its
+.agd, written by SQLite with the tables that ActiLife makes."""
 
 from __future__ import annotations
 
 import json
 import logging
+import sqlite3
 import struct
 import tracemalloc
 import zipfile
 from collections.abc import Sequence
+from contextlib import closing
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
 import numpy.testing as npt
 import pytest
 
-from tests.formats.reading import assert_cut_short_anywhere, read_one, refusal, write
+from tests.formats.reading import read_one, refusal, write
 
 BEGAN = 1794643200  # 2026-11-14 08:00:00
 EXAMPLE = bytes.fromhex("006008EBD007009EBF007008EBF0")  # of LogRecords/Activity.md, with what it means below
@@ -43,6 +47,10 @@ def save(path: Path, log: bytes, name: str = "log.bin", *, info: str = "", **oth
         for other, content in others.items():
             archive.writestr(other.replace("_", "."), content)
     return path
+
+
+def save_seconds(path: Path, n: int) -> Path:
+    return save(path, b"".join(record(0, BEGAN + i, EXAMPLE) for i in range(n)))
 
 
 def test_a_second_per_record_in_both_packings(tmp_path: Path) -> None:
@@ -118,15 +126,6 @@ def test_what_is_no_archive_of_an_actigraph_is_refused(tmp_path: Path) -> None:
         assert expected in refusal(lambda path=path: read_one(path), naming=path)  # type: ignore[misc]
 
 
-def test_cut_short_anywhere(tmp_path: Path) -> None:
-    path = save(tmp_path / "a.gt3x", b"".join(record(0, BEGAN + i, EXAMPLE) for i in range(50)))
-    assert_cut_short_anywhere(path, read_one)
-    log = b"".join(record(0, BEGAN + i, EXAMPLE) for i in range(20))
-    for part in range(1, 20):  # of the log itself, in a sound archive
-        cut = save(tmp_path / "b.gt3x", log[: len(log) * part // 20 + 7])
-        assert read_one(cut).n_frames == 3 * part
-
-
 def test_a_false_size_allocates_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = save(tmp_path / "a.gt3x", bytes(50_000_000))  # zeros, which take 50 kB packed
     monkeypatch.setattr("rondo.memory.free_bytes", lambda: 400_000_000)
@@ -149,3 +148,56 @@ def test_as_the_makers_reader_reads_it(tmp_path: Path) -> None:
     recording = read_one(path)
     npt.assert_allclose(recording.values, table[["X", "Y", "Z"]], atol=1e-6)
     npt.assert_allclose(recording.times_s, table.index, atol=1e-6)  # type: ignore[arg-type]
+
+
+TICKS = (datetime(2026, 11, 14, 8) - datetime(1, 1, 1)).days * 864_000_000_000 + 8 * 36_000_000_000
+
+
+def save_agd(path: Path, *statements: str) -> Path:
+    with closing(sqlite3.connect(path)) as database, database:
+        for statement in statements:
+            database.execute(statement)
+    return path
+
+
+def save_epochs(path: Path) -> Path:
+    rows = [f"INSERT INTO data VALUES ({TICKS + i * 100_000_000}, {i}, {i % 3}, NULL)" for i in range(30)]
+    table = "CREATE TABLE data (dataTimestamp INTEGER, axis1 INTEGER, axis2 INTEGER, lux INTEGER)"
+    return save_agd(path, table, *rows)
+
+
+def test_epochs_are_frames(tmp_path: Path) -> None:
+    recording = read_one(save_epochs(tmp_path / "p1.agd"))
+    assert (recording.id, recording.channels[:2]) == ("p1", ("axis1", "axis2"))
+    assert recording.rate is not None and round(recording.rate, 6) == 0.1
+    npt.assert_array_equal(recording.values[:, 1], [i % 3 for i in range(30)])
+    assert recording.times_s is not None and recording.times_s[0] == 1794643200.0
+
+
+def test_epochs_are_put_in_the_order_of_time_and_silence_is_a_gap(tmp_path: Path) -> None:
+    """With the tables of ActiLife 6, of which only `data` is read."""
+    places = [3, 0, 1, 2, 10, 11]
+    rows = [f"INSERT INTO data VALUES ({TICKS + i * 600_000_000}, {i}.0, {60 * (i % 2)})" for i in places]
+    recording = read_one(
+        save_agd(
+            tmp_path / "p1.agd",
+            "CREATE TABLE settings (settingID INTEGER PRIMARY KEY, settingName TEXT, settingValue TEXT)",
+            "INSERT INTO settings VALUES (1, 'epochlength', '60')",
+            "CREATE TABLE sleep (sleepID INTEGER PRIMARY KEY, inBedTimestamp INTEGER, outBedTimestamp INTEGER)",
+            "CREATE TABLE data (dataTimestamp INTEGER, axis1 REAL, inclineOff REAL)",
+            "CREATE INDEX IX_dataTimestamp ON data (dataTimestamp)",
+            *rows,
+        )
+    )
+    assert recording.channels == ("axis1", "inclineOff") and recording.rate == pytest.approx(1 / 60)
+    npt.assert_array_equal(recording.values[:, 0], sorted(places))
+    assert recording.times_s is not None and recording.times_s[-1] - recording.times_s[0] == 660
+
+
+def test_what_is_no_table_of_epochs_is_refused(tmp_path: Path) -> None:
+    view = save_agd(tmp_path / "v.agd", "CREATE TABLE a (x)", "CREATE VIEW data AS SELECT 1 AS dataTimestamp FROM a")
+    assert "holds no table 'data'" in refusal(lambda: read_one(view), naming=view)
+    empty = save_agd(tmp_path / "e.agd", "CREATE TABLE data (dataTimestamp INTEGER, axis1 INTEGER)")
+    assert "table 'data' is empty" in refusal(lambda: read_one(empty), naming=empty)
+    other = write(tmp_path, "o.agd", b"x,y\n1,2\n")
+    assert "no ActiGraph database" in refusal(lambda: read_one(other), naming=other)
