@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from rondo.cli import options
 from rondo.cli.terminal import aligned, print, print_json
 from rondo.errors import SettingError
@@ -21,16 +19,16 @@ _MOST_COLUMNS = 16
 
 def compare(
     run: options.Run,
-    truth: Annotated[Path, typer.Argument(metavar="TRUTH", help="Classes per frame, or annotations, as for evaluate.")],
-    level: Annotated[str, typer.Option("--level", metavar="NAME", help="motif (default) or unit.")] = "motif",
-    recording: Annotated[str | None, typer.Option("--recording", metavar="ID", help="This one alone.")] = None,
+    truth: Annotated[Path, options.argument("TRUTH", "Classes per frame, or annotations, as for evaluate.")],
+    level: Annotated[str, options.option("--level", "NAME", "motif (default) or unit.")] = "motif",
+    recording: Annotated[str | None, options.option("--recording", "ID", "This one alone.")] = None,
     key: options.TruthKey = None,
     rate: options.TruthRate = None,
     suggest_names: Annotated[
-        bool, typer.Option("--suggest-names", metavar="", help="Propose a class as the name of each entry it fits.")
+        bool, options.switch("--suggest-names", "Propose a class as the name of each entry it fits.")
     ] = False,
     apply: Annotated[
-        bool, typer.Option("--apply", metavar="", help="With --suggest-names: give them to entries without a name.")
+        bool, options.switch("--apply", "With --suggest-names: give them to entries without a name.")
     ] = False,
     json: options.Json = False,
 ) -> None:

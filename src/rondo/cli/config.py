@@ -37,9 +37,7 @@ def show(
 
 @app.command()
 def init(
-    path: Annotated[Path, typer.Argument(metavar="FILE", help="File to write; it must not exist yet.")] = Path(
-        "rondo.toml"
-    ),
+    path: Annotated[Path, options.argument("FILE", "File to write; it must not exist yet.")] = Path("rondo.toml"),
     preset: options.Preset = "default",
     set_: options.Settings = None,
 ) -> None:

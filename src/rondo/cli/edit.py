@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from rondo.cli import options
 from rondo.cli.options import EditedModel, EditedStream
 from rondo.cli.terminal import print, print_json
@@ -23,12 +21,10 @@ _STREAM_DID = {"promote": "promoted", "merge": "took in what was like it"}
 
 def name(
     model: EditedModel,
-    entry: Annotated[str | None, typer.Argument(metavar="ENTRY", help="unit:3 or motif:5; all if not given.")] = None,
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="What it is called from now on.")] = None,
-    remove: Annotated[bool, typer.Option("--remove", metavar="", help="Take the name of ENTRY away.")] = False,
-    history: Annotated[
-        bool, typer.Option("--history", metavar="", help="Print what was done so far, to ENTRY or to all.")
-    ] = False,
+    entry: Annotated[str | None, options.argument("ENTRY", "unit:3 or motif:5; all if not given.")] = None,
+    name: Annotated[str | None, options.argument("NAME", "What it is called from now on.")] = None,
+    remove: Annotated[bool, options.switch("--remove", "Take the name of ENTRY away.")] = False,
+    history: Annotated[bool, options.switch("--history", "Print what was done so far, to ENTRY or to all.")] = False,
     stream: EditedStream = None,
     json: options.Json = False,
 ) -> None:
@@ -120,7 +116,7 @@ def _journal(path: Path) -> list[dict[str, Any]]:
 
 def merge(
     model: EditedModel,
-    entries: Annotated[list[str], typer.Argument(metavar="ENTRY", help="Two or more of one level: unit:3 unit:7.")],
+    entries: Annotated[list[str], options.argument("ENTRY", "Two or more of one level: unit:3 unit:7.")],
     stream: EditedStream = None,
     json: options.Json = False,
 ) -> None:
@@ -144,7 +140,7 @@ def merge(
 
 def split(
     model: EditedModel,
-    entry: Annotated[str, typer.Argument(metavar="ENTRY", help="An entry that was merged: unit:7.")],
+    entry: Annotated[str, options.argument("ENTRY", "An entry that was merged: unit:7.")],
     stream: EditedStream = None,
     json: options.Json = False,
 ) -> None:
@@ -189,7 +185,7 @@ def _print_merged(edited: EditedVocabulary, edits: Edits, entry: EntryId, json: 
 
 def apply(
     run: options.Run,
-    edits: Annotated[Path, typer.Argument(metavar="FILE", help="The edits.json that a report has saved.")],
+    edits: Annotated[Path, options.argument("FILE", "The edits.json that a report has saved.")],
     json: options.Json = False,
 ) -> None:
     """Make the edits that a report has collected: names, merges, and frames that belong to another or a new entry.
@@ -207,7 +203,7 @@ def apply(
 def undo(
     run: options.Run,
     number: Annotated[
-        int | None, typer.Argument(metavar="N", help="The number of an edit; the last one in force if not given.")
+        int | None, options.argument("N", "The number of an edit; the last one in force if not given.")
     ] = None,
     json: options.Json = False,
 ) -> None:

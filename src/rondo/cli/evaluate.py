@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from rondo.cli import options
 from rondo.cli.terminal import print, print_json
 from rondo.errors import SettingError
@@ -21,26 +19,25 @@ if TYPE_CHECKING:
 def evaluate(
     truth: Annotated[
         Path,
-        typer.Argument(
-            metavar="TRUTH", help="Classes (.npy .csv .npz), a folder of them, or annotations ({annotation_suffixes})."
+        options.argument(
+            "TRUTH", "Classes (.npy .csv .npz), a folder of them, or annotations ({annotation_suffixes})."
         ),
     ],
     labels: Annotated[
-        Path,
-        typer.Argument(metavar="LABELS", help="A run folder; or labels: a file, or a folder matched by file stem."),
+        Path, options.argument("LABELS", "A run folder; or labels: a file, or a folder matched by file stem.")
     ],
-    level: Annotated[str, typer.Option("--level", metavar="NAME", help="Of a run: motif (default) or unit.")] = "motif",
+    level: Annotated[str, options.option("--level", "NAME", "Of a run: motif (default) or unit.")] = "motif",
     key: options.TruthKey = None,
     rate: Annotated[
         float | None,
-        typer.Option("--rate", metavar="HZ", help="For annotations in seconds, where the labels lie in no run folder."),
+        options.option("--rate", "HZ", "For annotations in seconds, where the labels lie in no run folder."),
     ] = None,
     group_by: Annotated[
         str | None,
-        typer.Option(
+        options.option(
             "--group-by",
-            metavar="PATTERN",
-            help="Whose each recording is, as in `rondo usage`: for the scores of a vocabulary that several share.",
+            "PATTERN",
+            "Whose each recording is, as in `rondo usage`: for the scores of a vocabulary that several share.",
         ),
     ] = None,
     json: options.Json = False,

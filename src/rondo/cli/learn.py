@@ -23,29 +23,21 @@ _NO_CLOCK = "no column tells the time, so times are counted in rows; give --rate
 
 MethodName = Annotated[
     str,
-    typer.Option(
+    options.option(
         "--method",
-        metavar="NAME",
-        help=f"rondo (default), or another method: {', '.join(method_names()[1:-1])}; or clock (the data-blind "
-        "control).",
-        autocompletion=options.completing_from(method_names),
+        "NAME",
+        f"rondo (default), or another method: {', '.join(method_names()[1:-1])}; or clock (the data-blind control).",
+        options.completing_from(method_names),
     ),
 ]
 States = Annotated[
-    int | None,
-    typer.Option("--states", metavar="N", help="Number of states, for ticc and kmeans; of pieces, for clock."),
+    int | None, options.option("--states", "N", "Number of states, for ticc and kmeans; of pieces, for clock.")
 ]
-Adapt = Annotated[
-    bool, typer.Option("--adapt", metavar="", help="Transfer: move the units to where these recordings have them.")
-]
-RefitMotifs = Annotated[
-    bool, typer.Option("--refit-motifs", metavar="", help="Transfer: keep the units, learn the motifs again.")
-]
-Resample = Annotated[
-    bool, typer.Option("--resample", metavar="", help="Read recordings of another rate at the rate of the model.")
-]
+Adapt = Annotated[bool, options.switch("--adapt", "Transfer: move the units to where these recordings have them.")]
+RefitMotifs = Annotated[bool, options.switch("--refit-motifs", "Transfer: keep the units, learn the motifs again.")]
+Resample = Annotated[bool, options.switch("--resample", "Read recordings of another rate at the rate of the model.")]
 MotifSeed = Annotated[
-    int | None, typer.Option("--seed", metavar="N", help="For --refit-motifs; the seed of the model if not given.")
+    int | None, options.option("--seed", "N", "For --refit-motifs; the seed of the model if not given.")
 ]
 
 

@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from rondo.cli import options
 from rondo.cli.terminal import asked_to_stop, print, print_json
 from rondo.errors import SettingError
@@ -20,14 +18,13 @@ def report(
     run: options.Run,
     compare: Annotated[
         Path | None,
-        typer.Option("--compare", metavar="OTHER", help="Another run over the same recordings, shown beside this one."),
+        options.option("--compare", "OTHER", "Another run over the same recordings, shown beside this one."),
     ] = None,
     recordings: Annotated[
-        str | None,
-        typer.Option("--recordings", metavar="A,B", help="Draw these alone; without, as many as fit into 12 MB."),
+        str | None, options.option("--recordings", "A,B", "Draw these alone; without, as many as fit into 12 MB.")
     ] = None,
     channels: Annotated[
-        str | None, typer.Option("--channels", metavar="X,Y", help="Draw these alone; without, the first 64.")
+        str | None, options.option("--channels", "X,Y", "Draw these alone; without, the first 64.")
     ] = None,
     truth: options.TruthLane = None,
     key: options.TruthKey = None,
@@ -68,22 +65,20 @@ def _names(text: str | None) -> tuple[str, ...]:
 
 def view(
     run: options.Run,
-    port: Annotated[
-        int, typer.Option("--port", metavar="N", min=0, max=65535, help="Port on loopback; 0: any that is free.")
-    ] = 0,
+    port: Annotated[int, options.option("--port", "N", "Port on loopback; 0: any that is free.", min=0, max=65535)] = 0,
     media: Annotated[
-        Path | None, typer.Option("--media", metavar="FILE", help="A film or sound file to play beside the timeline.")
+        Path | None, options.option("--media", "FILE", "A film or sound file to play beside the timeline.")
     ] = None,
     offset: Annotated[
         str | None,
-        typer.Option(
+        options.option(
             "--offset",
-            metavar="TIME",
-            help="Where in the film the recording starts (2.3s, -500ms, 1min); negative: the film starts later.",
+            "TIME",
+            "Where in the film the recording starts (2.3s, -500ms, 1min); negative: the film starts later.",
         ),
     ] = None,
     recording: Annotated[
-        str | None, typer.Option("--recording", metavar="ID", help="The recording that the film belongs to.")
+        str | None, options.option("--recording", "ID", "The recording that the film belongs to.")
     ] = None,
     truth: options.TruthLane = None,
     key: options.TruthKey = None,
@@ -127,31 +122,14 @@ def _formats() -> Iterable[str]:
 
 def export(
     run: options.Run,
-    format: Annotated[
-        str,
-        typer.Option(
-            "--format",
-            metavar="NAME",
-            help="{export_formats}.",
-            autocompletion=options.completing_from(_formats),
-        ),
-    ],
+    format: Annotated[str, options.option("--format", "NAME", "{export_formats}.", options.completing_from(_formats))],
     out: Annotated[
-        Path,
-        typer.Option("--out", metavar="PATH", help="File to write; for {formats_in_files} also a folder (no suffix)."),
+        Path, options.option("--out", "PATH", "File to write; for {formats_in_files} also a folder (no suffix).")
     ],
     level: Annotated[
-        str,
-        typer.Option(
-            "--level",
-            metavar="NAME",
-            help="unit, motif or both.",
-            autocompletion=options.completing("unit", "motif", "both"),
-        ),
+        str, options.option("--level", "NAME", "unit, motif or both.", options.completing("unit", "motif", "both"))
     ] = "both",
-    recording: Annotated[
-        str | None, typer.Option("--recording", metavar="ID", help="Only this recording of the run.")
-    ] = None,
+    recording: Annotated[str | None, options.option("--recording", "ID", "Only this recording of the run.")] = None,
     json: options.Json = False,
 ) -> None:
     """Write the segments of a run for ELAN, Audacity, Label Studio, or as a table.

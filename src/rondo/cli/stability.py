@@ -5,8 +5,6 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from rondo.cli import options
 from rondo.cli.learn import read_all
 from rondo.cli.terminal import print, print_json, progress
@@ -26,11 +24,9 @@ _NO_PROOF = (
 def stability(
     paths: options.Recordings,
     reading: Reading,
-    seeds: Annotated[
-        int, typer.Option("--seeds", metavar="N", help="How many fits, with seeds from --seed on; 2 or more.")
-    ] = 5,
+    seeds: Annotated[int, options.option("--seeds", "N", "How many fits, with seeds from --seed on; 2 or more.")] = 5,
     halves: Annotated[
-        bool, typer.Option("--halves", metavar="", help="Also fit the first and the second half of each recording.")
+        bool, options.switch("--halves", "Also fit the first and the second half of each recording.")
     ] = False,
     window: options.Window = None,
     step: options.Step = None,

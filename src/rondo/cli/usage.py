@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from rondo.cli import options
 from rondo.cli.terminal import aligned, print, print_data, print_json
 from rondo.errors import SettingError
@@ -26,23 +24,21 @@ def usage(
     run: options.Run,
     group_by: Annotated[
         str | None,
-        typer.Option(
+        options.option(
             "--group-by",
-            metavar="PATTERN",
-            help="Groups of recordings: a word that all ids or folders hold with a value (subject), a regular "
+            "PATTERN",
+            "Groups of recordings: a word that all ids or folders hold with a value (subject), a regular "
             "expression on the ids, 's([0-9]+)_', or a .csv with the columns recording and group. Without it, the "
             "groups that the run was made with.",
         ),
     ] = None,
     transitions: Annotated[
-        bool, typer.Option("--transitions", metavar="", help="What follows what, instead of how much there is of each.")
+        bool, options.switch("--transitions", "What follows what, instead of how much there is of each.")
     ] = False,
     as_csv: Annotated[
         bool,
-        typer.Option(
-            "--csv",
-            metavar="",
-            help="Print csv: a row per entry and recording; of transitions, per group where there are groups.",
+        options.switch(
+            "--csv", "Print csv: a row per entry and recording; of transitions, per group where there are groups."
         ),
     ] = False,
     json: options.Json = False,
