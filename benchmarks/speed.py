@@ -24,8 +24,8 @@ from pages import Table, program, write_section
 
 from rondo import Rondo
 from rondo.continual.updater import Updater
-from rondo.many.engines import ENGINES, engine_of
-from rondo.many.pool import attempt, peak_mb
+from rondo.many.driver import ENGINES, engine_of
+from rondo.many.engine import attempt, peak_mb
 from rondo.synthetic import StreamPlan, plant
 
 SECTIONS = ("one-stream", "engines")

@@ -14,7 +14,7 @@ from rondo.config.settings import PreprocessConfig
 from rondo.data.recording import Recording
 from rondo.data.scaling import Preprocessor
 from rondo.errors import AnnotationError, RecordingError
-from rondo.many.pool import Done
+from rondo.many.engine import Done
 from rondo.metrics.scores import evaluate
 from rondo.model.label import label_one
 from rondo.model.rondo import Rondo
