@@ -45,7 +45,6 @@ from rondo.continual.reading import (
 from rondo.data.labels import OTHER
 from rondo.data.windows import StreamWindow
 from rondo.encoders.summary_stats import FittedSummaryStats
-from rondo.units.boundaries import Cuts
 from rondo.units.viterbi import Timeline, Viterbi, centre_distances, smooth_spans
 
 if TYPE_CHECKING:
@@ -137,8 +136,7 @@ class Updater:
         self.viterbi = Viterbi(self.n_fitted + 1, penalty, lag=-(-grid[0] // grid[1]))
         self.excess = ModelExcess(units, self.units.ids, penalty)
         self.motifs = reader_of(motifs, config, half_life, grid)
-        self.cuts = Cuts(units.boundaries if aligned else None, *grid)
-        self.issue = Issue(self.motifs, self.cuts, self.step_frames)
+        self.issue = Issue(self.motifs, units.boundaries if aligned else None, *grid)
         self.beside = -(-straddling_windows(*grid) // 2)  # unexplained windows on each side that make one novel
         self.open: deque[_Open] = deque()
         self.at_start = True
@@ -203,14 +201,14 @@ class Updater:
         self.at_start, self.is_filed = plain["at_start"], plain["is_filed"]
         self.refined, self.next_id = list(plain["refined"]), plain["next_id"]
         self.counters = Counters(*plain["counters"])
-        self.issue = Issue(self.motifs, self.cuts, self.step_frames)
+        self.issue.motifs = self.motifs
         self.issue.restore(plain)
         return self
 
     def push(self, window: NDArray[np.float32], start_frame: int) -> Due:
         """One window (n_channels, length); gives the decisions that have become due, and what happened."""
         point = np.asarray(encoded(self.encoder, window)[0], np.float64)
-        return self.push_point(point, start_frame, self.cuts.blocks(window))
+        return self.push_point(point, start_frame, self.issue.blocks(window))
 
     def push_all(self, windows: Sequence[StreamWindow]) -> Iterator[Due]:
         """What `push` gives for each of these windows in turn; all of them are encoded at once where that is exact."""
@@ -220,7 +218,7 @@ class Updater:
             return
         values = np.stack([window.values for window in windows])
         points = encoder.encode_batch(values).astype(np.float64)
-        blocks, excess = self.cuts.blocks(values), self.excess.of(points, each=True)
+        blocks, excess = self.issue.blocks(values), self.excess.of(points, each=True)
         for i, window in enumerate(windows):
             yield self.push_point(points[i], window.start_frame, blocks[i], excess[i : i + 1])
 
