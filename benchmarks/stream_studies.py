@@ -54,9 +54,6 @@ def in_scale_of_stream(model: Rondo, recording: Recording) -> Labels:
     return units
 
 
-# ---------------------------------------------------------------- a stream against label
-
-
 def stream_vs_label(options: Options) -> Rows:
     """Rows of a stream that get the unit that `label` gives them, in percent, frozen and learning.
 
@@ -93,9 +90,6 @@ def agreement(model: Rondo, recording: Recording) -> list[str]:
     return [*cells, f"{np.mean(behind) / model.step_frames_:.0f}"]
 
 
-# ---------------------------------------------------------------- forgetting
-
-
 def forgetting(options: Options) -> Rows:
     """M_f of `rondo bench run continual` with and without the null class, and the stream beside `label`.
 
@@ -127,9 +121,6 @@ def falls(truth: Labels, labels: Labels) -> tuple[float, float]:
     fall = 100 * (before - recall_of_classes(overlap, mapping)[: before.size])
     old = list(dict.fromkeys(runs_of(truth).ids.tolist()))[: before.size]
     return float(fall.mean()), float(np.mean([own for own, name in zip(fall, old, strict=True) if name != 0]))
-
-
-# ---------------------------------------------------------------- contexts that grow
 
 
 def growing_contexts(options: Options) -> Rows:
@@ -189,9 +180,6 @@ def grown(recording: Recording, truth: Labels, n_fitted: int) -> tuple[list[floa
         classes = Counter(rest[labels == event.ids[0]].tolist()).most_common(1)
         right += bool(classes) and classes[0][0] not in known
     return scores, right, len(events) - right
-
-
-# ---------------------------------------------------------------- what is new
 
 
 def promotions(options: Options) -> Rows:
