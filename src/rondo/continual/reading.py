@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.arrays import Floats as Floats
+from rondo.arrays import owned
 from rondo.continual.journal import Event
 from rondo.continual.phrases import Change, Motif
 from rondo.data.labels import OTHER
@@ -107,6 +108,24 @@ class Reader(Protocol):
 
     def restored(self, tensors: Mapping[str, NDArray[np.generic]], plain: Mapping[str, Any]) -> Reader:
         """The reader that gave this state; this one has only begun, from the same model."""
+
+
+State = tuple[dict[str, NDArray[np.generic]], dict[str, Any]]
+"""Tensors, and plain values for JSON."""
+
+
+class _HasState(Protocol):
+    def state(self) -> State: ...
+
+
+def joined_states(parts: Mapping[str, _HasState]) -> State:
+    """The states of parts as their owner keeps them, each under its name."""
+    tensors: dict[str, NDArray[np.generic]] = {}
+    plain: dict[str, Any] = {}
+    for name, part in parts.items():
+        own, plain[name] = part.state()
+        tensors |= owned(name, own)
+    return tensors, plain
 
 
 def encoded(encoder: FittedEncoder, window: NDArray[np.float32]) -> Representations:

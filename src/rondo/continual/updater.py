@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.arrays import Floats, check_shapes, owned, owned_by
+from rondo.arrays import Floats, check_shapes, owned_by
 from rondo.config.settings import ContinualConfig
 from rondo.continual.contexts import reader_of
 from rondo.continual.journal import Event
@@ -38,7 +38,9 @@ from rondo.continual.reading import (
     Due,
     Issue,
     Opened,
+    State,
     encoded,
+    joined_states,
     motif_timeline,
     straddling_windows,
 )
@@ -146,23 +148,15 @@ class Updater:
         self.counters = Counters(0, 0, 0, 0, 0)
         self.next_id = max([*(id + 1 for id in self.units.ids), units.vocabulary.next_id])
 
-    def state(self) -> tuple[dict[str, NDArray[np.generic]], dict[str, Any]]:
-        """Everything that changed since it began, exactly: tensors, and plain values for JSON."""
+    def state(self) -> State:
         n_dims = self.units.points.shape[2]
         rows = [opened.point for opened in self.open] + [point for _, point in self.rejected]
         q = np.zeros((len(self.open), len(self.units)))
         for row, opened in zip(q, self.open, strict=True):
             row[: opened.q.size] = opened.q
-        tensors: dict[str, NDArray[np.generic]] = {}
-        plain: dict[str, Any] = {}
-        states = {
-            "units": self.units.state(),
-            "buffer": self.buffer.state(),
-            "viterbi": self.viterbi.state(),
-            "motifs": self.motifs.state(),
-        }
-        for name, (own, plain[name]) in states.items():
-            tensors |= owned(name, own)
+        tensors, plain = joined_states(
+            {"units": self.units, "buffer": self.buffer, "viterbi": self.viterbi, "motifs": self.motifs}
+        )
         tensors |= {"points": np.array(rows, np.float64).reshape(-1, n_dims), "q": q}
         tensors |= {"blocks": np.array([opened.place.blocks for opened in self.open], np.float64)}
         return tensors, plain | {
@@ -177,7 +171,6 @@ class Updater:
         }
 
     def restored(self, tensors: Mapping[str, NDArray[np.generic]], plain: Mapping[str, Any]) -> Updater:
-        """This updater, which has only begun, as it was when it gave that state."""
         n_dims = self.units.points.shape[-1]
         self.motifs = self.motifs.restored(owned_by("motifs", tensors), plain["motifs"])
         self.units = PointSets.restore(owned_by("units", tensors), plain["units"])
@@ -246,7 +239,6 @@ class Updater:
         return costs
 
     def boundary(self, frame: int) -> Due:
-        """The stretch ends before this frame: everything open is decided, and nothing is carried over."""
         decisions: list[Decision] = []
         events: list[Event] = []
         for column in self.viterbi.flush().tolist():
@@ -276,7 +268,6 @@ class Updater:
         return sum(self.buffer.sets.seen)
 
     def reaches(self) -> Floats:
-        """How far each unit reaches."""
         reaches = np.full(len(self.units), max(self.buffer.scales.reach, _TINY))
         for index in range(self.n_fitted, len(self.units)):
             if self.units.seen[index] < _YOUNG:
