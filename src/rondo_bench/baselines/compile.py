@@ -94,8 +94,9 @@ class Compile:
             longest = max(stop - start for start, stop in signal.spans)
             if longest < config.n_segments:
                 raise RecordingError(
-                    f"recording '{signal.id}': {_NAME} cuts a sequence into up to {config.n_segments} segments, but the "
-                    f"longest unbroken stretch has {longest} frames; give a longer recording or set fewer n_segments"
+                    f"recording '{signal.id}': {_NAME} cuts a sequence into up to {config.n_segments} segments, but "
+                    f"the longest unbroken stretch has {longest} frames; give a longer recording or set fewer "
+                    "n_segments"
                 )
         sequences = [sequences_of(signal, config.sequence_length) for signal in signals]
         network_seed, mixture_seed = rng.integers(2**31, size=2).tolist()
