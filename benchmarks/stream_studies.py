@@ -226,7 +226,7 @@ def novelty_gates(options: Options) -> Rows:
         windows, units = model._windows_of(recording)[1], model.unit_model_
         points, vocabulary = units.encoder.encode(windows), units.vocabulary
         ratios = centre_distances(units.projection.apply(points), vocabulary.centres) / vocabulary.radii
-        gate = Updater.begin(units, model.motif_model_, model.config_.continual, (length, step), aligned=True)
+        gate = Updater(units, model.motif_model_, model.config_.continual, (length, step), aligned=True)
         nearest = np.array([gate.units.distances(point).min() for point in points.astype(np.float64)])
         starts, classes = windows.grid.starts, truth[windows.grid.starts + length // 2]
         pure = [(truth[start : start + length] == own).mean() > 0.9 for start, own in zip(starts, classes, strict=True)]
