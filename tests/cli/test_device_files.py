@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.cli.running import Command, waves
-from tests.formats import test_cwa, test_gt3x
+from tests.formats import test_actigraph, test_cwa
 from tests.formats.reading import write
 
 N_SECONDS = 30
@@ -30,9 +30,9 @@ def cwa(folder: Path, counts: NDArray[np.int16]) -> Path:
 
 
 def gt3x(folder: Path, counts: NDArray[np.int16]) -> Path:
-    records = [test_gt3x.record(26, test_gt3x.BEGAN + i, second.tobytes()) for i, second in enumerate(counts)]
+    records = [test_actigraph.record(26, test_actigraph.BEGAN + i, second.tobytes()) for i, second in enumerate(counts)]
     info = "Serial Number: TAS1\nSample Rate: 50\nAcceleration Scale: 256.0\n"
-    return test_gt3x.save(folder / "day.gt3x", b"".join(records), info=info)
+    return test_actigraph.save(folder / "day.gt3x", b"".join(records), info=info)
 
 
 def wfdb(folder: Path, counts: NDArray[np.int16]) -> Path:
