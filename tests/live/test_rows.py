@@ -24,8 +24,7 @@ from rondo.files.text.lines import Lines
 from rondo.live.rows import RowReader
 from rondo.live.source import Request, Rows
 from tests.formats.reading import write
-from tests.formats.test_known_programs import ROWS, TIMED
-from tests.formats.test_text_layout import FILES
+from tests.formats.test_text_tables import FILES, ROWS, TIMED
 from tests.live.feeding import Taken, assert_same, taken
 
 CHUNKS = (1, 7, 1000, 1 << 40)
