@@ -101,14 +101,6 @@ def test_other_ids_give_the_same_arrows_and_parts_under_other_names() -> None:
         assert [part["units"][0]["share"] for part in parts] == pytest.approx([7 / 12, 5 / 12], abs=1e-4)
 
 
-def test_the_order_of_recordings_does_not_matter() -> None:
-    tracks: Tracks = {"a": (UNITS, MOTIFS), "b": (UNITS[::-1], MOTIFS[::-1]), "c": (UNITS[3:], MOTIFS[3:])}
-    one, other = composed(tracks), composed({id: tracks[id] for id in ("c", "a", "b")})
-    assert arrows_of(one, "unit") == arrows_of(other, "unit")
-    assert arrows_of(one, "motif") == arrows_of(other, "motif")
-    assert one["made_of"] == other["made_of"]
-
-
 def test_a_graph_of_many_entries_keeps_the_largest_and_the_strongest() -> None:
     rng = np.random.default_rng(0)
     units = np.repeat(rng.integers(0, 30, 600), 3).tolist()
@@ -137,11 +129,6 @@ def test_pictures_of_phrases_and_of_mixes() -> None:
     mix = made_of(entry(1, kind="context", composition=line), units, [[(5, 6.0), (6, 2.0), (OTHER, 2.0)]])
     assert not mix["ordered"] and mix["order"] == "no fixed order, u5 twice per occurrence"
     assert [part["units"][0]["share"] for part in mix["parts"]] == [0.6, 0.2] and mix["rest"] == 0.2
-
-
-def test_a_motif_without_a_line_is_drawn_as_the_mix_of_what_is_in_it() -> None:
-    found = composed({"r": (UNITS, MOTIFS)})["made_of"]["motif|m0"]
-    assert not found["ordered"] and [part["units"][0]["name"] for part in found["parts"]] == ["u0", "u1"]
 
 
 def test_runs_in_which_motifs_are_units_tell_of_units_alone() -> None:

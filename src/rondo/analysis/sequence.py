@@ -86,7 +86,6 @@ def transitions_of(result: Result, groups: Mapping[str, str] | None = None) -> l
 
 
 def transition_table(result: Result, group_by: str | Mapping[str, str] | None, per: str) -> pd.DataFrame:
-    """What `Result.transitions` gives."""
     rows = transitions_of(result, groups_for(result, group_by, per))
     if per == "recording":
         return row_table(Transition, rows)

@@ -136,7 +136,6 @@ class PublishedReader:
         return decisions, events
 
     def push_all(self, windows: Sequence[StreamWindow]) -> Iterable[Due]:
-        """What becomes due with each of these windows."""
         return (self.push(*window) for window in windows)
 
     def boundary(self, frame: int) -> Due:
@@ -238,7 +237,6 @@ class PublishedReader:
         }
 
     def restored(self, tensors: Mapping[str, NDArray[np.generic]], plain: Mapping[str, Any]) -> PublishedReader:
-        """This reader, which has only begun, as it was when it gave that state."""
         self.vocabulary.load(tensors, plain)
         self.viterbi = Viterbi.restore(owned_by("viterbi", tensors), plain["viterbi"])
         self.motifs = self.motifs.restored(owned_by("motifs", tensors), plain["motifs"])

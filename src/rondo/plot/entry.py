@@ -35,7 +35,6 @@ _MISSING = 255
 def entry_figure(
     result: Result, entry: str, recording: int | str | None, figsize: tuple[float, float] | None, dark: bool
 ) -> Figure:
-    """The figure of one entry, in all recordings or in one."""
     wanted = EntryId.parse(entry)
     within = None if recording is None else result[recording].recording_id
     entries = {it.id: it for level, it in result.entries if level == wanted.level and it.in_labels}
@@ -124,7 +123,6 @@ def _draw_channel(axis: Axes, panel: dict[str, Any], row: int, rate: float | Non
 
 
 def _draw_bars(figure: Figure, cell: Any, panel: dict[str, Any], paper: Paper) -> None:
-    """How long the occurrences last, and when they come."""
     by = {"hour": "share of time, by hour of day", "place": "share of time, start to end"}
     durations, when = panel["durations"], panel["when"]
     bars = [(f"durations, median {durations['median']}", durations["counts"], durations)] if durations else []

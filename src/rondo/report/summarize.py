@@ -58,7 +58,6 @@ def finding(run: RunSummary) -> str:
 
 
 def agreement_finding(agreement: Mapping[str, Any]) -> str:
-    """The same of two runs side by side."""
     scores = ", ".join(f"{level['level']}s {level['scores']['ari']:.0f}" for level in agreement["levels"])
     names = " and ".join(agreement["names"])
     return f"{names} agree in {counted(agreement['n_recordings'], 'recording')}: ARI of {scores} (100 is the same)"
