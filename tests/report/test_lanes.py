@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rondo.editing.edits import Edits
 from rondo.errors import AnnotationError
 from rondo.report.contents import TruthFile, Wish
 from rondo.report.lanes import (
