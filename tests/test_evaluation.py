@@ -25,7 +25,7 @@ KINDS = np.arange(900) // 150 % 3
 def result() -> Result:
     recordings = [Recording(waves(900, seed=i), 50, id=id) for i, id in enumerate(("p", "q"))]
     quick = {"evidence.surrogates": 0, "encoder.shape_channels": 0}  # shapes split these short windows
-    return rondo.discover(recordings, window=40, step=20, settings=quick)
+    return rondo.discover(recordings, window=40, settings=quick | {"windows.step": 20})
 
 
 def test_truth_may_be_arrays_annotations_files_or_a_folder(result: Result, tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ NOVEMBER = 1794774665.25
 @pytest.fixture(scope="module")
 def two() -> Result:
     recordings = [Recording(waves(900, seed=i), 50, ("a", "b"), id) for i, id in enumerate(("day1", "day2"))]
-    return rondo.discover(recordings, window=40, step=20, settings=QUICK)
+    return rondo.discover(recordings, window=40, settings=QUICK | {"windows.step": 20})
 
 
 @pytest.fixture(scope="module")
@@ -128,17 +128,23 @@ def test_read_gives_one_recording_or_a_list(tmp_path: Path) -> None:
         rondo.read(tmp_path / "aa.csv")
 
 
-def test_settings_by_argument_and_by_dotted_name() -> None:
+def test_settings_by_argument_by_dotted_name_and_by_file(tmp_path: Path) -> None:
     values, others = waves(600), {"evidence.surrogates": 0, "units.dimension": 3}
     some = rondo.discover(values, window=40, settings=others)
     other = rondo.discover(values, settings={"windows.length": 40} | others)
     assert some.summary.config == other.summary.config and some.summary.config["units"]["dimension"] == 3
+    (tmp_path / "rondo.toml").write_text("[windows]\nlength = 30\n[units]\ndimension = 3\n")
+    third = rondo.discover(values, settings=(tmp_path / "rondo.toml", {"windows.length": 40, "evidence.surrogates": 0}))
+    assert third.summary.config == some.summary.config
+    for moved, setting in (("step", "windows.step"), ("states", "n_states"), ("config", "settings=PATH")):
+        with pytest.raises(SettingError, match=setting):
+            rondo.discover(values, **{moved: 3})
     with pytest.raises(SettingError, match=r"did you mean 'units\.dimension'"):
         rondo.discover(values, settings={"units.dimention": 3})
     with pytest.raises(RecordingError, match="has 50 Hz, but the rate was given as 25 Hz"):
         rondo.discover(Recording(values, 50), rate=25)
     with pytest.raises(SettingError, match="--states has no effect with --method rondo"):
-        rondo.discover(values, states=3)
+        rondo.discover(values, settings={"n_states": 3})
     with pytest.raises(
         SettingError, match=r"--method must be one of rondo, .*clock, got 'rando'; did you mean 'rondo'\?"
     ):

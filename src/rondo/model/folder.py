@@ -36,14 +36,13 @@ from rondo.editing.names import EntryId
 from rondo.errors import InputError, MissingExtraError, ModelError
 from rondo.evidence.verdicts import Entries, Evidence
 from rondo.files.inputs import in_hertz
-from rondo.html_card import card
 from rondo.registry import MOTIFS
 from rondo.run.labelling import FitProfile
 from rondo.store import model_file
 from rondo.units.model import UnitModel
 from rondo.units.vocabulary import Level
 from rondo.version import __version__
-from rondo.wording import found_in_words
+from rondo.wording import card, found_in_words
 
 if TYPE_CHECKING:
     from rondo.model.rondo import Rondo

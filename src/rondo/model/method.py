@@ -21,7 +21,7 @@ from rondo.editing.edits_file import read_edits
 from rondo.errors import ModelError, NotFittedError, SettingError
 from rondo.files.inputs import as_recordings
 from rondo.files.reading import Reading
-from rondo.methods import DEFAULT, Options, refuse_idle
+from rondo.methods import DEFAULT, OPTIONS, Options, refuse_idle
 from rondo.metrics.scores import clock_labels
 from rondo.model.describe import fitted_ids, result_of, words_of
 from rondo.model.folder import from_config
@@ -49,17 +49,9 @@ class RondoMethod:
     help: str = "units, and the motifs that they compose; the default"
 
     def configure(self, options: Options) -> RondoSettings:
-        """Preset, then file, then settings, then the options that have a name of their own."""
-        refuse_idle({"--states": options.states}, f"--method {self.name}")
-        named = {
-            "windows.length": options.window,
-            "windows.step": options.step,
-            "motifs.window": options.motif_window,
-            "encoder.name": options.encoder,
-            "device": options.device,
-        }
-        overrides = dict(options.settings) | {name: value for name, value in named.items() if value is not None}
-        config = resolve(options.preset or "default", options.config, overrides)
+        """Preset, then file, then settings."""
+        refuse_idle({"--states": options.settings.get("n_states")}, f"--method {self.name}")
+        config = resolve(options.preset or "default", options.config, options.settings)
         require_torch(network_in(config))  # before files are read
         return RondoSettings(config, options.group_by)
 
@@ -111,20 +103,13 @@ class Clock:
 
     def configure(self, options: Options) -> int:
         """The number of pieces."""
-        idle = {
-            "--window": options.window,
-            "--step": options.step,
-            "--config": options.config,
-            "--set": options.settings,
-            "--encoder": options.encoder,
-            "--preset": options.preset not in ("", "default"),
-            "--device": options.device,
-            "--group-by": options.group_by,
-        }
+        others = [name for name in options.settings if name not in OPTIONS.values()]
+        idle = options.beyond(("n_states",)) | {"--config": options.config, "--set": others}
         refuse_idle(idle, f"--method {self.name}")
-        if options.states is not None and options.states < 1:
-            raise SettingError(f"--states must be at least 1, got {options.states}")
-        return options.states or _PIECES
+        states = options.settings.get("n_states", _PIECES)
+        if not isinstance(states, int) or states < 1:
+            raise SettingError(f"--states must be at least 1, got {states}")
+        return states
 
     def notes(self, recordings: Sequence[Recording], settings: int, *, in_detail: bool = False) -> list[str]:
         return []

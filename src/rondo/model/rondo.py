@@ -21,7 +21,6 @@ from rondo.errors import SettingError, not_fitted
 from rondo.evidence.verdicts import Evidence
 from rondo.files.inputs import as_chunks, as_recordings
 from rondo.files.reading import Reading
-from rondo.html_card import card
 from rondo.model import folder as model_folder
 from rondo.model.describe import fit_notes, fit_profile, known_ids, result_of
 from rondo.model.fit import learn_from
@@ -34,7 +33,7 @@ from rondo.result import Result
 from rondo.run.bucket import run_here
 from rondo.run.shown import shown_decisions
 from rondo.units.model import UnitModel
-from rondo.wording import Progress, counted, silent
+from rondo.wording import Progress, card, counted, silent
 
 if TYPE_CHECKING:
     from rondo.model.parts import StreamParts

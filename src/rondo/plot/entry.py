@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.analysis.shape import occurrence_columns, standardised
+from rondo.arrays import Lazy
 from rondo.editing.names import EntryId
 from rondo.errors import SettingError
 from rondo.plot.recording import DARK, LIGHT, NORMAL, SMALL, Paper, cut, text_inches, title_size
 from rondo.report.panel import panel_entries
-from rondo.run.data import Lazy
 from rondo.run.overview import Overview
 from rondo.run.segments import segments_of
 from rondo.wording import counted

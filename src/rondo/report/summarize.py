@@ -107,7 +107,8 @@ def summarize(result: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
     that labels do not show), n_entries, details (of entries, by key), composition, edit (what is known of edits); of a
     stream events, n_events and n_refined.
     """
-    from rondo.run.data import Lazy, overview_bytes  # brings pydantic, which importing the report does without
+    from rondo.arrays import Lazy
+    from rondo.run.data import overview_bytes  # brings pydantic, which importing the report does without
 
     run, truth = result.summary, result.run.tables.get("truth")
     counts = [segment_counts(result), *([] if truth is None else [counts_in(truth)])]

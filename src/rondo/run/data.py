@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
+from rondo.arrays import Lazy
 from rondo.continual.journal import Event
 from rondo.data.recording import Recording
 from rondo.editing.edits import Edits
@@ -19,40 +20,6 @@ from rondo.run.tally import RecordingPart, RunTally, Words, profile_summary
 
 if TYPE_CHECKING:
     import polars as pl
-
-T = TypeVar("T")
-_MOST_HELD = 1 << 27  # bytes
-
-
-class Lazy(Mapping[str, T]):
-    """Values that are made or read on first use; of large ones, which have a size in bytes, only the last are held.
-
-    >>> lengths = Lazy(["a", "bb"], len)
-    >>> list(lengths), lengths["bb"]
-    (['a', 'bb'], 2)
-    """
-
-    def __init__(self, keys: Sequence[str], make: Callable[[str], T], size: Callable[[T], int] = lambda _: 0) -> None:
-        self._keys, self._make, self._size = dict.fromkeys(keys), make, size
-        self._held: dict[str, T] = {}
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._keys)
-
-    def __len__(self) -> int:
-        return len(self._keys)
-
-    def __contains__(self, key: object) -> bool:  # Mapping would make the value to find out
-        return key in self._keys
-
-    def __getitem__(self, key: str) -> T:
-        if key not in self._held:
-            if key not in self._keys:
-                raise KeyError(key)
-            self._held[key] = self._make(key)
-            while len(self._held) > 1 and sum(map(self._size, self._held.values())) > _MOST_HELD:
-                del self._held[next(iter(self._held))]
-        return self._held[key]
 
 
 @dataclass(frozen=True, eq=False)

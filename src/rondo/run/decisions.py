@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.arrays import Lazy
 from rondo.continual.journal import Event, read_journal
 from rondo.data.labels import OTHER
 from rondo.editing.edits import Edits
 from rondo.errors import OutputError, RondoWarning
 from rondo.run.clock import knots_through
-from rondo.run.data import Lazy, RunData
+from rondo.run.data import RunData
 from rondo.run.labelling import Labelling
 from rondo.run.overview import FrameScores, Overview
 from rondo.run.rows import RowFrames

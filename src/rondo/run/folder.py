@@ -27,12 +27,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rondo.arrays import Lazy
 from rondo.data.labels import OTHER, Labels
 from rondo.editing.edits import Edits
 from rondo.editing.edits_file import read_edits
 from rondo.errors import OutputError
 from rondo.run.clock import run_clock
-from rondo.run.data import Lazy, RunData, overview_bytes
+from rondo.run.data import RunData, overview_bytes
 from rondo.run.decisions import DECISIONS, decided_segments, events_of, events_on_rows, read_decisions, stored_stream
 from rondo.run.labelling import Labelling
 from rondo.run.overview import (

@@ -21,10 +21,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from rondo.data.labels import OTHER, Labels, Runs, are_one_to_one, runs_of
 from rondo.errors import ModelError
-from rondo.html_card import MOST_ROWS, card
 from rondo.run.segments import LEVELS, repeats_in, spans_in, to_pandas, unit_sequences, with_dates
 from rondo.units.vocabulary import Level
-from rondo.wording import duration_in_words, found_in_words
+from rondo.wording import MOST_ROWS, card, duration_in_words, found_in_words
 
 if TYPE_CHECKING:
     import pandas as pd
