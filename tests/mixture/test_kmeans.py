@@ -42,7 +42,7 @@ def test_the_first_centres_are_those_of_scikit_learn(n_clusters: int) -> None:
     np.testing.assert_array_equal(centres, expected)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(8))
 def test_points_that_are_nearest_to_each_other_are_drawn_as_in_scikit_learn(seed: int) -> None:
     """Of two such points of the same weight, either leaves the same distance: rounding decides."""
     points = np.random.default_rng(seed).normal(size=(14, 1)) ** 3
@@ -50,14 +50,15 @@ def test_points_that_are_nearest_to_each_other_are_drawn_as_in_scikit_learn(seed
     np.testing.assert_array_equal(clusters, of_scikit_learn(points, np.ones(14), 6, seed))
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_an_empty_cluster_moves_to_a_far_point_as_in_scikit_learn(seed: int) -> None:
+@pytest.mark.parametrize("seed", range(4))
+def test_an_empty_cluster_moves_to_a_far_point_as_in_scikit_learn(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(seed)
     points, weights = rng.normal(size=(60, 2)), rng.uniform(0.1, 1.0, size=60)
     points -= points.mean(axis=0)
     centres = np.concatenate([points[:4], [[50.0, 50.0], [-70.0, 9.0]]])  # two that are nearest to no point
     expected = KMeans(6, init=centres, n_init=1).fit(points, sample_weight=weights).labels_
-    np.testing.assert_array_equal(module._settled(points, weights, centres), expected)
+    monkeypatch.setattr(module, "_first_centres", lambda *_: centres)
+    np.testing.assert_array_equal(weighted_kmeans(points, weights, 6, np.random.RandomState(0)), expected)
     assert np.unique(expected).size == 6
 
 

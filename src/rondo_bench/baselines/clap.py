@@ -2,33 +2,21 @@
 
 A. Ermshaus, P. Schäfer, U. Leser, "CLaP - State Detection from Time Series", PVLDB 19(1), 2025. Own code after the
 authors' code (github.com/ermshaua/classification-label-profile and claspy 0.2.8, both BSD-3), whose constants stand in
-the settings below; as in the RONDO paper, change points are those of ClaSP (`clasp`), and each channel is standardised
-within a recording, which changes nothing here: every comparison standardises again. claspy itself cannot be installed
-beside numpy 2.3 or Python 3.13.
+the settings below; change points are those of ClaSP (`clasp`), as in the RONDO paper. What differs, and why:
 
-What differs from claspy, and why:
-
-- The kernels of ROCKET are other draws from the same distributions. On MoCap all change points are equal to
-  those of claspy, and so are all states but one each in two of nine recordings. MoF there is 76.4, with claspy itself
-  77.3, and 75.0 to 78.8 over five other states of the generator; the RONDO paper has 74.6.
-- Features are computed once, not once per fold: the kernels do not depend on the fold. With that and matrix products,
-  the longest recording of MoCap takes 9 s instead of 42 s.
-- Gaps are closed up: the method knows one unbroken series, so its windows cross them; frames in gaps are OTHER.
-- Channels that stand still throughout are left out.
-- `downsample`: time grows with the square of the frames (see `estimated_seconds`), so that a long recording is only
-  practical with means of a few frames each in place of frames.
-
-It is not random beyond the fixed state of the released code.
-
-ROCKET: what random convolutions make of windows, as features for a linear classifier.
+- The kernels of ROCKET are other draws from the same distributions: on MoCap all change points are equal to those of
+  claspy, and so are all states but one each in two of nine recordings.
+- Features are computed once, not once per fold: the kernels do not depend on the fold.
+- Gaps are closed up: the method knows one unbroken series. Frames in gaps are OTHER; channels that stand still
+  throughout are left out.
+- `downsample`: time grows with the square of the frames (`estimated_seconds`), so that a long recording is only
+  practical with means of a few frames each.
 
 A. Dempster, F. Petitjean, G. I. Webb, "ROCKET: exceptionally fast and accurate time series classification using random
 convolutional kernels", DMKD 2020. Constants and the draw for several channels are those of the library aeon, which CLaP
-uses. Kernels of one length, dilation and padding are applied together, as one matrix product.
-
-A kernel has 7, 9 or 11 taps per channel, drawn from N(0, 1) and centred; 2^U(0, log2(C + 1)) of the C channels (no more
-than it has taps); a bias from U(-1, 1); a dilation of 2^U(0, log2((L - 1) / (taps - 1))) frames; and padding with zeros
-that keeps the length, or none. Its features are the largest output and the share of outputs above 0.
+uses. A kernel has 7, 9 or 11 taps per channel, drawn from N(0, 1) and centred; 2^U(0, log2(C + 1)) of the C channels
+(no more than it has taps); a bias from U(-1, 1); a dilation of 2^U(0, log2((L - 1) / (taps - 1))) frames; and padding
+with zeros that keeps the length, or none. Its features are the largest output and the share of outputs above 0.
 """
 
 from __future__ import annotations
@@ -75,8 +63,6 @@ class CLaPConfig(BaselineSettings):
 
 @dataclass(frozen=True)
 class CLaP:
-    """The method with its settings."""
-
     config: CLaPConfig = field(default_factory=CLaPConfig)
 
     def fit_predict(self, signal: Signal, rng: np.random.Generator, progress: Progress = silent) -> Labels:
@@ -84,7 +70,12 @@ class CLaP:
         config = self.config
         seen = np.concatenate([np.arange(start, stop) for start, stop in signal.spans])
         series = _varying(signal, seen)
-        _refuse_short(signal, len(seen), config)
+        needed = (2 * SHORTEST_WINDOW if config.window == "suss" else config.window) * config.downsample
+        if len(seen) < needed:
+            raise RecordingError(
+                f"recording '{signal.id}': clap needs at least {needed} frames, one of its shortest windows"
+                f"{' after downsampling' if config.downsample > 1 else ''}, but there are {len(seen)}"
+            )
         warn_long(signal.id, len(seen), series.shape[1], config)
         thinned = block_means(series, config.downsample)
         lengths = [suss(channel) if config.window == "suss" else config.window for channel in thinned.T]
@@ -120,17 +111,10 @@ def warn_long(recording_id: str, n_frames: int, n_channels: int, config: CLaPCon
 
 
 def block_means(series: Series, factor: int) -> Series:
-    """The mean of each `factor` frames; the last block may be shorter.
-
-    >>> block_means(np.array([[1.0], [3.0], [5.0]]), 2).tolist()
-    [[2.0], [5.0]]
-    """
+    """The mean of each `factor` frames; the last block may be shorter."""
     starts = np.arange(0, len(series), factor)
     sizes = np.diff(starts, append=len(series))
     return np.asarray(np.add.reduceat(series, starts) / sizes[:, None])
-
-
-# ---------------------------------------------------------------- which segments are confused
 
 
 def states_of_segments(
@@ -198,9 +182,6 @@ def out_of_fold(windows: RocketWindows, segments: Ids, config: CLaPConfig, progr
     return guesses
 
 
-# ---------------------------------------------------------------- merging
-
-
 def merged(confusion: Ids) -> Ids:
     """A state for each segment: those most confused are merged, while the classification gain does not fall.
 
@@ -256,9 +237,6 @@ def classification_gain(counts: NDArray[np.float64]) -> float:
     return float(f1.mean() - 1 / len(counts))
 
 
-# ---------------------------------------------------------------- input
-
-
 def _varying(signal: Signal, seen: Ids) -> Series:
     """The frames that windows may use, closed up, without the channels that never change in them.
 
@@ -272,19 +250,6 @@ def _varying(signal: Signal, seen: Ids) -> Series:
         )
     series = series[:, varies] - series[:, varies].mean(axis=0)
     return np.asarray(series / series.std(axis=0))
-
-
-def _refuse_short(signal: Signal, n_seen: int, config: CLaPConfig) -> None:
-    window = 2 * SHORTEST_WINDOW if config.window == "suss" else config.window
-    needed = window * config.downsample
-    if n_seen < needed:
-        raise RecordingError(
-            f"recording '{signal.id}': clap needs at least {needed} frames, one of its shortest windows"
-            f"{' after downsampling' if config.downsample > 1 else ''}, but there are {n_seen}"
-        )
-
-
-# ---------------------------------------------------------------- ROCKET
 
 
 TAPS = (7, 9, 11)
@@ -310,7 +275,6 @@ class Kernels:
 
 
 def draw_kernels(n_kernels: int, n_channels: int, length: int, rng: np.random.RandomState) -> list[Kernels]:
-    """Random kernels for windows of this length, by kind."""
     n_taps = np.minimum(rng.choice(TAPS, n_kernels), length)
     most = [(length - 1) / (taps - 1) if 1 < taps < length else 1.0 for taps in n_taps.tolist()]
     dilations = np.array([int(2 ** rng.uniform(0, np.log2(each))) if each > 1 else 1 for each in most])

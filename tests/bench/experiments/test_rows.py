@@ -37,6 +37,7 @@ def test_a_torn_line_is_left_out_and_then_cut_off(tmp_path: Path, n_bytes: int) 
     assert keys(tmp_path) == [first.key]
     with open_rows(tmp_path) as store:
         assert second not in store.rows
+        assert path.read_bytes() == whole[: whole.index(b"\n") + 1]
         store.add([second])
     assert path.read_bytes() == whole
 
@@ -92,9 +93,6 @@ def test_a_damaged_line_is_named(tmp_path: Path) -> None:
     (tmp_path / FILE).write_text(row("one", "ticc", 50.0).to_json() + "\nnonsense\n")
     with pytest.raises(InputError, match=r"line 2 is no row"):
         read_rows(tmp_path)
-
-
-# ---------------------------------------------------------------- rows kept as csv
 
 
 def test_rows_printed_as_csv_are_read_again(tmp_path: Path) -> None:
