@@ -104,6 +104,7 @@ STEPS = st.one_of(
 @given(st.lists(STEPS, max_size=12))
 @example([("append", 20), ("cut, others follow", 5), ("append", 13), ("kill", 0), ("append", 10)])
 @example([("append", 20), ("cut, others follow", 5), ("append", 3)])
+@example([("append", 2), ("cut, the same follow", 0)])
 def test_every_line_arrives_whatever_goes_down(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int]]
 ) -> None:
@@ -147,8 +148,23 @@ def test_every_line_arrives_whatever_goes_down(
     got = [(message["n"], message["unit"]) for sink in sinks for message in sink.got]
     assert set(got) <= ever
     assert [dict(got)[n] for n in range(n_lines)] == units[:n_lines]
-    if not {what for what, _ in steps} & {"down", "kill", "cut, others follow"}:
+    if {what for what, _ in steps} <= {"append", "half a line", "up", "restart"}:
         assert len(got) == len(set(got))  # and only once
+
+
+def test_the_same_lines_once_more_after_a_cut_are_not_sent_again(tmp_path: Path, labels: Path) -> None:
+    append(labels, label_lines(0, 20))
+    delivery = Delivery(tmp_path, "heap://", Heap())
+    pump(delivery, tmp_path)
+    delivery.store(0.0)
+    labels.write_text(HEADER + label_lines(0, 5))
+    sink = Heap()
+    delivery = Delivery(tmp_path, "heap://", sink)
+    for n in range(5, 30, 3):
+        pump(delivery, tmp_path)
+        append(labels, label_lines(n, n + 3))
+    pump(delivery, tmp_path)
+    assert numbers(sink) == list(range(20, 32))
 
 
 def test_every_device_gets_its_turn(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qsl, quote, urlencode
@@ -27,7 +28,7 @@ from rondo.live.growing_run import copy_model
 from rondo.live.inbox import FeedStore
 from rondo.live.payloads import UnreadablePayload, check_kind, rows_by_field
 from rondo.live.session import GivenSource, Session, SessionPaths, Written, missing_cells
-from rondo.live.source import FeedRequest, Message, Request, feed_kind
+from rondo.live.source import FeedRequest, Message, feed_kind
 from rondo.model.describe import fitted_ids
 from rondo.model.method import CHECKPOINT
 from rondo.store.folder import make_folder
@@ -114,7 +115,6 @@ class Fleet:
         self.devices: OrderedDict[str, OpenDevice] = OrderedDict()  # those that are open, the longest silent first
         self.refused: dict[str, str] = {}  # devices that cannot be labelled, and why
         self.n_unreadable = 0  # messages of which nobody can tell the device
-        self.n_dropped = 0  # messages of refused devices
         self._next: dict[str, int] = {}  # of each partition, the offset after the last message given
         self._marks: dict[str, int] = {}  # as written last
         self._marks_due = 0.0
@@ -168,7 +168,6 @@ class Fleet:
     def _hand_over(self, name: str, message: Message) -> bool:
         """Whether the device has something to read now."""
         if name in self.refused:
-            self.n_dropped += 1
             return False
         device = self.devices.get(name)
         if device is None:
@@ -194,17 +193,12 @@ class Fleet:
 
     def _begun(self, name: str, folder: Path, stack: ExitStack) -> OpenDevice:
         """The session of a device, new or from its checkpoint; takes over what is open in `stack`."""
-        sources: list[DeviceRows] = []
-
-        def opened(request: Request) -> DeviceRows:
-            sources.append(DeviceRows(name, self._rules, request))
-            return sources[-1]
-
-        given = GivenSource(self._kind, folder.name, opened, self._model_sha256)
+        given = GivenSource(self._kind, folder.name, partial(DeviceRows, name, self._rules), self._model_sha256)
         place = SessionPaths(self._where, folder, follow=True)
         session = Session(self._model, self._model_folder, place, given=given, **self._chosen)
         stack.callback(session.close)
-        return OpenDevice(name, folder, session, sources[0], stack.pop_all())
+        assert isinstance(session.source, DeviceRows)
+        return OpenDevice(name, folder, session, session.source, stack.pop_all())
 
     def _label(self, device: OpenDevice) -> Iterator[DeviceStep]:
         """Everything that has come, to the last row: only then can a checkpoint be made."""
