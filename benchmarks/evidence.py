@@ -24,7 +24,6 @@ from __future__ import annotations
 import argparse
 import os
 import time
-import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -37,7 +36,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # set before numpy and torch are 
 import numpy as np
 from guard import Fit, read, recording_ids
 from numpy.typing import NDArray
-from pages import Table, parse, write_section
+from pages import Table, program, write_section
 from scipy.signal import butter, lfilter, sosfilt
 
 from rondo import Recording, Rondo, discover
@@ -347,22 +346,8 @@ def order_of(tracks: Sequence[NDArray[np.int32]], ids: Sequence[int]) -> float:
     return n_agreeing / n_compared if n_compared else float("nan")
 
 
-def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("kind", choices=KINDS)
-    parser.add_argument("n_seeds", type=int, nargs="?", default=10)
-    parser.add_argument("n_frames", type=int, nargs="*")
-    parser.add_argument("--data", type=Path, help="the folder of data sets, for recordings")
-    parser.add_argument("--folder", type=Path, nargs="+", help="folders, for case")
-    parser.add_argument("--rate", type=float, help="for case")
-    parser.add_argument("--key", help="for case")
-    return parse(parser, __file__, arguments)
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    options = parsed(arguments)
-    warnings.simplefilter("ignore")
-    section = options.kind
+def table_of(options: argparse.Namespace) -> None:
+    section = options.what
     lengths = options.n_frames or [{"files": 400, "motifs": 30_000}.get(section, 6_000)]
     if section == "recordings":
         table = recordings_table(options.data)
@@ -377,6 +362,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
         section += f"-{minutes(lengths[0]).replace(' ', '-')}" if section == "noise" else ""
     write_section(options, section, table)
 
+
+ARGUMENTS = (
+    ("n_seeds", {"type": int, "nargs": "?", "default": 10}),
+    ("n_frames", {"type": int, "nargs": "*"}),
+    ("--data", {"type": Path, "help": "the folder of data sets, for recordings"}),
+    ("--folder", {"type": Path, "nargs": "+", "help": "folders, for case"}),
+    ("--rate", {"type": float, "help": "for case"}),
+    ("--key", {"help": "for case"}),
+)
+parsed, main = program(__file__, __doc__, dict.fromkeys(KINDS, table_of), ARGUMENTS)
 
 if __name__ == "__main__":
     main()

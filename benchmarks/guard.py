@@ -85,9 +85,6 @@ class Fit(NamedTuple):
     seed: int
 
 
-# ---------------------------------------------------------------- recordings
-
-
 def recording_ids(data: Path, name: str) -> list[str]:
     if name in PLANTED:
         return [str(seed) for seed in PLANTED_SEEDS]
@@ -103,9 +100,6 @@ def read(data: Path, fit: Fit) -> tuple[Recording, dict[str, Track]]:
     with np.load(data / fit.set / f"{fit.recording}.npz") as stored:
         tracks = {name: stored[name] for name in ANNOTATIONS if name in stored}
         return Recording(stored["X"], rate, id=fit.recording), tracks
-
-
-# ---------------------------------------------------------------- one fit
 
 
 def scored(data: Path, fit: Fit) -> Row:
@@ -140,9 +134,6 @@ def is_composed(units: Track, motifs: Track) -> bool:
     """Whether motifs are more than the units under other ids."""
     pairs, n_units, n_motifs = np.unique(np.stack([units, motifs]), axis=1), np.unique(units), np.unique(motifs)
     return not pairs.shape[1] == n_units.size == n_motifs.size
-
-
-# ---------------------------------------------------------------- all fits, with a cache
 
 
 def source_digest() -> str:
@@ -194,9 +185,6 @@ def run_all(data: Path, fits: Sequence[Fit], cache: Path | None, jobs: int) -> d
     return rows
 
 
-# ---------------------------------------------------------------- one set
-
-
 def summarise(rows: Iterable[Row]) -> Summary:
     """All fits of one set: scores by pair, averaged over recordings, then over seeds."""
     by_seed: dict[int, list[Row]] = {}
@@ -229,9 +217,6 @@ def pair_summary(pair: str, seeds: Sequence[Sequence[Row]]) -> dict[str, Any]:
 
 def joint_digest(rows: Iterable[Row]) -> str:
     return hashlib.sha256("".join(row["digest"] for row in rows).encode()).hexdigest()[:12]
-
-
-# ---------------------------------------------------------------- comparing
 
 
 def differences(found: Mapping[str, Any], stored: Mapping[str, Any]) -> dict[str, float]:
@@ -284,9 +269,6 @@ def same_labels(found: Summary, stored: Summary | None) -> str:
         return ""
     both = zip(found["digests"], stored["digests"], strict=False)  # of the seeds that both have
     return "equal" if all(now == before for now, before in both) else "changed"
-
-
-# ---------------------------------------------------------------- the command
 
 
 def as_text(summaries: Mapping[str, Summary]) -> str:

@@ -23,6 +23,7 @@ import json
 import os
 import re
 import sys
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from pathlib import Path
@@ -37,9 +38,6 @@ SCORES = ("ari", "ami", "one_to_one")
 _SECTION = re.compile(r"^<!-- written by (\S+): (\S+) -->\n(.*?)^<!-- end -->$", re.MULTILINE | re.DOTALL)
 
 Json = Mapping[str, Any]
-
-
-# ---------------------------------------------------------------- sections
 
 
 class Table:
@@ -71,6 +69,28 @@ class Table:
 
     def __str__(self) -> str:
         return "\n".join(self._lines)
+
+
+Part = Callable[[argparse.Namespace], None]
+Argument = tuple[str, dict[str, Any]]  # name, and what `add_argument` takes
+
+
+def program(file: str, doc: str | None, parts: Mapping[str, Part], arguments: Sequence[Argument]) -> tuple[Any, Any]:
+    """`parsed` and `main` of a program whose first word names one of its parts."""
+
+    def parsed(words: Sequence[str] | None = None) -> argparse.Namespace:
+        parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+        parser.add_argument("what", choices=parts, metavar="WHAT", help=", ".join(parts))
+        for name, about in arguments:
+            parser.add_argument(name, **about)
+        return parse(parser, file, words)
+
+    def main(words: Sequence[str] | None = None) -> None:
+        options = parsed(words)
+        warnings.simplefilter("ignore")
+        parts[options.what](options)
+
+    return parsed, main
 
 
 def parse(parser: argparse.ArgumentParser, file: str, arguments: Sequence[str] | None = None) -> argparse.Namespace:
@@ -125,8 +145,6 @@ def replace_section(page: Path, program: str, section: str, body: str) -> None:
     new = f"{begin}\n\n{body}\n\n<!-- end -->"
     page.write_text(text[: found[0].start()] + new + text[found[0].end() :], encoding="utf-8")
 
-
-# ---------------------------------------------------------------- quality: guard.json and peers.json
 
 LONGER = {  # labels against the longer annotation, `y`
     "MoCap": "MoCap, exercises",
@@ -272,8 +290,6 @@ def triple(scores: Json) -> str:
     return "/".join(f"{scores[score]:.1f}" for score in SCORES)
 
 
-# ---------------------------------------------------------------- rows of `rondo bench` in another order
-
 SETS = {"mocap": "MoCap", "actrectut": "ActRecTut", "openpack": "OpenPack", "usc_had": "USC-HAD"}
 SAME_METHODS = {  # of static.csv, and the packages that have the method too
     "rondo": "Rondo",
@@ -356,8 +372,6 @@ def experiment_text(name: str) -> str:
     printed = markdown(summarise(read_rows(RESULTS / f"{name}.csv"), read_experiment(name), read_data_sets(None)))
     return printed.partition("\n\n")[2].strip()
 
-
-# ---------------------------------------------------------------- the command
 
 PROGRAM = "benchmarks/pages.py"
 SECTIONS: dict[str, Callable[[], str]] = {

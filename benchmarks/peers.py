@@ -46,7 +46,7 @@ import numpy as np
 from guard import SETS, STORED, Fit, Row, append, cached_rows, read, scores_of
 from guard import recording_ids as guard_ids
 from numpy.typing import ArrayLike, NDArray
-from pages import SCORES, Table, parse, stored_rows, write_section
+from pages import SCORES, Table, program, stored_rows, write_section
 
 from rondo import Labelling, Recording, Rondo
 from rondo.config.settings import PreprocessConfig, RondoConfig
@@ -80,7 +80,6 @@ class Given:
     values: Matrix
     window: int
     step: int
-    n_states: int
     n_segments: int
 
 
@@ -98,9 +97,6 @@ class Tool:
     told: str = ""
     segments_only: bool = False
     quadratic: bool = False
-
-
-# ---------------------------------------------------------------- tools
 
 
 def rondo(given: Given) -> Labelling:
@@ -125,14 +121,7 @@ def stumpy_fluss(given: Given) -> ArrayLike:
     while len(cuts) < given.n_segments - 1 and curve.min() < 1.0:
         cuts.append(int(curve.argmin()))
         curve[max(0, cuts[-1] - 5 * given.window) : cuts[-1] + 5 * given.window] = 1.0  # its own exclusion factor
-    return numbered(cuts, given)
-
-
-def ruptures_frames(given: Given) -> ArrayLike:
-    import ruptures
-
-    found = ruptures.KernelCPD(kernel="rbf", min_size=given.window).fit(given.values).predict(pen=10)
-    return numbered(found[:-1], given)
+    return np.searchsorted(np.sort(cuts), np.arange(len(given.values)), side="right")
 
 
 def ruptures_windows(given: Given) -> ArrayLike:
@@ -143,15 +132,13 @@ def ruptures_windows(given: Given) -> ArrayLike:
     return grid_of(given).project(segment_of_window, "centre")
 
 
-def tsseg(detector: str, settings: Callable[[Given], dict[str, int]]) -> Callable[[Given], ArrayLike]:
-    def label(given: Given) -> ArrayLike:
-        return getattr(import_module("tsseg.algorithms"), detector)(**settings(given)).fit_predict(given.values)
-
-    return label
+def tsseg_hdp_hsmm(given: Given) -> ArrayLike:
+    return import_module("tsseg.algorithms").HdpHsmmDetector().fit_predict(given.values)
 
 
-def windows_of(given: Given) -> dict[str, int]:
-    return {"window_size": given.window, "step": given.step}
+def tsseg_e2usd(given: Given) -> ArrayLike:
+    detector = import_module("tsseg.algorithms").E2USDDetector(window_size=given.window, step=given.step)
+    return detector.fit_predict(given.values)
 
 
 def kmeans_windows(given: Given) -> ArrayLike:
@@ -174,18 +161,10 @@ TOOLS = {
     "hmm": Tool("hmmlearn: HMM of windows", hmm_windows, "hmmlearn"),
     "clap": Tool("claspy: CLaP", claspy_clap, "claspy", quadratic=True),
     "fluss": Tool("stumpy: FLUSS + recipe", stumpy_fluss, "stumpy", "number of segments", True, quadratic=True),
-    "ruptures": Tool("ruptures: KernelCPD of frames + recipe", ruptures_frames, "ruptures", "", True),
     "ruptures-windows": Tool("ruptures: KernelCPD of windows + recipe", ruptures_windows, "ruptures", "", True),
-    "hdp-hsmm": Tool("tsseg: HDP-HSMM", tsseg("HdpHsmmDetector", lambda given: {}), "tsseg"),
-    "gaussian-hmm": Tool(
-        "tsseg: Gaussian HMM", tsseg("GaussianHMMDetector", lambda given: {"random_state": 0}), "tsseg"
-    ),
-    "time2state": Tool("tsseg: Time2State", tsseg("Time2StateDetector", windows_of), "tsseg"),
-    "e2usd": Tool("tsseg: E2USD", tsseg("E2USDDetector", windows_of), "tsseg"),
+    "hdp-hsmm": Tool("tsseg: HDP-HSMM", tsseg_hdp_hsmm, "tsseg"),
+    "e2usd": Tool("tsseg: E2USD", tsseg_e2usd, "tsseg"),
 }
-
-
-# ---------------------------------------------------------------- recipes
 
 
 def grid_of(given: Given) -> WindowGrid:
@@ -205,11 +184,6 @@ def statistics_of(values: Matrix, spans: Sequence[tuple[int, int]]) -> Matrix:
 def standardised(rows: Matrix) -> Matrix:
     spread = rows.std(axis=0)
     return (rows - rows.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-
-
-def numbered(cuts: Sequence[int], given: Given) -> NDArray[np.int64]:
-    """The number of its segment for each frame, from the frames at which a new one begins."""
-    return np.searchsorted(np.sort(cuts), np.arange(len(given.values)), side="right")
 
 
 def states_of(segments: ArrayLike, given: Given) -> NDArray[np.int32]:
@@ -232,9 +206,6 @@ def best_kmeans(rows: Matrix) -> NDArray[np.int32]:
     if not usable:
         return np.zeros(len(rows), dtype=np.int32)
     return np.asarray(max(usable, key=lambda labels: silhouette_score(rows, labels)), dtype=np.int32)
-
-
-# ---------------------------------------------------------------- one run, in a process of its own
 
 
 def measure(name: str, data_set: str, recording_ids: Sequence[str], given: argparse.Namespace) -> None:
@@ -283,8 +254,8 @@ def read_given(data_set: str, recording_id: str, data: Path) -> tuple[Given, Lab
     if prepared.n_frames != recording.n_frames:
         raise SystemExit(f"{recording_id} is not on a regular grid: its frames are not those that are scored")
     window, step = int(of_set.window), int(of_set.step)
-    told = len(np.unique(truth)), len(runs_of(truth).starts)
-    return Given(recording, prepared.values.astype(np.float64), window, step, *told), truth
+    values = prepared.values.astype(np.float64)
+    return Given(recording, values, window, step, len(runs_of(truth).starts)), truth
 
 
 def warming(n_channels: int) -> Given:
@@ -293,10 +264,7 @@ def warming(n_channels: int) -> Given:
     phases = np.where(frames < N_WARMING // 2, frames / 20, frames / 50)[:, None] + np.linspace(0, 1, n_channels)
     noise = np.random.default_rng(0).normal(0, 0.1, (N_WARMING, n_channels))
     values = np.where(frames < N_WARMING // 2, 1, 3)[:, None] * np.sin(2 * np.pi * phases) + noise
-    return Given(Recording(values, id="warming"), values, 50, 25, 2, 2)
-
-
-# ---------------------------------------------------------------- all runs
+    return Given(Recording(values, id="warming"), values, 50, 25, 2)
 
 
 Size = tuple[int, int]  # frames, channels
@@ -348,16 +316,7 @@ def estimated(times: Mapping[Size, float], size: Size) -> float:
 def _run(name: str, data_set: str, recordings: Sequence[str], given: argparse.Namespace) -> str:
     """Start the process; why it did not finish, or nothing."""
     print(f"{data_set}: {name} …", file=sys.stderr, flush=True)
-    command = [
-        sys.executable,
-        __file__,
-        "packages",
-        str(given.data),
-        "--limit",
-        str(given.limit),
-        "--keep",
-        str(given.keep),
-    ]
+    command = [sys.executable, __file__, "packages", given.data, "--limit", str(given.limit), "--keep", given.keep]
     done = subprocess.run([*command, "--measure", name, data_set, *recordings], capture_output=True, text=True)
     if done.returncode == 0:
         return ""
@@ -428,8 +387,6 @@ def packages(options: argparse.Namespace) -> None:
     return write_section(options, "packages", versions, table)
 
 
-# ---------------------------------------------------------------- baselines at both levels
-
 PEERS = STORED.with_name("peers.json")
 BASELINES = [
     f"{name}, {window}" for name in ("kmeans", "hdbscan", "time2state", "e2usd") for window in ("short", "long")
@@ -491,6 +448,8 @@ def means(rows: Sequence[Mapping[str, str | float]]) -> dict[str, float]:
 
 
 def levels(options: argparse.Namespace) -> None:
+    if options.cache is None:
+        raise SystemExit("levels: expected --cache FILE")
     known = {(fit, method) for method in BASELINES for fit in cached_rows(options.cache, method)}
     for name in options.sets or sorted(set(SETS) - set(TABLES)):
         for fit in (Fit(name, id, SEED) for id in guard_ids(options.data, name)):
@@ -502,28 +461,18 @@ def levels(options: argparse.Namespace) -> None:
         PEERS.write_text(json.dumps(summarise(rows), indent=1) + "\n", encoding="utf-8")
 
 
-def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("what", choices=("packages", "levels"))
-    parser.add_argument("data", type=Path, help="the folder of data sets")
-    parser.add_argument("--sets", nargs="+", help="some data sets instead of all")
-    parser.add_argument("--tools", nargs="+", default=list(TOOLS), choices=list(TOOLS))
-    parser.add_argument("--recordings", type=int, help="of each set, instead of all (USC-HAD: two)")
-    parser.add_argument("--limit", type=float, default=180.0, help="CPU seconds of one run")
-    parser.add_argument("--keep", type=Path, help="folder of labels of packages, to continue from")
-    parser.add_argument("--measure", nargs="+", help=argparse.SUPPRESS)
-    parser.add_argument("--cache", type=Path, help="file of finished fits of levels, to continue from")
-    parser.add_argument("--store", action="store_true", help="levels: replace peers.json by what the cache holds")
-    options = parse(parser, __file__, arguments)
-    if options.what == "levels" and options.cache is None:
-        parser.error("levels: expected --cache FILE")
-    return options
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    options = parsed(arguments)
-    (packages if options.what == "packages" else levels)(options)
-
+ARGUMENTS = (
+    ("data", {"type": Path, "help": "the folder of data sets"}),
+    ("--sets", {"nargs": "+", "help": "some data sets instead of all"}),
+    ("--tools", {"nargs": "+", "default": list(TOOLS), "choices": list(TOOLS)}),
+    ("--recordings", {"type": int, "help": "of each set, instead of all (USC-HAD: two)"}),
+    ("--limit", {"type": float, "default": 180.0, "help": "CPU seconds of one run"}),
+    ("--keep", {"type": Path, "help": "folder of labels of packages, to continue from"}),
+    ("--measure", {"nargs": "+", "help": argparse.SUPPRESS}),
+    ("--cache", {"type": Path, "help": "file of finished fits of levels, to continue from"}),
+    ("--store", {"action": "store_true", "help": "levels: replace peers.json by what the cache holds"}),
+)
+parsed, main = program(__file__, __doc__, {"packages": packages, "levels": levels}, ARGUMENTS)
 
 if __name__ == "__main__":
     main()

@@ -1,7 +1,7 @@
 """Time and memory of long recordings and of many files, and how near the estimate of `rondo suggest` is.
 
     OMP_NUM_THREADS=1 python benchmarks/scale.py fit [--preset default paper] [--device cpu] [--frames 90000]
-        [--times 1 2 4] [--set evidence.surrogates=0 …] [--profile] [--page docs/results/motifs.md]
+        [--times 1 2 4] [--set evidence.surrogates=0 …] [--page docs/results/motifs.md]
     python benchmarks/scale.py files SCRATCH --files 10 100 1000 [--page docs/results/streams.md]
     OMP_NUM_THREADS=1 python benchmarks/scale.py cost [--page docs/results/evidence.md]
 
@@ -19,10 +19,8 @@ stretch of its person and goes round, with its own level and size of every chann
 from __future__ import annotations
 
 import argparse
-import cProfile
 import multiprocessing
 import os
-import pstats
 import shutil
 import subprocess
 import sys
@@ -35,7 +33,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pages import Table, parse, write_section
+from pages import Table, program, write_section
 
 from rondo import Recording, Rondo
 from rondo.config.overrides import parse_override
@@ -66,9 +64,6 @@ def planted(n_frames: int, n_channels: int = 9) -> Recording:
     return plant(StreamPlan(n_channels=n_channels), n_frames=n_frames, seed=0).recording
 
 
-# ---------------------------------------------------------------- one long recording
-
-
 class StageClock:
     """Seconds of each stage: CPU, on a GPU wall. A progress callback; "units: rounds" belongs to the stage "units"."""
 
@@ -91,8 +86,8 @@ class StageClock:
             self._stage, self._since = stage, now
 
 
-def fit_row(preset: str, device: str, n_frames: int, settings: dict[str, Any], profile: bool) -> tuple[list[str], str]:
-    """The row of one size, and the functions in which predict spends most time where those are wanted."""
+def fit_row(preset: str, device: str, n_frames: int, settings: dict[str, Any]) -> list[str]:
+    """The row of one size."""
     warnings.simplefilter("ignore")
     short = Rondo(200, 100, preset=preset, settings=SHORT[preset] | settings, device=device)
     short.fit(planted(6_000)).predict(planted(6_000))
@@ -108,33 +103,17 @@ def fit_row(preset: str, device: str, n_frames: int, settings: dict[str, Any], p
         import torch
 
         memory += f", {torch.cuda.max_memory_allocated() / 2**20:.0f} MB on the GPU"
-    row = [f"{preset}, {device}", f"{n_frames:,}", *(f"{value:.2f}" for value in seconds), memory]
-    return row, hot_spots(model, recording) if profile else ""
-
-
-def hot_spots(model: Rondo, recording: Recording, n_shown: int = 15) -> str:
-    """The functions in which predict itself spends most time: seconds, calls, place."""
-    profile = cProfile.Profile()
-    profile.runcall(model.predict, recording)
-    rows = sorted(pstats.Stats(profile).stats.items(), key=lambda row: -row[1][2])[:n_shown]  # type: ignore[attr-defined]
-    return "\n".join(f"{own[2]:7.3f} s {own[1]:>8} x  {file}:{line} {name}" for (file, line, name), own in rows)
+    return [f"{preset}, {device}", f"{n_frames:,}", *(f"{value:.2f}" for value in seconds), memory]
 
 
 def fit(options: argparse.Namespace) -> None:
     settings = dict(parse_override(text) for text in options.set)
-    table, notes = Table("preset", "frames", *STAGES, "fit", "predict", "peak memory"), list[str]()
+    table = Table("preset", "frames", *STAGES, "fit", "predict", "peak memory")
     for preset in options.preset:
         for times in options.times:
-            asked = (preset, options.device, times * options.frames, settings, options.profile)
             with multiprocessing.get_context("spawn").Pool(1) as pool:
-                row, note = pool.apply(fit_row, asked)
-            table.add(*row)
-            notes.append(note)
-    print(*filter(None, notes), sep="\n")
+                table.add(*pool.apply(fit_row, (preset, options.device, times * (options.frames or 90_000), settings)))
     write_section(options, "whole-fit-on-a-gpu" if options.device == "cuda" else "whole-fit", table)
-
-
-# ---------------------------------------------------------------- many files
 
 
 def write_recordings(folder: Path, numbers: range, n_frames: int, blocks: Sequence[np.ndarray]) -> None:
@@ -186,6 +165,7 @@ def share_of(pid: int) -> float:
 
 
 def files(options: argparse.Namespace) -> None:
+    options.frames = options.frames or 360_000
     n_block = max(BLOCK_FRAMES, options.frames // 12)
     streams = plant_subjects(StreamPlan(n_channels=options.channels), N_SUBJECTS, n_frames=n_block, seed=0)
     blocks, folder, n_written = [stream.recording.values for stream in streams], options.scratch / "recordings", 0
@@ -212,9 +192,6 @@ def files(options: argparse.Namespace) -> None:
     write_section(options, "many-small-files" if options.frames < SMALL_FRAMES else "many-files", table)
 
 
-# ---------------------------------------------------------------- the estimate
-
-
 def cost_row(number: int) -> tuple[float, float]:
     """CPU seconds of one fit in this process, imports included but not planting, and peak MB."""
     warnings.simplefilter("ignore")
@@ -237,33 +214,20 @@ def cost(options: argparse.Namespace) -> None:
     write_section(options, "cost", table)
 
 
-WHAT = {"fit": fit, "files": files, "cost": cost}
-
-
-def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=WHAT)
-    parser.add_argument("scratch", type=Path, nargs="?", help="files: a folder for recordings and runs")
-    parser.add_argument("--preset", nargs="+", default=list(SHORT), choices=SHORT)
-    parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
-    parser.add_argument("--frames", type=int, help="90,000 in a fit, 360,000 in a file")
-    parser.add_argument("--times", nargs="+", type=int, default=[1, 2, 4])
-    parser.add_argument("--set", nargs="+", default=[], metavar="NAME=VALUE", help="fit: settings of both presets")
-    parser.add_argument("--profile", action="store_true")
-    parser.add_argument("--files", type=int, nargs="+", default=[10, 100, 1000])
-    parser.add_argument("--channels", type=int, default=9)
-    parser.add_argument("--engine", default="local")
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--keep", action="store_true", help="files: leave recordings and runs where they are")
-    options = parse(parser, __file__, arguments)
-    options.frames = options.frames or (360_000 if options.what == "files" else 90_000)
-    return options
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    options = parsed(arguments)
-    WHAT[options.what](options)
-
+ARGUMENTS = (
+    ("scratch", {"type": Path, "nargs": "?", "help": "files: a folder for recordings and runs"}),
+    ("--preset", {"nargs": "+", "default": list(SHORT), "choices": SHORT}),
+    ("--device", {"default": "cpu", "choices": ("cpu", "cuda")}),
+    ("--frames", {"type": int, "help": "90,000 in a fit, 360,000 in a file"}),
+    ("--times", {"nargs": "+", "type": int, "default": [1, 2, 4]}),
+    ("--set", {"nargs": "+", "default": [], "metavar": "NAME=VALUE", "help": "fit: settings of both presets"}),
+    ("--files", {"type": int, "nargs": "+", "default": [10, 100, 1000]}),
+    ("--channels", {"type": int, "default": 9}),
+    ("--engine", {"default": "local"}),
+    ("--workers", {"type": int, "default": 2}),
+    ("--keep", {"action": "store_true", "help": "files: leave recordings and runs where they are"}),
+)
+parsed, main = program(__file__, __doc__, {"fit": fit, "files": files, "cost": cost}, ARGUMENTS)
 
 if __name__ == "__main__":
     main()

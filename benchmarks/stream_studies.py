@@ -54,9 +54,6 @@ def in_scale_of_stream(model: Rondo, recording: Recording) -> Labels:
     return units
 
 
-# ---------------------------------------------------------------- a stream against label
-
-
 def stream_vs_label(options: Options) -> Rows:
     """Rows of a stream that get the unit that `label` gives them, in percent, frozen and learning.
 
@@ -93,9 +90,6 @@ def agreement(model: Rondo, recording: Recording) -> list[str]:
     return [*cells, f"{np.mean(behind) / model.step_frames_:.0f}"]
 
 
-# ---------------------------------------------------------------- forgetting
-
-
 def forgetting(options: Options) -> Rows:
     """M_f of `rondo bench run continual` with and without the null class, and the stream beside `label`.
 
@@ -127,9 +121,6 @@ def falls(truth: Labels, labels: Labels) -> tuple[float, float]:
     fall = 100 * (before - recall_of_classes(overlap, mapping)[: before.size])
     old = list(dict.fromkeys(runs_of(truth).ids.tolist()))[: before.size]
     return float(fall.mean()), float(np.mean([own for own, name in zip(fall, old, strict=True) if name != 0]))
-
-
-# ---------------------------------------------------------------- contexts that grow
 
 
 def growing_contexts(options: Options) -> Rows:
@@ -191,9 +182,6 @@ def grown(recording: Recording, truth: Labels, n_fitted: int) -> tuple[list[floa
     return scores, right, len(events) - right
 
 
-# ---------------------------------------------------------------- what is new
-
-
 def promotions(options: Options) -> Rows:
     """New units and motifs of 8 planted streams: found, false, and how often a new one had come when promoted."""
     yield ("new", "promoted", "found", "false", "visits before")
@@ -238,7 +226,7 @@ def novelty_gates(options: Options) -> Rows:
         windows, units = model._windows_of(recording)[1], model.unit_model_
         points, vocabulary = units.encoder.encode(windows), units.vocabulary
         ratios = centre_distances(units.projection.apply(points), vocabulary.centres) / vocabulary.radii
-        gate = Updater.begin(units, model.motif_model_, model.config_.continual, (length, step), aligned=True)
+        gate = Updater(units, model.motif_model_, model.config_.continual, (length, step), aligned=True)
         nearest = np.array([gate.units.distances(point).min() for point in points.astype(np.float64)])
         starts, classes = windows.grid.starts, truth[windows.grid.starts + length // 2]
         pure = [(truth[start : start + length] == own).mean() > 0.9 for start, own in zip(starts, classes, strict=True)]

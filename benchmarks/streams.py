@@ -23,14 +23,13 @@ import signal
 import subprocess
 import sys
 import time
-import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from pages import Table, parse, write_section
+from pages import Table, program, write_section
 
 from rondo import Rondo
 from rondo.synthetic import StreamPlan, plant
@@ -42,9 +41,6 @@ ROOT = Path(__file__).resolve().parents[1]
 
 Options = argparse.Namespace
 Send = Callable[[str, bytes], None]
-
-
-# ---------------------------------------------------------------- messages and brokers
 
 
 def messages(n_devices: int, n_seconds: int, payload: str) -> Iterator[tuple[int, str, bytes]]:
@@ -88,9 +84,6 @@ def broker(source: str, address: str) -> Iterator[tuple[str, Send]]:
     client.loop_stop()
 
 
-# ---------------------------------------------------------------- one run
-
-
 class Run(NamedTuple):
     """CPU seconds of `rondo stream`, MB over time, rows read, seconds after the last message, delay of the sender."""
 
@@ -121,8 +114,7 @@ def measured(options: Options, n_devices: int, minutes: float, payload: str, sin
     """`rondo stream` in a process of its own, from the first message to the last row."""
     shutil.rmtree(options.scratch, ignore_errors=True)
     options.scratch.mkdir(parents=True)
-    model, out, log = (options.scratch / name for name in ("model", "out", "log"))
-    warnings.simplefilter("ignore")
+    model, out, log = (options.scratch.absolute() / name for name in ("model", "out", "log"))
     fitted = Rondo("2s", settings={"evidence.surrogates": 0}).fit(plant(PLAN, n_frames=N_FIRST, seed=0).recording)
     fitted.save(model)
     sinks = ["--sink", sink] if sink != "none" else []
@@ -150,6 +142,7 @@ def measured(options: Options, n_devices: int, minutes: float, payload: str, sin
         run = Run(cpu_seconds(process.pid) - before, memory, n_rows_read(out), late, sender_late)
         process.send_signal(signal.SIGTERM)
         process.wait()
+    shutil.rmtree(options.scratch, ignore_errors=True)
     return run
 
 
@@ -182,30 +175,16 @@ def live(options: argparse.Namespace) -> None:
     write_section(options, "devices-live", table)
 
 
-WHAT = {"fleet": fleet, "live": live}
-
-
-def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=WHAT)
-    parser.add_argument("scratch", type=Path)
-    parser.add_argument("--source", choices=("mqtt", "kafka"), default="mqtt")
-    parser.add_argument("--broker", default="mqtt://127.0.0.1:18840")
-    parser.add_argument("--devices", type=int, nargs="+", default=[200])
-    parser.add_argument("--minutes", type=float, nargs="+", default=[2.0])
-    parser.add_argument("--payload", choices=("json", "npy"), nargs="+", default=["json"])
-    parser.add_argument("--sink", nargs="+", default=["none"], help="addresses, none, or - for stdout")
-    return parse(parser, __file__, arguments)
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    options = parsed(arguments)
-    options.scratch = options.scratch.absolute()
-    try:
-        WHAT[options.what](options)
-    finally:
-        shutil.rmtree(options.scratch, ignore_errors=True)
-
+ARGUMENTS = (
+    ("scratch", {"type": Path}),
+    ("--source", {"choices": ("mqtt", "kafka"), "default": "mqtt"}),
+    ("--broker", {"default": "mqtt://127.0.0.1:18840"}),
+    ("--devices", {"type": int, "nargs": "+", "default": [200]}),
+    ("--minutes", {"type": float, "nargs": "+", "default": [2.0]}),
+    ("--payload", {"choices": ("json", "npy"), "nargs": "+", "default": ["json"]}),
+    ("--sink", {"nargs": "+", "default": ["none"], "help": "addresses, none, or - for stdout"}),
+)
+parsed, main = program(__file__, __doc__, {"fleet": fleet, "live": live}, ARGUMENTS)
 
 if __name__ == "__main__":
     main()

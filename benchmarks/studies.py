@@ -71,9 +71,6 @@ UNTESTED: Settings = {"evidence.surrogates": 0}  # labels whether or not motifs 
 FLAT: Settings = {**UNTESTED, "motifs.method": "none"}
 
 
-# ---------------------------------------------------------------- recordings, labels, scores
-
-
 def cases(data: Path, name: str, chosen: slice = slice(None), track: str = "y") -> list[Case]:
     """Recordings of a set, each with one annotation."""
     found = (read(data, Fit(name, id, 0)) for id in recording_ids(data, name)[chosen])
@@ -113,8 +110,6 @@ def stage_labels(
     ids, rule = units.timeline(windows).ids, config.windows.projection
     return ids[units.boundaries.windows_of_frames(windows, ids)] if rule == "aligned" else grid.project(ids, rule)
 
-
-# ---------------------------------------------------------------- units
 
 UNIT_SETTINGS: dict[str, Settings] = {
     "**default**": {},
@@ -241,8 +236,6 @@ def clock(options: Options) -> Rows:
         scores = scores_of([(truth[id], labels) for id, labels in own.items()])
         yield (title, *(f"{scores[column]:.2f}" for column in columns))
 
-
-# ---------------------------------------------------------------- the paper's chain
 
 DEEP, ENCODERS = {"units.mixture.kind": "deep_dpm"}, ("summary_stats", "ts2vec", "time_mae")
 UNIT_CHAINS: dict[str, tuple[str, Settings]] = {
@@ -373,8 +366,6 @@ def motif_former(options: Options) -> Rows:
         yield (title, *(f"{np.mean(values):.1f} ± {np.std(values):.1f}" for values in spread))
 
 
-# ---------------------------------------------------------------- contexts
-
 LEVEL_SETS = ("MoCap", "HuGaDB", "COMPASS_Suturing", "PTE", "Billboard", "OpenPack", "ActRecTut", "USC-HAD", "MoCap6")
 
 
@@ -427,8 +418,6 @@ def mode_filtered(labels: Labels, length: int) -> Labels:
     summed = [np.append(0, np.cumsum(labels == id)) for id in ids]
     return ids[np.argmax([own[high] - own[low] for own in summed], axis=0)]
 
-
-# ---------------------------------------------------------------- several people
 
 PEOPLE = {  # whether constants were chosen with its labels in view
     **dict.fromkeys(("USC-HAD 1-7", "MoCap6", "walk", "gestures", "OpenPack"), "development"),
@@ -519,8 +508,6 @@ def classifier(options: Options) -> Rows:
             right.append((fitted.predict(rows[i]) == classes[i]).mean())
         yield (name, f"{100 * np.mean(right):.0f} %")
 
-
-# ---------------------------------------------------------------- another recording
 
 KNOWN = {"OpenPack": ((90, 30), ("",)), "ActRecTut": ((90, 30), ("walk", "gesture")), "USC-HAD": ((200, 100), ("",))}
 
@@ -613,8 +600,6 @@ def transfer_cells(title: str, columns: dict[str, list[float]], fit: str) -> tup
     return (title, *scores, ", ".join(f"{value:.0f}" for value in columns["meaning"]), fit)
 
 
-# ---------------------------------------------------------------- dropouts
-
 FAULTS, ANSWERS = ("130 s", "half", "fifth", "throughout"), ("fill", "cut", "drop")
 
 
@@ -687,8 +672,6 @@ def answered(recordings: Sequence[Recording], settings: Settings) -> Labels | No
         return None
     return np.asarray(found[-1].units)
 
-
-# ---------------------------------------------------------------- the command
 
 STUDIES: dict[str, Callable[[Options], Rows]] = {
     own.__name__.replace("_", "-"): own

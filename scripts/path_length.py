@@ -48,9 +48,6 @@ class Passed(NamedTuple):
         return len({function.file for function in self.functions})
 
 
-# ---------------------------------------------------------------- a call
-
-
 class _Open(threading.local):
     """Our calls of this thread that have not returned, each with its depth; 0 if an import called it."""
 
@@ -109,9 +106,6 @@ def depth_of(frame: FrameType, start: FrameType, depths: Mapping[FrameType, int]
 def is_function(code: CodeType) -> bool:
     """Whether it is the code of a function; the body of a class is code too, without fast locals."""
     return code.co_name not in NOT_FUNCTIONS and bool(code.co_flags & inspect.CO_OPTIMIZED)
-
-
-# ---------------------------------------------------------------- the commands
 
 
 def package_folders() -> dict[str, Path]:

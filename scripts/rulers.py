@@ -58,9 +58,6 @@ class Ceiling(NamedTuple):
     reason: str | None = None
 
 
-# ---------------------------------------------------------------- files and lines
-
-
 def python_files(folder: Path) -> list[Path]:
     return sorted(folder.rglob("*.py"))
 
@@ -99,9 +96,6 @@ def measure_lines(root: Path) -> Iterator[tuple[str, int]]:
     yield "lines.results_pages", len(list((root / "docs" / "results").glob("*.md")))
     for room in sorted({room_of(file, package) for file in library}):
         yield f"rooms.{room}", n_lines(file for file in library if room_of(file, package) == room)
-
-
-# ---------------------------------------------------------------- imports
 
 
 def imports_of(root: Path, package: str = "rondo") -> dict[str, set[str]]:
@@ -186,9 +180,6 @@ def measure_imports(root: Path) -> Iterator[tuple[str, int]]:
     yield "imports.colons_in_contract", sum(layer.count(":") for layer in layers)
 
 
-# ---------------------------------------------------------------- code
-
-
 def measure_code(root: Path) -> Iterator[tuple[str, int]]:
     package = root / "src" / "rondo"
     everything, library = python_files(root / "src"), python_files(package)
@@ -254,9 +245,6 @@ def _is_number(value: ast.expr) -> bool:
     return bool(numbers) and len(numbers) == len(literals) and all(isinstance(node, allowed) for node in nodes)
 
 
-# ---------------------------------------------------------------- public names
-
-
 def members(kind: type) -> set[str]:
     """Public methods, properties and defaults that Rondo's classes define, not those of a library's base class."""
     homes = [base for base in kind.__mro__ if base.__module__.partition(".")[0] == kind.__module__.partition(".")[0]]
@@ -279,9 +267,6 @@ def measure_public() -> Iterator[tuple[str, int]]:
         yield f"public.{kind.__name__}_fields", len(fields(kind))
     public = [getattr(rondo, name) for name in rondo.__all__]
     yield "public.most_arguments", max(n_arguments(function) for function in public if inspect.isfunction(function))
-
-
-# ---------------------------------------------------------------- tests
 
 
 def n_sentences(tree: ast.AST) -> int:
@@ -331,9 +316,6 @@ def _is_marked(root: Path, module: str, function: str) -> bool:
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == function:
             marks += map(ast.unparse, node.decorator_list)
     return any(re.search(r"mark\.(slow|promise)\b", mark) for mark in marks)
-
-
-# ---------------------------------------------------------------- values and ceilings
 
 
 def measure_source(root: Path) -> dict[str, int]:

@@ -58,9 +58,6 @@ class Input(NamedTuple):
     options: tuple[str, ...] = ()
 
 
-# ---------------------------------------------------------------- hashes
-
-
 def digest(value: object) -> str:
     """Of an array by its type, shape and bytes; of anything else by its JSON, without what changes from run to run."""
     if isinstance(value, np.ndarray):
@@ -126,9 +123,6 @@ def of_folder(folder: Path) -> Hashes:
     for path in sorted((folder / "model").glob("**/manifest.json")):
         hashes |= of_json(f"manifest of {path.parent.name}", json.loads(path.read_text()))
     return hashes
-
-
-# ---------------------------------------------------------------- inputs
 
 
 def write_table(path: str, values: Table, clock: Table | None = None, **columns: list[str]) -> None:
@@ -231,9 +225,6 @@ INPUTS: dict[str, Callable[[], Input | None]] = {
 }
 
 
-# ---------------------------------------------------------------- commands
-
-
 def rondo(*arguments: str) -> tuple[int, str]:
     """The exit code of a command and what it wrote to stderr."""
     return python("-m", "rondo", "--quiet", *arguments)
@@ -309,9 +300,6 @@ def of_many() -> dict[str, Hashes]:
     hashes |= hashed("discover groups", "groups", "discover", "many", *serial, *groups, "--out", "groups")
     hashes |= hashed("label one by one", "labelled", "label", "groups", "new", *serial, *groups, "--out", "labelled")
     return hashes | edited("subject0_day0")
-
-
-# ---------------------------------------------------------------- comparing
 
 
 def all_hashes(only: list[str]) -> dict[str, dict[str, Hashes]]:

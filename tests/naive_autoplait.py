@@ -18,9 +18,6 @@ TINY = 1e-6
 Sets = tuple[list[Span], list[Span]]
 
 
-# ---------------------------------------------------------------- models
-
-
 def density(model: Hmm, state: int, frame: Floats) -> float:
     log = 0.0
     for x, mean, variance in zip(frame, model.mean[state], model.variance[state], strict=True):
@@ -130,9 +127,6 @@ def fitted_to(values: Floats, segments: Sequence[Span], k: int, rng: np.random.G
     return Fitted(model, min(0.5, len(segments) / sum(stop - start for start, stop in segments)))
 
 
-# ---------------------------------------------------------------- costs
-
-
 def segment_cost(side: Fitted, values: Floats) -> float:
     score = best_score(side.model, values) + math.log(side.delta) + (len(values) - 1) * math.log(1 - side.delta)
     return -score / math.log(2)
@@ -162,9 +156,6 @@ def cheapest(
         if k > 1 and found[-1][1] > found[-2][1]:
             return found[-2]
     return found[-1]
-
-
-# ---------------------------------------------------------------- cut points and noise
 
 
 def search(values: Floats, stretches: Sequence[Span], sides: Sequence[Fitted]) -> tuple[Sets, float]:
@@ -267,9 +258,6 @@ def pruned(
             break
         best, before = sets, cost
     return best
-
-
-# ---------------------------------------------------------------- regimes
 
 
 def seeds_of(segments: Sequence[Span], spans: Sequence[Span], length: int, n_seeds: int) -> list[Span]:

@@ -76,7 +76,7 @@ def _readings(
     ways = [(start + 1, STANDING, 0)]
     ways += [(stop, i, edits) for i, own in enumerate(places) for (at, stop), edits in own.items() if at == start]
     for stop, phrase, edits in ways:
-        token = units[start] if phrase == STANDING else lexicon.n_units + phrase
+        token = units[start] if phrase == STANDING else lexicon.costs.shape[1] - len(lexicon.phrases) + phrase
         length = 0 if phrase == STANDING else len(lexicon.phrases[phrase])
         cost = lexicon.costs[after, token] + edits * EDIT_PRICE + length * UNIT_PRICE
         for rest in _readings(stop, int(phrase != STANDING), units, first, lexicon, places):

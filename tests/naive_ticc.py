@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 
@@ -22,9 +21,6 @@ def windows(values: NDArray[np.floating], spans: Sequence[Span], width: int) -> 
         ]
         for start, stop in spans
     ]
-
-
-# ---------------------------------------------------------------- the lasso
 
 
 def equal_entries(n_channels: int, width: int) -> list[list[tuple[int, int]]]:
@@ -81,21 +77,6 @@ def released_lasso(covariance: Floats, sparsity: float, n_channels: int, width: 
     return np.asarray(x)
 
 
-# ---------------------------------------------------------------- the path
-
-
-def cost_of(path: Sequence[int], costs: Floats, penalty: float) -> float:
-    return math.fsum(costs[t, k] for t, k in enumerate(path)) + penalty * sum(
-        a != b for a, b in itertools.pairwise(path)
-    )
-
-
-def least_cost(costs: Floats, penalty: float) -> float:
-    """Over all paths there are."""
-    n_windows, n_states = costs.shape
-    return min(cost_of(path, costs, penalty) for path in itertools.product(range(n_states), repeat=n_windows))
-
-
 def path_backwards(costs: Floats, penalty: float) -> list[int]:
     """The recursion of the released code: from the end what each state will cost, then from the start the cheapest."""
     n_windows, n_states = costs.shape
@@ -108,9 +89,6 @@ def path_backwards(costs: Floats, penalty: float) -> list[int]:
         totals = [future[t][k] + costs[t, k] + penalty * (bool(path) and path[-1] != k) for k in range(n_states)]
         path.append(totals.index(min(totals)))
     return path
-
-
-# ---------------------------------------------------------------- the whole
 
 
 def alternate(

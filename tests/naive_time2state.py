@@ -18,25 +18,12 @@ from torch.nn import functional
 Weights = Mapping[str, Tensor]
 
 
-def lse_loss_by_loops(groups: Sequence[Sequence[Sequence[float]]]) -> float:
-    """Groups of embeddings, as nested lists of numbers."""
-    near = [
-        -_log_sigmoid(_product(group[i], group[j])) for group in groups for i in range(len(group)) for j in range(i)
-    ]
-    centres = [[math.fsum(values) / len(group) for values in zip(*group, strict=True)] for group in groups]
-    far = [-_log_sigmoid(-_product(centres[i], centres[j])) for i in range(len(centres)) for j in range(i)]
-    return math.fsum(near) / len(near) + math.fsum(far) / len(far)
-
-
 def _product(a: Sequence[float], b: Sequence[float]) -> float:
     return math.fsum(x * y for x, y in zip(a, b, strict=True))
 
 
 def _log_sigmoid(x: float) -> float:
     return -math.log1p(math.exp(-x)) if x > 0 else x - math.log1p(math.exp(x))
-
-
-# ---------------------------------------------------------------- network
 
 
 def embeddings(weights: Weights, windows: Tensor) -> Tensor:
@@ -62,9 +49,6 @@ def _causal(weights: Weights, name: str, z: Tensor, dilation: int) -> Tensor:
     return functional.leaky_relu(padded[:, :, :-padding])
 
 
-# ---------------------------------------------------------------- training
-
-
 def train(
     weights: Weights, values: Tensor, draws: Sequence[Sequence[int]], length: int, group_size: int, rate: float
 ) -> tuple[dict[str, Tensor], list[float]]:
@@ -86,9 +70,6 @@ def train(
         optimiser.step()
         losses.append(float(loss.detach()))
     return {name: weight.detach() for name, weight in now.items()}, losses
-
-
-# ---------------------------------------------------------------- vote
 
 
 def votes(states: Sequence[int], starts: Sequence[int], length: int, n_frames: int) -> NDArray[np.int64]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rondo_bench.data_sets.catalogue import Listing
     from rondo_bench.data_sets.verify import Check, Counts
     from rondo_bench.experiments.rows import Row
-    from rondo_bench.experiments.run import Pending, Told
+    from rondo_bench.experiments.run import Pending
     from rondo_bench.experiments.spec import SetSpec
     from rondo_bench.experiments.tasks import Plan
 
@@ -114,7 +114,7 @@ def run(
         store.add(made_under_other_names(planned, store.rows))
         left = pending(planned, store.rows, retry)
         print(_state(left, retry), file=sys.stderr)
-        n_failed = run_pending(left, store, runner, _teller())
+        n_failed = run_pending(left, store, runner, _teller(left.n_missing))
     if n_failed:
         raise OutputError(
             f"{n_failed} of {counted(left.n_missing, 'row')} failed; `rondo bench rows --failed --out {out}` says why, "
@@ -211,9 +211,6 @@ def show(experiment: Annotated[str, typer.Argument(metavar="NAME", help="An expe
     print(text_of(experiment), end="")
 
 
-# ---------------------------------------------------------------- what is said meanwhile
-
-
 def _listed(given: str | None) -> tuple[str, ...]:
     return tuple(part.strip() for part in (given or "").split(",") if part.strip())
 
@@ -256,29 +253,24 @@ def _say_plan(planned: Plan, left: Pending, workers: int, retry: bool) -> None:
     print(f"about {estimate_in_words(total)} of one core; {estimate_in_words(wall)} with {counted(workers, 'worker')}")
 
 
-def _teller() -> Callable[[Told], None]:
+def _teller(n_total: int) -> Callable[[Row, int, float], None]:
     last = -_BETWEEN_LINES_S
 
-    def tell(told: Told) -> None:
+    def tell(row: Row, n_done: int, left_s: float) -> None:
         nonlocal last
         from rondo.wording import duration_in_words, estimate_in_words
 
-        now, key = time.monotonic(), told.row.key
-        if told.row.is_ok and (is_quiet() or (now - last < _BETWEEN_LINES_S and told.n_done < told.n_total)):
+        now, key = time.monotonic(), row.key
+        if row.is_ok and (is_quiet() or (now - last < _BETWEEN_LINES_S and n_done < n_total)):
             return
         last = now
         source = f"{key.source} -> " if key.source else ""
         what = f"{key.data_set} {source}{key.recording} {key.method} seed {key.seed}"
-        how = told.row.error
-        if told.row.is_ok:
-            how = f"ARI {told.row.scores['ari']:.1f}, {duration_in_words(told.row.seconds)}"
-        left = f"; about {estimate_in_words(told.left_s)} left" if told.n_done < told.n_total else ""
-        print(f"[{told.n_done}/{told.n_total}] {what}: {how}{left}", file=sys.stderr, flush=True)
+        how = f"ARI {row.scores['ari']:.1f}, {duration_in_words(row.seconds)}" if row.is_ok else row.error
+        left = f"; about {estimate_in_words(left_s)} left" if n_done < n_total else ""
+        print(f"[{n_done}/{n_total}] {what}: {how}{left}", file=sys.stderr, flush=True)
 
     return tell
-
-
-# ---------------------------------------------------------------- data sets
 
 
 datasets = typer.Typer(help="Public data sets that Rondo knows by name.")

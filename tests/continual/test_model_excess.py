@@ -70,7 +70,7 @@ def test_several_windows_have_exactly_the_excess_of_each(model: Rondo) -> None:
     units = model.unit_model_
     excess = ModelExcess(units, list(units.ids), price=0.5)
     points = units.exemplars.points[::7].astype(np.float64)
-    assert np.array_equal(excess.of_each(points), np.concatenate([excess.of(point[None]) for point in points]))
+    assert np.array_equal(excess.of(points, each=True), np.concatenate([excess.of(point[None]) for point in points]))
 
 
 def test_windows_pushed_together_are_decided_exactly_as_one_by_one(model: Rondo) -> None:

@@ -129,7 +129,7 @@ def test_a_phrase_that_recurs_becomes_a_motif_and_one_that_does_not_is_forgotten
     occurrence = lasting(REST, *NEW, REST, 1, 2, 3)
     for _ in range(2):
         pushed(reader, occurrence)
-    assert not reader.take_changes() and len(reader.buffer.kinds) == 2
+    assert not reader.take_changes() and len(reader.buffer.clusters) == 2
     third = [motif for motif, _ in pushed(reader, occurrence)]
     (change,) = reader.take_changes()
     assert (change.kind, change.evidence["units"]) == ("promote", "u1 u8 u7")
@@ -139,7 +139,7 @@ def test_a_phrase_that_recurs_becomes_a_motif_and_one_that_does_not_is_forgotten
         pushed(reader, occurrence)
     pushed(reader, lasting(REST, 6, 2, 8, 4, REST))  # something new again: time to look through the buffer
     assert [own.kind for own in reader.take_changes()] == ["expire"]
-    assert len(reader.buffer.kinds) == 1
+    assert len(reader.buffer.clusters) == 1
 
 
 def test_a_known_unit_left_out_or_a_new_one_taken_in_is_the_same_motif(grammar: MotifModel) -> None:
@@ -172,4 +172,4 @@ def test_a_phrase_longer_than_all_that_may_wait_is_never_new(grammar: MotifModel
     for _ in range(5):
         read = pushed(reader, lasting(REST) + lasting(*NEW, windows=60) + lasting(REST))
         assert len(read) == 188
-    assert not reader.take_changes() and not reader.buffer.kinds
+    assert not reader.take_changes() and not reader.buffer.clusters

@@ -1,4 +1,4 @@
-""" """
+"""Micro-clusters of windows and of phrases, what becomes of them, and the point sets that windows are kept in."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rondo.config.settings import ContinualConfig
-from rondo.continual import novelty as module
 from rondo.continual.novelty import (
+    MOST_CLUSTERS,
     MicroCluster,
     NoveltyBuffer,
     PointSets,
     Scales,
     compatible_entry,
     is_eligible,
-    least_support,
 )
+from rondo.continual.phrases import _MOST_WORDINGS, PhraseBuffer, Wordings
+from rondo.motifs.phrases import Phrase
 from tests.rounding import assert_equal_but_for_rounding
 
 SCALES = Scales(radius=0.8, half_life=50.0, apart=3)  # the reach is 1
@@ -64,16 +65,15 @@ def test_memory_is_bounded_whatever_comes() -> None:
     buffer = NoveltyBuffer(1, SCALES._replace(half_life=1e9))
     for window in range(200):
         buffer.add(np.array([10.0 * window]), window)
-    assert len(buffer.clusters) == module._MOST_CLUSTERS
-    assert len({own.id for own in buffer.clusters}) == module._MOST_CLUSTERS
+    assert len(buffer.clusters) == len(buffer.sets) == len({own.id for own in buffer.clusters}) == MOST_CLUSTERS
 
 
 def test_taking_a_micro_cluster_removes_it_with_its_points() -> None:
     buffer = NoveltyBuffer(1, SCALES)
     for window, x in enumerate((0.0, 7.0, 0.5)):
         buffer.add(np.array([x]), window)
-    cluster, points, seen = buffer.take(0)
-    assert cluster.id == 0 and seen == 2 and sorted(points[:, 0]) == [0.0, 0.5]
+    points, seen = buffer.take(0)
+    assert seen == 2 and sorted(points[:, 0]) == [0.0, 0.5]
     assert [own.id for own in buffer.clusters] == [1]
 
 
@@ -89,23 +89,67 @@ def test_stopping_anywhere_changes_nothing(places: list[int], stop: int) -> None
     assert plain.clusters == kept.clusters and plain.next_id == kept.next_id
 
 
+# ---------------------------------------------------------------- phrases
+
+
+def phrase_buffer(half_life: float = 100.0) -> PhraseBuffer:
+    return PhraseBuffer(reach=0.5, half_life=half_life, apart=10)
+
+
+def test_phrases_of_one_kind_gather_and_others_are_given_up_when_they_stay_away() -> None:
+    buffer = phrase_buffer()
+    buffer.add((1, 2, 3), 0, 9)
+    index, _ = buffer.add((1, 2, 3), 15, 24)  # too near to be another visit
+    assert buffer.clusters[index].regions == 1
+    index, _ = buffer.add((1, 3), 100, 109)  # a unit left out
+    cluster = buffer.clusters[index]
+    assert len(buffer.clusters) == 1 and buffer.wordings[index].typical == (1, 2, 3)
+    assert (cluster.regions, cluster.first, cluster.last) == (2, 0, 109)
+    assert cluster.support == pytest.approx(10 + (10 + 10 * 0.5 ** (15 / 100)) * 0.5 ** (85 / 100))
+    buffer.add((4, 5, 6), 120, 129)
+    _, expired = buffer.add((7, 8), 900, 909)
+    assert [gone.id for gone in expired] == [0, 1] and [own.id for own in buffer.clusters] == [2]
+
+
+def test_kinds_of_phrases_and_their_wordings_are_bounded() -> None:
+    buffer, wordings = phrase_buffer(1e9), Wordings()
+    for number in range(3 * MOST_CLUSTERS):
+        buffer.add((2 * number, 2 * number + 1), 10 * number, 10 * number + 5)
+        wordings.add((number, number + 1))
+    assert len(buffer.clusters) == len(buffer.wordings) == MOST_CLUSTERS
+    assert len(wordings.counts) == _MOST_WORDINGS
+    assert wordings.counts[(number, number + 1)] == 1  # the newest has its place
+
+
+@given(st.lists(st.lists(st.integers(0, 6), min_size=2, max_size=5).map(tuple), max_size=30), st.integers(0, 30))
+def test_a_phrase_buffer_written_down_and_read_again_goes_on_the_same(phrases: list[Phrase], stop: int) -> None:
+    plain, kept = phrase_buffer(30.0), phrase_buffer(30.0)
+    for number, phrase in enumerate(phrases):
+        if number == stop:
+            kept = phrase_buffer(30.0).restored(json.loads(json.dumps(kept.state())))
+        assert plain.add(phrase, 12 * number, 12 * number + 5) == kept.add(phrase, 12 * number, 12 * number + 5)
+    assert plain.state() == kept.state()
+
+
 # ---------------------------------------------------------------- promotion
 
 
-def test_least_support_is_eight_or_the_quartile() -> None:
-    config = ContinualConfig()
-    assert least_support([], config) == 8
-    assert least_support([1.0, 2.0, 3.0], config) == 8
-    assert least_support([20.0, 40.0, 40.0, 40.0, 40.0], config) == 40
-
-
 @pytest.mark.parametrize(
-    ("support", "regions", "last", "eligible"),
-    [(9.0, 3, 40, True), (7.9, 3, 40, False), (9.0, 2, 40, False), (9.0, 3, 15, False)],
+    ("support", "regions", "last", "others", "eligible"),
+    [
+        (9.0, 3, 40, [3.0], True),
+        (7.9, 3, 40, [3.0], False),
+        (9.0, 2, 40, [3.0], False),
+        (9.0, 3, 15, [3.0], False),
+        (20.0, 3, 40, [40.0, 40.0, 40.0, 40.0], False),  # the quartile of all is 40
+        (8.0, 3, 40, [], True),
+    ],
 )
-def test_a_burst_is_not_promoted_and_recurrence_is(support: float, regions: int, last: int, eligible: bool) -> None:
+def test_a_burst_is_not_promoted_and_recurrence_is(
+    support: float, regions: int, last: int, others: list[float], eligible: bool
+) -> None:
     cluster = MicroCluster(0, support, 0, last, regions)
-    assert is_eligible(cluster, [support, 3.0], ContinualConfig()) == eligible
+    assert is_eligible(cluster, [support, *others], ContinualConfig()) == eligible
 
 
 def test_an_entry_within_a_quarter_more_than_the_radius_of_most_points_is_compatible() -> None:
@@ -133,10 +177,6 @@ def test_distances_are_to_the_nearest_point_of_each_set(n_sets: int, n_points: i
     npt.assert_allclose(sets.distances(point), expected, rtol=1e-6, atol=1e-7)
 
 
-def test_no_sets_have_no_distances() -> None:
-    assert PointSets(3, 4).distances(np.zeros(3)).size == 0
-
-
 def test_a_full_set_is_a_fair_sample_of_what_it_has_seen() -> None:
     kept = []
     for trial in range(300):
@@ -150,16 +190,10 @@ def test_a_full_set_is_a_fair_sample_of_what_it_has_seen() -> None:
 
 
 def test_a_set_stays_within_its_capacity_and_counts_what_it_saw() -> None:
-    sets, _ = filled(1, 50, capacity=8)
+    sets, each = filled(1, 50, capacity=8)
     assert sets.kept(0).shape == (8, 3) and sets.seen == [50]
-
-
-def test_removing_a_set_leaves_the_others() -> None:
-    sets, each = filled(3, 4, capacity=4)
-    sets.remove(1)
-    assert sets.ids == [10, 12]
-    npt.assert_array_equal(sets.kept(1), each[2])
-    npt.assert_allclose(sets.prototype(0), each[0].mean(axis=0))
+    assert PointSets(3, 4).distances(np.zeros(3)).size == 0
+    npt.assert_allclose(filled(1, 4, capacity=4)[0].prototype(0), each[0][:4].mean(axis=0))
 
 
 @given(st.lists(st.sets(st.integers(0, 5), max_size=3), max_size=12))

@@ -33,13 +33,6 @@ def test_one_to_one_is_as_by_hand(frames: list[tuple[int, int]]) -> None:
     assert are_one_to_one(first, second) == by_hand(frames) == are_one_to_one(second, first)
 
 
-@given(TRACKS, st.permutations(range(3)))
-def test_other_ids_change_nothing(frames: list[tuple[int, int]], ids: list[int]) -> None:
-    track = np.array(frames, dtype=np.int32).reshape(-1, 2)[:, 0]
-    renamed = np.where(track == OTHER, OTHER, np.array(ids)[track])
-    assert are_one_to_one(track, renamed)
-
-
 @given(st.lists(st.tuples(st.integers(-1, 3), st.integers(-1, 3)), min_size=1, max_size=12))
 def test_agreement_by_the_definition_and_by_scikit_learn(pairs: list[tuple[int, int]]) -> None:
     first, second = (np.array(side) for side in zip(*pairs, strict=True))

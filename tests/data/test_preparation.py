@@ -21,7 +21,7 @@ from rondo.data.recording import Recording
 from rondo.data.scaling import Preprocessor
 from rondo.data.signal import Signal, plan_of, regularise
 from rondo.data.windows import Windower, WindowGrid, Windows
-from rondo.errors import InputError, RecordingError, SettingError
+from rondo.errors import InputError, RecordingError
 from tests import naive_preparation as naive
 
 NAN = float("nan")
@@ -134,49 +134,35 @@ def steady(rng: np.random.Generator, n_rows: int, kind: str, rate: float) -> Tim
 # ---------------------------------------------------------------- stream equals batch
 
 
-@given(stream=streams(), rate=st.sampled_from([None, 4.0]))
-def test_without_timestamps_frames_are_those_of_the_batch_path(stream: Any, rate: float | None) -> None:
-    values, cuts, _ = stream
-    prepared, _ = fed(begun(MODEL, rate), values, cuts=cuts)
-    assert_is_batch(prepared, batch(MODEL, values, rate))
-    assert all(part.time_s == (None if rate is None else part.first_frame / rate) for part in prepared)
-
-
-@pytest.mark.parametrize("kind", ["regular", "drift", "mild jitter", "jitter"])
+@pytest.mark.parametrize(
+    "kind", ["no clock", "regular", "drift", "mild jitter", "jitter", "missing rows", "never fits"]
+)
 @given(stream=streams(), jumps=st.lists(st.tuples(st.integers(1, 59), st.integers(5, 10**6)), max_size=3))
-def test_steady_timestamps_with_jumps_give_the_frames_of_the_batch_path(kind: str, stream: Any, jumps: Any) -> None:
+def test_frames_are_those_of_the_batch_path(kind: str, stream: Any, jumps: Any) -> None:
     values, cuts, rng = stream
-    times = steady(rng, len(values), kind, rate=100.0)
-    for row, n_frames in jumps:
-        times[row:] += n_frames / 100.0
-    prepared, _ = fed(begun(MODEL, 100.0), values, times, cuts)
-    signal = batch(MODEL, values, 100.0, times)
-    assume(signal.frame_of_row is None)  # two jitters beside a jump may make up a step that does not fit
+    n_rows, rate, times = len(values), 64.0, None
+    if kind == "missing rows":
+        times = np.cumsum(rng.choice([1, 1, 2, 4], n_rows)) / rate
+    elif kind == "never fits":
+        assume(n_rows > 1)
+        steps = rng.uniform(0.05, 2.5, n_rows)
+        steps[1] = 2.2  # seen at once: the only row before is that of frame 0 in both paths
+        times = np.cumsum(steps) / rate
+    elif kind != "no clock":
+        times = steady(rng, n_rows, kind, rate)
+        for row, n_frames in jumps:
+            times[row:] += n_frames / rate
+    prepared, _ = fed(begun(MODEL, rate), values, times, cuts)
+    signal = batch(MODEL, values, rate, times)
+    if "jitter" in kind:
+        assume(signal.frame_of_row is None)  # two jitters beside a jump may make up a step that does not fit
     assert_is_batch(prepared, signal)
-    for part in prepared:
-        assert part.time_s == pytest.approx(times[part.first_frame], rel=1e-15)
-
-
-@given(stream=streams(), share=st.floats(0.3, 1), jump=st.integers(0, 10**5))
-def test_missing_rows_on_an_exact_clock_give_the_frames_of_the_batch_path(stream: Any, share: float, jump: int) -> None:
-    values, cuts, rng = stream
-    clock = np.flatnonzero(rng.random(4 * len(values)) < share)[: len(values)].astype(np.float64)
-    values = values[: clock.size]
-    assume(clock.size)
-    clock[clock.size // 2 :] += jump
-    prepared, _ = fed(begun(MODEL, 4.0), values, clock / 4.0, [min(cut, clock.size) for cut in cuts])
-    assert_is_batch(prepared, batch(MODEL, values, 4.0, clock / 4.0))
-
-
-@given(stream=streams(), spread=st.sampled_from([1.0, 2.5]))
-def test_timestamps_that_never_fit_are_laid_on_the_grid_of_the_batch_path(stream: Any, spread: float) -> None:
-    values, cuts, rng = stream
-    steps = rng.uniform(0.05, spread, len(values))
-    steps[1:2] = 2.2  # seen at once: the only row before is that of frame 0 in both paths
-    times = np.cumsum(steps) / 50.0
-    assume(len(values) > 1)
-    prepared, _ = fed(begun(MODEL, 50.0), values, times, cuts)
-    assert_is_batch(prepared, batch(MODEL, values, 50.0, times))
+    if signal.frame_of_row is None:
+        clock = np.arange(n_rows) / rate if times is None else times
+        for part in prepared:
+            assert part.time_s == pytest.approx(clock[part.first_frame], rel=1e-15)
+    if times is None:
+        assert all(part.time_s is None for part in fed(begun(MODEL, None), values)[0])
 
 
 @given(stream=streams(40), how=st.sampled_from(["irregular", "drift, then a hole", "jitter, then a hole"]))
@@ -289,24 +275,28 @@ def anything(draw: st.DrawFn) -> tuple[Values, Times | None]:
     return values, times
 
 
-def windows_of_chunks(plan: RowPlan, values: Values, times: Times | None, n_rows: int) -> list[tuple[int, bytes]]:
-    """Start and content of every window of a stream that comes in chunks of so many rows."""
-    preparation, windower, found = Preparation(plan), Windower(20, 7, values.shape[1]), []
-    for row in range(0, len(values) + n_rows, n_rows):
+def in_chunks(plan: RowPlan, values: Values, times: Times | None, n_rows: int) -> tuple[list[Any], list[int]]:
+    """A stream in chunks of so many rows: start and content of every window, and the frame of every row."""
+    preparation, windower, windows, told = Preparation(plan), Windower(20, 7, values.shape[1]), [], []
+    preparation.tell_places(lambda *places: told.append(places))
+    parts = []
+    for row in range(0, len(values), n_rows):
         own = slice(row, row + n_rows)
-        parts = preparation.push(values[own], None if times is None else times[own])
-        if row + n_rows >= len(values) + n_rows:
-            parts += preparation.finish()
-        for part in parts:
-            windows = windower.push(part.values, part.first_frame, begins=part.begins)
-            found += [(window.start_frame, window.values.tobytes()) for window in windows]
-    return found
+        parts += preparation.push(values[own], None if times is None else times[own])
+    for part in parts + preparation.finish():
+        pushed = windower.push(part.values, part.first_frame, begins=part.begins)
+        windows += [(window.start_frame, window.values.tobytes()) for window in pushed]
+    numbers, frames, lost = (np.concatenate([part[i] for part in told]) for i in range(3))
+    npt.assert_array_equal(numbers, np.arange(len(values)))
+    boundaries = [event for event in preparation.take_events() if event.evidence["rule"] == "boundary"]
+    assert lost.any() == any(event.evidence["cause"] == "missing values" for event in boundaries)
+    return windows, frames.tolist()
 
 
 @pytest.mark.slow
 @settings(max_examples=25)
 @given(anything())
-def test_chunks_of_1_7_1000_and_all_rows_give_the_windows_of_the_whole_recording(stream: Any) -> None:
+def test_chunks_of_1_7_1000_and_all_rows_give_windows_and_frames_of_the_whole_recording(stream: Any) -> None:
     values, times = stream
     recording = Recording(values, 50.0, timestamps_s=times)
     try:
@@ -316,53 +306,12 @@ def test_chunks_of_1_7_1000_and_all_rows_give_the_windows_of_the_whole_recording
         assume(False)
     grid = WindowGrid(20, 7, signal.n_frames, signal.spans)
     batches = (window for batch in Windows(signal.values, grid).batches() for window in batch)
-    expected = [
+    windows = [
         (start, np.ascontiguousarray(w).tobytes()) for start, w in zip(grid.starts.tolist(), batches, strict=True)
     ]
+    frames = list(range(len(values))) if signal.frame_of_row is None else signal.frame_of_row.tolist()
     for n_rows in (1, 7, 1_000, len(values)):
-        assert windows_of_chunks(plan, values, times, n_rows) == expected
-
-
-@pytest.mark.slow
-@settings(max_examples=25)
-@given(anything(), st.integers(0, 2**16), st.integers(1, 3))
-def test_chunks_of_1_7_1000_and_all_rows_agree_where_the_clock_is_set_back(stream: Any, seed: int, n_back: int) -> None:
-    values, times = stream
-    assume(times is not None)
-    rng = np.random.default_rng(seed)
-    for row in rng.integers(0, len(values), n_back):
-        times[row:] -= rng.choice([0.01, 1.0, 100.0])
-    plan = RowPlan(50.0, 3, (0, 0, 9))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rondo.data.admission.MOST_ROWS_BEHIND", 40)
-        whole = windows_of_chunks(plan, values, times, len(values))
-        for n_rows in (1, 7, 1_000):
-            assert windows_of_chunks(plan, values, times, n_rows) == whole
-
-
-@pytest.mark.slow
-@given(anything(), st.integers(1, 50))
-def test_every_row_is_told_the_frame_that_the_batch_path_has_for_it(stream: Any, n_rows: int) -> None:
-    values, times = stream
-    try:
-        recording = Recording(values, 50.0, timestamps_s=times)
-        plan = plan_of(recording, recording.channels, CONFIG)
-        signal = regularise(recording, recording.channels, CONFIG, plan)
-    except RecordingError:
-        assume(False)
-    preparation, told = Preparation(plan), []
-    preparation.tell_places(lambda *places: told.append(places))
-    for row in range(0, len(values), n_rows):
-        own = slice(row, row + n_rows)
-        preparation.push(values[own], None if times is None else times[own])
-    preparation.finish()
-    numbers, frames, lost = (np.concatenate([part[i] for part in told]) for i in range(3))
-    npt.assert_array_equal(numbers, np.arange(len(values)))
-    npt.assert_array_equal(frames, np.arange(len(values)) if signal.frame_of_row is None else signal.frame_of_row)
-    assert lost.any() == any(
-        event.evidence.get("cause") == "missing values" and event.evidence["rule"] == "boundary"
-        for event in preparation.take_events()
-    )
+        assert in_chunks(plan, values, times, n_rows) == (windows, frames)
 
 
 def test_a_row_that_was_given_out_is_continued_as_it_began() -> None:
@@ -462,15 +411,6 @@ def test_a_short_burst_is_held_back_until_it_ends_and_a_long_one_only_until_it_i
     assert [(event.frame, event.evidence) for event in frames.take_events()] == [(10, bridged)]
 
 
-def test_a_row_waits_for_every_channel() -> None:
-    frames = begun(PLAIN, None)
-    n_held = []
-    for row in ([1.0, 1.0], [NAN, 1.0], [NAN, 1.0], [NAN, 1.0], [NAN, 1.0], [NAN, NAN], [1.0, NAN], [1.0, 2.0]):
-        frames.push([row])
-        n_held.append(frames.gaps.n_held)
-    assert n_held == [0, 1, 2, 3, 0, 1, 2, 0]
-
-
 @pytest.mark.parametrize(("step", "fits"), [(0.45, False), (0.55, True), (1.45, True), (1.55, False)])
 def test_on_a_clock_that_drifts_a_step_must_be_near_one(step: float, fits: bool) -> None:
     steps = np.full(12, 1.2)
@@ -478,18 +418,6 @@ def test_on_a_clock_that_drifts_a_step_must_be_near_one(step: float, fits: bool)
     _, events = fed(begun(PLAIN, 1.0), noise(12), np.cumsum(steps))
     gridded = [event.evidence["first_row"] for event in events if event.evidence["rule"] == "gridded"]
     assert gridded == ([] if fits else [8])
-
-
-def test_rows_that_come_too_fast_are_told_of_at_frames_to_come() -> None:
-    _, events = fed(begun(PLAIN, 1.0), noise(6), np.array([0, 0.3, 0.6, 0.9, 1.2, 3.5]), cuts=[1, 2, 3, 4, 5])
-    assert (events[0].frame, events[0].evidence["rule"]) == (2, "gridded")
-
-
-def test_a_burst_at_the_end_is_given_out_by_finish() -> None:
-    frames = begun(PLAIN, None)
-    assert len(frames.push([[1.0, 1.0], [2.0, NAN], [3.0, NAN]])) == 1
-    assert [part.values.tolist() for part in frames.finish()] == [[[2, 1], [3, 1]]]
-    assert frames.gaps.n_held == 0 and len(frames.take_events()) == 1
 
 
 def test_a_gap_of_hours_is_a_boundary_and_a_short_one_is_bridged() -> None:
@@ -543,6 +471,8 @@ def test_a_clock_that_was_set_back_is_believed_in_the_end(monkeypatch: pytest.Mo
     told = [(event.kind, event.frame, event.time_s, event.evidence["cause"]) for event in events]
     assert told[0][:3] == ("gap", 10, 2.5) and "clock" in told[0][3]
     assert told[1][:3] == ("skip", 25, 9.5) and events[1].evidence["rows"] == 5
+    holed, _ = fed(begun(PLAIN, 2.0), noise(29), np.delete(times, 22))  # a row is missing after it: the grid is new
+    assert [(first, len(own)) for first, own in stretches(holed)] == [(0, 10), (10, 15)]
 
 
 def refusal(action: Any, *arguments: Any) -> str:
@@ -570,17 +500,3 @@ def test_the_scale_is_that_of_the_model_even_where_recordings_have_their_own() -
     assert own.config.statistics == "recording"
     values = noise(30) * 7
     npt.assert_array_equal(own.seen_by_model(values), MODEL.seen_by_model(values))
-
-
-def test_settings_that_a_stream_cannot_follow_are_refused() -> None:
-    with pytest.raises(SettingError, match="sampling rate is unknown"):
-        begun(fitted(PreprocessConfig(statistics="dataset", max_gap="1s")), None)
-
-
-@pytest.mark.parametrize("rate", [None, 0.7, 100.0])
-def test_the_longest_bridge_is_that_of_the_batch_path(rate: float | None) -> None:
-    model = fitted(PreprocessConfig(scaling="none"))
-    for n_missing in (1, 2, 25, 26, 50, 51):
-        values = noise(120)
-        values[20 : 20 + n_missing, 0] = NAN
-        assert_is_batch(fed(begun(model, rate), values)[0], batch(model, values, rate))

@@ -45,27 +45,14 @@ def test_one_dimension_is_one_channel_and_names_are_made_up() -> None:
     assert recording.times_s is None
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "longdouble", "int8", "uint64", ">f8", "bool"])
-@pytest.mark.parametrize("order", ["C", "F"])
-def test_every_number_type_becomes_float32(dtype: str, order: Any) -> None:
-    values = np.array([[0, 1], [1, 0], [1, 1]], dtype=dtype, order=order)
-    recording = Recording(values)
-    assert recording.values.dtype == np.float32
-    assert recording.values.flags.c_contiguous
-    npt.assert_array_equal(recording.values, values.astype(np.float32))
-
-
 @pytest.mark.parametrize(
     ("values", "settings", "says"),
     [
         (np.zeros((0, 2)), {}, "it is empty, 0 frames x 2 channels"),
-        (np.zeros((2, 0)), {}, "it is empty, 2 frames x 0 channels"),
         (np.float64(1), {}, "got 0"),
         (np.zeros((2, 2, 2)), {}, "expected 2 dimensions"),
         ([[1.0], [1.0, 2.0]], {}, "unequal length"),
         ([["a"]], {}, "expected numbers"),
-        ([[1j]], {}, "complex"),
-        (np.zeros(2, dtype=[("x", float)]), {}, "expected numbers"),
         (np.array([[object()]]), {}, "object"),
         ([[np.nan, np.nan]], {}, "all 2 values are NaN"),
         ([[0.0, 0.0], [0.0, -np.inf]], {"channels": ["x", "y"]}, "frame 1, channel 'y'"),
@@ -73,17 +60,11 @@ def test_every_number_type_becomes_float32(dtype: str, order: Any) -> None:
         ([[1.0, 2.0]], {"channels": ["x"]}, "1 channel names for 2 channels"),
         ([[1.0, 2.0]], {"channels": ["x", "x"]}, "'x' stands twice"),
         ([1.0], {"rate": 0}, "positive number of Hz, got 0"),
-        ([1.0], {"rate": -5.0}, "positive number"),
         ([1.0], {"rate": np.nan}, "positive number"),
-        ([1.0], {"rate": np.inf}, "positive number"),
         ([1.0], {"rate": "fast"}, "positive number of Hz, got 'fast'"),
         ([1.0, 2.0], {"timestamps_s": [0.0]}, "for 2 frames"),
         ([1.0, 2.0], {"timestamps_s": [0.0, np.nan]}, "frame 1 is missing"),
-        (
-            [1.0, 2.0],
-            {"timestamps_s": np.array(["2024-01-01", "NaT"], "datetime64[s]")},
-            "frame 1 is missing",
-        ),
+        ([1.0, 2.0], {"timestamps_s": np.array(["2024-01-01", "NaT"], "M8[s]")}, "frame 1 is missing"),
         ([1.0, 2.0], {"timestamps_s": ["a", "b"]}, "seconds or datetime64"),
         ([1.0, 2.0, 3.0], {"timestamps_s": [0.0, 2.0, 2.0]}, "frame 2 (2.000000 s) repeats"),
         ([1.0, 2.0, 3.0], {"timestamps_s": [0.0, 2.0, 1.0]}, "frame 2 (1.000000 s) is earlier"),
@@ -96,10 +77,6 @@ def test_refuses_in_one_line_that_names_the_recording(values: Any, settings: dic
     assert says in message
     assert message.startswith("recording 'day1': ")
     assert "\n" not in message
-
-
-def test_constant_channels_are_kept() -> None:
-    npt.assert_array_equal(Recording(np.ones((5, 2))).values, 1.0)
 
 
 @pytest.mark.parametrize(
@@ -138,7 +115,7 @@ def test_a_given_rate_wins_and_datetimes_are_seconds() -> None:
 
 @given(
     hnp.arrays(
-        st.sampled_from([np.float16, np.float32, np.float64, np.int32]),
+        st.sampled_from(["f2", "f4", "f8", "g", ">f8", "i1", "i4", "?"]),
         hnp.array_shapes(min_dims=1, max_dims=2, max_side=6),
     )
 )
@@ -147,7 +124,10 @@ def test_values_are_the_float32_of_the_input_or_refused(values: np.ndarray) -> N
         expected = values.astype(np.float32).reshape(len(values), -1)
     usable = not np.isinf(expected).any() and not np.isnan(expected).all()
     if usable:
-        npt.assert_array_equal(Recording(values).values, expected)
+        for given_ in (values, np.asfortranarray(values)):
+            kept = Recording(given_).values
+            npt.assert_array_equal(kept, expected)
+            assert kept.dtype == np.float32 and kept.flags.c_contiguous
     else:
         with pytest.raises(RecordingError):
             Recording(values)

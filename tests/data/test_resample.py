@@ -39,14 +39,6 @@ def test_what_the_lower_rate_cannot_hold_does_not_come_back_slower() -> None:
     assert np.abs(fast.values[::2]).max() > 0.9
 
 
-@pytest.mark.parametrize("rate", [r for r in RATES if r > 100])
-def test_there_and_back_again(rate: float) -> None:
-    slow = Recording(sine(1_000, 100, hertz=3), 100)
-    back = resample_recording(resample_recording(slow, rate), 100)
-    assert back.n_frames == slow.n_frames
-    npt.assert_allclose(back.values, slow.values, atol=5e-3)
-
-
 @pytest.mark.parametrize("rate", RATES)
 def test_constants_and_lines_are_exact_up_to_the_ends(rate: float) -> None:
     """A constant channel must stay one: it is scaled by its spread, and any ripple would be all of that."""

@@ -94,15 +94,6 @@ def test_interpolation_follows_the_clock_and_not_the_row_number(
     assert list(signal.spans) == naive.spans_of([not flag for flag in lost])
 
 
-def test_runs_at_the_edges_repeat_the_nearest_value_or_become_holes() -> None:
-    column = [NAN, NAN, 3, 4, NAN, NAN, NAN]
-    short = raw(Recording(column), max_gap=3)
-    assert short.values[:, 0].tolist() == [3, 3, 3, 4, 4, 4, 4]
-    assert short.spans == ((0, 7),)
-    assert raw(Recording(column), max_gap=2).spans == ((0, 4),)
-    assert raw(Recording(column), max_gap=1).spans == ((2, 4),)
-
-
 def test_a_complete_recording_is_neither_copied_nor_noted() -> None:
     recording = Recording(noise(50, 3), rate=10, notes=["from the reader"])
     signal = raw(recording)
@@ -120,14 +111,6 @@ def test_a_silent_channel_is_named(n_rows: int) -> None:
     assert "no values at all" in says
     kept = Preprocessor.fit([Recording(values, channels=("x", "hr", "z"))], PreprocessConfig(channels=("z", "x")))
     assert kept.channels == ("z", "x")
-
-
-def test_channels_that_are_never_present_together_are_refused() -> None:
-    values = noise(100, 2)
-    values[:50, 0] = NAN
-    values[40:, 1] = NAN
-    says = refusal(raw, Recording(values, channels=("x", "y")), max_gap=5, dropouts="cut")
-    assert "'y' is missing in 60%" in says
 
 
 def test_a_slow_channel_among_fast_ones_is_repaired_quickly() -> None:
@@ -158,11 +141,6 @@ def test_jitter_below_half_a_period_leaves_rows_as_they_are(n: int, jitter: floa
     assert np.shares_memory(signal.values, recording.values)
     assert (signal.frame_of_row, signal.spans, signal.notes) == (None, ((0, n),), ())
     assert signal.to_rows(np.arange(n)).tolist() == list(range(n))
-
-
-def test_a_clock_that_drifts_slowly_is_still_regular() -> None:
-    drifting = np.cumsum(np.linspace(0.99, 1.01, 5000)) / 50  # off by up to 12 frames on the way
-    assert raw(Recording(noise(5000, 1), rate=50, timestamps_s=drifting)).frame_of_row is None
 
 
 @st.composite
@@ -215,50 +193,6 @@ def test_labels_of_rows_survive_the_grid_and_back(
     per_frame = np.full(signal.n_frames, -1)
     per_frame[frame_of_row] = row_labels
     npt.assert_array_equal(signal.to_rows(per_frame), row_labels)
-
-
-def test_to_rows_wants_one_number_per_frame() -> None:
-    with pytest.raises(ValueError, match="each of 4 frames"):
-        raw(Recording(noise(4, 1))).to_rows([1, 2, 3])
-
-
-def test_a_dropped_row_is_filled_in_and_not_taken_for_jitter() -> None:
-    times = np.delete(np.arange(100), 40) / 50
-    signal = raw(Recording(times, rate=50, timestamps_s=times))
-    assert signal.n_frames == 100
-    npt.assert_allclose(signal.values[:, 0], np.arange(100) / 50, atol=1e-6)
-    assert signal.to_rows(np.arange(100)).tolist() == [i for i in range(100) if i != 40]
-
-
-@pytest.mark.parametrize(("n_left_out", "n_spans"), [(25, 1), (26, 2)])
-def test_a_jump_is_a_boundary_as_soon_as_it_leaves_out_more_than_max_gap(n_left_out: int, n_spans: int) -> None:
-    times = np.concatenate([np.arange(100), np.arange(100) + 100 + n_left_out]) / 50
-    signal = raw(Recording(noise(200, 1), timestamps_s=times), max_gap="0.5s")
-    assert len(signal.spans) == n_spans
-    assert signal.n_frames == (225 if n_spans == 1 else 200)
-
-
-def test_nothing_is_carried_across_a_jump() -> None:
-    times = np.array([0, 1, 2, 3, 1000, 1001, 1002, 1003]) / 10
-    signal = raw(Recording([1, 2, NAN, NAN, NAN, 7, 8, 9], rate=10, timestamps_s=times), max_gap=2)
-    assert signal.values[:, 0].tolist() == [1, 2, 2, 2, 7, 7, 8, 9]
-    assert signal.spans == ((0, 4), (4, 8))
-
-
-def test_a_piece_in_which_a_channel_is_silent_is_a_hole() -> None:
-    times = np.array([0, 1, 2, 1000, 1001, 1002]) / 10
-    values = [[1, 1], [2, 2], [3, 3], [4, NAN], [5, NAN], [6, NAN]]
-    signal = raw(Recording(values, rate=10, timestamps_s=times), max_gap=10, dropouts="cut")
-    assert signal.spans == ((0, 3),)
-    assert np.isfinite(signal.values).all()
-
-
-def test_a_frame_beside_a_lost_row_is_lost_too() -> None:
-    clock = np.array([0, 1, 2, 4.2, 5.2, 6.2, 7.2, 8.2, 9.2])
-    column = [1, 1, 1, NAN, NAN, NAN, 1, 1, 1]
-    signal = raw(Recording(column, rate=10, timestamps_s=clock / 10), max_gap=1)
-    assert signal.frame_of_row is not None
-    assert signal.spans == ((0, 3), (8, 10))  # frames 3 to 7 lie between rows of which one is lost
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,10 @@
-"""WindowGrid and Windows against their frame-by-frame twins, and how far perfect window labels carry."""
+"""Windows against their frame-by-frame twins, whole and in chunks, and how far perfect window labels carry."""
 
 from __future__ import annotations
 
-import dataclasses
+import json
 import tracemalloc
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,15 @@ import numpy.testing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from rondo.data import windows as windows_module
-from rondo.data.labels import OTHER
-from rondo.data.windows import Projection, WindowGrid, Windows
-from rondo.errors import SettingError
+from rondo.data.preparation import Preparation, Prepared
+from rondo.data.windows import Projection, Span, StreamWindow, Windower, WindowGrid, Windows
+from rondo.errors import ModelError, SettingError
 from rondo.metrics.scores import evaluate
 from tests import naive_windows as naive
+from tests.data.test_preparation import MODEL, nasty
 
 RULES: tuple[Projection, ...] = ("vote", "centre", "start")
 RULE = st.sampled_from(RULES)
@@ -56,15 +59,6 @@ def test_starts_and_window_spans_are_those_of_the_twin(grid: WindowGrid) -> None
     assert grid.n_windows == len(grid.starts) == sum(b - a for a, b in grid.window_spans)
 
 
-@given(grids())
-def test_no_window_leaves_its_span_and_only_spans_too_short_have_none(grid: WindowGrid) -> None:
-    stops = grid.starts + grid.length_frames
-    for start, stop in zip(grid.starts.tolist(), stops.tolist(), strict=True):
-        assert any(a <= start and stop <= b for a, b in grid.spans)
-    long_enough = [span for span in grid.spans if span[1] - span[0] >= grid.length_frames]
-    assert len(grid.window_spans) == len(long_enough)
-
-
 @pytest.mark.parametrize(
     ("length", "step", "says"),
     [
@@ -86,13 +80,6 @@ def test_spans_that_overlap_or_leave_the_recording_are_refused(spans: tuple[tupl
         WindowGrid(4, 2, 100, spans)
 
 
-def test_a_grid_is_a_value() -> None:
-    grid = WindowGrid(4, 2, 11, ((0, 11),))
-    assert grid == WindowGrid(4, 2, 11, ((0, 11),))
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        grid.step_frames = 3  # type: ignore[misc]
-
-
 # ---------------------------------------------------------------- windows -> frames
 
 
@@ -112,48 +99,6 @@ def test_votes_do_not_depend_on_the_size_of_a_block(data: st.DataObject, grid: W
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(windows_module, "_CELLS_PER_BLOCK", cells)
         npt.assert_array_equal(grid.project(labels, "vote"), whole)
-
-
-@given(grids(), RULE)
-def test_the_same_label_everywhere_reaches_every_frame_of_every_span_with_windows(
-    grid: WindowGrid, rule: Projection
-) -> None:
-    expected = np.full(grid.n_frames, OTHER)
-    for start, stop in grid.spans:
-        if stop - start >= grid.length_frames:
-            expected[start:stop] = 3
-    npt.assert_array_equal(grid.project(np.full(grid.n_windows, 3), rule), expected)
-
-
-@given(st.data(), grids(), RULE)
-def test_spans_do_not_see_each_other(data: st.DataObject, grid: WindowGrid, rule: Projection) -> None:
-    labels = data.draw(labels_for(grid))
-    together = grid.project(labels, rule)
-    first = 0
-    for start, stop in grid.spans:
-        alone = WindowGrid(grid.length_frames, grid.step_frames, stop - start, ((0, stop - start),))
-        own = labels[first : first + alone.n_windows]
-        npt.assert_array_equal(together[start:stop], alone.project(own, rule))
-        first += alone.n_windows
-
-
-@given(st.data(), grids(), st.sampled_from(("centre", "start")))
-def test_without_a_vote_renaming_labels_renames_frames(data: st.DataObject, grid: WindowGrid, rule: Projection) -> None:
-    labels = np.array(data.draw(labels_for(grid)), dtype=np.int32)
-    renamed = np.array([7, 5, 9, 0])[labels]
-    track = grid.project(labels, rule)
-    has_window = grid.project(np.zeros(grid.n_windows), rule) == 0
-    npt.assert_array_equal(grid.project(renamed, rule)[has_window], np.array([7, 5, 9, 0])[track[has_window]])
-
-
-@given(st.data(), st.integers(1, 9), st.integers(0, 60), RULE)
-def test_windows_that_tile_are_simply_repeated(
-    data: st.DataObject, length: int, n_frames: int, rule: Projection
-) -> None:
-    grid = WindowGrid(length, length, n_frames, ((0, n_frames),))
-    labels = data.draw(labels_for(grid))
-    covered = grid.n_windows * length
-    npt.assert_array_equal(grid.project(labels, rule)[:covered], np.repeat(labels, length))
 
 
 def test_ties_go_to_the_nearest_centre_and_else_to_the_smallest_label() -> None:
@@ -229,12 +174,116 @@ def test_a_batch_is_a_copy_and_windows_know_their_size() -> None:
     assert not windows.values.any()
 
 
-def test_a_recording_shorter_than_a_window_has_no_batches() -> None:
-    windows = Windows(np.zeros((3, 2), dtype=np.float32), WindowGrid(4, 2, 3, ((0, 3),)))
-    assert len(windows) == 0
-    assert list(windows.batches()) == []
-    assert windows.grid.project([]).tolist() == [OTHER] * 3
-    assert windows.grid.spread([]).tolist() == [0.0] * 3
+# ---------------------------------------------------------------- windows of a stream
+
+
+def frames_of(n_frames: int) -> NDArray[np.float32]:
+    """Values that tell their frame and their channel."""
+    return np.stack([np.arange(n_frames), np.arange(n_frames) + 0.5], axis=1).astype(np.float32)
+
+
+def chunks_of(spans: list[Span], sizes: list[int]) -> list[Prepared]:
+    """The frames of these spans in chunks of these sizes, over and over."""
+    values = frames_of(spans[-1][1])
+    chunks, n_given = [], 0
+    for start, stop in spans:
+        first = start
+        while first < stop:
+            end = min(stop, first + sizes[n_given % len(sizes)])
+            chunks.append(Prepared(values[first:end], first == start, first, None))
+            first, n_given = end, n_given + 1
+    return chunks
+
+
+@st.composite
+def spans(draw: st.DrawFn) -> list[Span]:
+    """Some stretches, touching or apart."""
+    edge, found = draw(st.integers(0, 5)), []
+    for _ in range(draw(st.integers(1, 4))):
+        stop = edge + draw(st.integers(1, 30))
+        found.append((edge, stop))
+        edge = stop + draw(st.sampled_from([0, 1, 9]))
+    return found
+
+
+def given_out(windower: Windower, chunks: list[Prepared]) -> list[StreamWindow]:
+    return [window for own in chunks for window in windower.push(own.values, own.first_frame, begins=own.begins)]
+
+
+def same(some: list[StreamWindow], other: list[StreamWindow]) -> bool:
+    return len(some) == len(other) and all(
+        np.array_equal(a.values, b.values) and a.start_frame == b.start_frame for a, b in zip(some, other, strict=True)
+    )
+
+
+sizes = st.lists(st.integers(1, 40), min_size=1, max_size=4)
+
+
+@given(spans=spans(), sizes=sizes, length=st.integers(1, 12), data=st.data())
+def test_windows_are_those_of_the_grid(spans: list[Span], sizes: list[int], length: int, data: Any) -> None:
+    step = data.draw(st.integers(1, length))
+    windows = given_out(Windower(length, step, 2), chunks_of(spans, sizes))
+    grid = WindowGrid(length, step, spans[-1][1], tuple(spans))
+    assert [window.start_frame for window in windows] == grid.starts.tolist() == naive.starts(length, step, spans)
+    batch = [window for part in Windows(frames_of(spans[-1][1]), grid).batches(3) for window in part]
+    for window, expected in zip(windows, batch, strict=True):
+        npt.assert_array_equal(window.values, expected)
+        assert window.values.dtype == np.float32 and window.values.flags.c_contiguous
+
+
+@given(spans=spans(), sizes=sizes, length=st.integers(1, 12), share=st.floats(0, 1))
+def test_stopping_and_restoring_changes_nothing(spans: list[Span], sizes: list[int], length: int, share: float) -> None:
+    chunks, step = chunks_of(spans, sizes), (length + 1) // 2
+    stop = round(share * len(chunks))
+    first = Windower(length, step, 2)
+    before = given_out(first, chunks[:stop])
+    tensors, plain = first.state()
+    second = Windower.restore(tensors, json.loads(json.dumps(plain)))
+    after = given_out(second, chunks[stop:])
+    whole = Windower(length, step, 2)
+    assert same(before + after, given_out(whole, chunks))
+    npt.assert_array_equal(second.state()[0]["kept"], whole.state()[0]["kept"])
+    assert second.state()[1] == whole.state()[1]
+
+
+def test_windows_are_the_callers_own_and_little_is_kept() -> None:
+    windower = Windower(8, 3, 2)
+    chunks = chunks_of([(0, 500)], [1, 50])
+    found = given_out(windower, chunks)
+    last = found[-1].values.copy()
+    for window in found:
+        window.values[:] = -1  # writing into one must not reach another, nor what is kept
+        assert (window.values == -1).all()
+    kept = windower.state()[0]["kept"]
+    assert len(kept) < 8 and not (kept == -1).any()
+    npt.assert_array_equal(given_out(Windower(8, 3, 2), chunks)[-1].values, last)
+
+
+@given(stream=nasty(), length=st.integers(1, 9))
+def test_events_of_the_input_stand_between_the_same_windows_in_any_chunks(stream: Any, length: int) -> None:
+    values, times, cuts = stream
+
+    def told(edges: list[int]) -> list[Any]:
+        frames, windower, found = Preparation(MODEL.row_plan(50.0)), Windower(length, length, 2), []
+        for start, stop in pairwise(edges):
+            for part in frames.push(values[start:stop], None if times is None else times[start:stop]):
+                if part.begins:
+                    found += [*frames.take_events(part.first_frame + 1), part.first_frame]
+                for window in windower.push(part.values, part.first_frame, begins=part.begins):
+                    found += [*frames.take_events(window.start_frame + length), window.start_frame]
+            found += frames.take_events()
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("rondo.data.input_events._QUIET_ROWS", 4)
+        assert told([0, *sorted(cuts), len(values)]) == told([0, len(values)])
+
+
+def test_what_no_grid_can_be_is_refused() -> None:
+    with pytest.raises(SettingError, match="frames between windows"):
+        Windower(4, 5, 2)
+    with pytest.raises(ModelError, match="fewer than 4 frames"):
+        Windower.restore({"kept": np.zeros((4, 2), np.float32)}, Windower(4, 2, 2).state()[1])
 
 
 # ---------------------------------------------------------------- what perfect window labels can reach
@@ -257,14 +306,17 @@ def ceiling(folder: Path, length: int, step: int, rule: Projection) -> dict[str,
 
 @pytest.mark.data
 @pytest.mark.parametrize(
-    ("rule", "mof", "f1_50"), [("vote", 98.642, 100.0), ("centre", 98.642, 100.0), ("start", 89.745, 98.148)]
+    ("data_set", "length", "step", "rule", "expected"),
+    [
+        ("MoCap", 256, 50, "vote", {"mof": 98.642, "f1_50": 100.0, "edit": 100.0}),
+        ("MoCap", 256, 50, "centre", {"mof": 98.642, "f1_50": 100.0, "edit": 100.0}),
+        ("MoCap", 256, 50, "start", {"mof": 89.745, "f1_50": 98.148, "edit": 100.0}),
+        ("ActRecTut", 90, 30, "vote", {"mof": 95.346}),
+        ("ActRecTut", 90, 30, "start", {"mof": 87.986}),
+    ],
 )
-def test_mocap_ceilings(data_dir: Path, rule: Projection, mof: float, f1_50: float) -> None:
-    reached = ceiling(data_dir / "MoCap", 256, 50, rule)
-    assert reached == pytest.approx({"mof": mof, "f1_50": f1_50, "edit": 100.0}, abs=1e-3)
-
-
-@pytest.mark.data
-@pytest.mark.parametrize(("rule", "mof"), [("vote", 95.346), ("centre", 95.357), ("start", 87.986)])
-def test_actrectut_ceilings(data_dir: Path, rule: Projection, mof: float) -> None:
-    assert ceiling(data_dir / "ActRecTut", 90, 30, rule)["mof"] == pytest.approx(mof, abs=1e-3)
+def test_ceilings(
+    data_dir: Path, data_set: str, length: int, step: int, rule: Projection, expected: dict[str, float]
+) -> None:
+    reached = ceiling(data_dir / data_set, length, step, rule)
+    assert {name: reached[name] for name in expected} == pytest.approx(expected, abs=1e-3)

@@ -53,9 +53,6 @@ def pages() -> Iterator[ModuleType]:
         yield module
 
 
-# ---------------------------------------------------------------- all pages
-
-
 def test_every_table_lies_in_a_section() -> None:
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
@@ -97,9 +94,6 @@ def test_a_section_of_stored_rows_is_what_is_stored(name: str, pages: ModuleType
     assert "other settings" not in text  # rows were made with the settings of now
 
 
-# ---------------------------------------------------------------- the table of the README
-
-
 def test_the_readme_has_the_table_of_the_page(pages: ModuleType) -> None:
     table = pages.quality_table(*pages.stored_scores())
     assert table in (ROOT / "README.md").read_text(encoding="utf-8"), "run: python benchmarks/pages.py readme"
@@ -117,9 +111,6 @@ def test_the_best_peer_has_the_highest_mean_of_three_scores(pages: ModuleType) -
     peers = {"set": {"a": {"y": a}, "b": {"y": b}, "c": {"y2": c}}}
     assert pages.best_of(peers, "set", "y") == ("b", b)
     assert pages.best_of(peers, "another", "y") is None
-
-
-# ---------------------------------------------------------------- writing a section
 
 
 def _page(folder: Path) -> Path:
@@ -158,11 +149,6 @@ def test_what_is_printed_is_what_is_written(
     assert "python benchmarks/a.py DATA --seeds 3\n" in text
     assert str(tmp_path) not in text
     assert MEASURED.search(text)
-
-
-def test_a_row_longer_than_the_head_is_an_error(pages: ModuleType) -> None:
-    with pytest.raises(ValueError, match="table of 2 columns"):
-        pages.Table("a", "b").add(1, 2, 3)
 
 
 def test_the_examples_of_the_module(pages: ModuleType) -> None:

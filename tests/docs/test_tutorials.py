@@ -7,8 +7,10 @@ stand-in, for the commands; and all pages in full, for the figures, where the re
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +30,7 @@ ON_PUBLIC_DATA = ["tutorials/wearable.md", "tutorials/motion_capture.md"]
 WITHOUT_FIGURES = ["index.md", "benchmark.md", "comparison.md", "limits.md", "method.md", "../README.md"]
 PAGES = [*ON_MADE_UP_DATA, *ON_PUBLIC_DATA, *WITHOUT_FIGURES]
 MARK = re.compile(r"((not run|run in full only): \w.*|exit code \d+)?")
+STREAMS = DOCS / "streams.md"
 MOST_NOT_RUN = 1  # of a page: an installation, a download, a browser, a GPU
 
 
@@ -93,6 +96,44 @@ def test_files_that_the_method_page_names_are_there() -> None:
     named = re.findall(r"`([a-z_]+(?:/[a-z_0-9]+)+\.py)`", (DOCS / "method.md").read_text())
     assert len(named) > 30
     assert [name for name in named if not (ROOT / "src" / "rondo" / name).is_file()] == []
+
+
+@pytest.mark.slow
+@pytest.mark.broker
+@pytest.mark.skipif(
+    not all(map(shutil.which, ("mosquitto", "mosquitto_pub", "bash", "cmp", "timeout"))),
+    reason="the walk-through needs mosquitto and its clients",
+)
+def test_the_walk_through_runs(here: Path) -> None:
+    pytest.importorskip("paho.mqtt")
+    try:
+        run_page(STREAMS, compared=True)
+    finally:
+        for name in ("stream.pid", "broker.pid"):
+            if (here / name).exists():
+                _end(int((here / name).read_text()))
+
+
+def _end(pid: int) -> None:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+
+
+def test_every_guarantee_names_tests_that_are_there() -> None:
+    table = STREAMS.read_text().partition("## Sources and their guarantees")[2]
+    rows = [
+        line
+        for line in table.partition('"Labelled once"')[0].splitlines()
+        if line.startswith("| ") and "---" not in line
+    ]
+    assert len(rows) == 8, "a header and seven sources"
+    for row in rows[1:]:
+        named = re.findall(r"`((?:tests/\w+/)?test_\w+\.py)`", row)
+        assert named, row
+        for name in named:
+            assert list(ROOT.glob(f"**/{Path(name).name}")), name
 
 
 def _write_stand_in(folder: Path, stem: str, plan: StreamPlan, n_frames: int) -> None:

@@ -12,11 +12,11 @@ from rondo.data.labels import runs_of
 from rondo.evidence.composition import context_evidence, level_p
 from rondo.evidence.tests import shown_after_test
 from rondo.evidence.verdicts import SIGNIFICANT, EntryEvidence, Evidence, Verdict
-from rondo.motifs.base import MotifKind
+from rondo.motifs.base import MotifKind, UnitRuns
 from rondo.motifs.composed import ComposedMotifs
 from rondo.motifs.contexts import ContextModel, LongWindows, fit_contexts
 from rondo.motifs.discover import flat_motifs
-from rondo.motifs.model import MotifModel, PhraseUse, UnitRuns
+from rondo.motifs.model import MotifModel, PhraseUse
 from rondo.motifs.phrases import Lexicon
 from rondo.units.viterbi import Timeline
 from tests.motifs.planted_contexts import LENGTH, LONG, STEP, cut, planted

@@ -7,13 +7,13 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import t as student
 
+from rondo.arrays import Floats, Ints
 from rondo.data.labels import OTHER, Labels
 from rondo.data.recording import Recording
 from rondo.data.windows import WindowGrid, Windows
 from rondo.evidence import signal as module
 from rondo.evidence.signal import Alike, alike_test, surrogate_p
 from rondo.model.rondo import Rondo
-from rondo.synthetic.plan import StreamPlan
 from rondo.synthetic.streams import plant, structureless
 
 
@@ -53,10 +53,6 @@ def test_nothing_is_claimed_in_noise() -> None:
     assert all(p > 0.03 for found in every for p, _ in found.units.values())
 
 
-def test_weak_structure_is_found_at_half_the_amplitude_in_noise() -> None:
-    assert likeness_of(plant(StreamPlan(noise=0.5), n_frames=5_000, seed=2).recording).p < 0.03
-
-
 def test_a_unit_is_never_surer_than_the_whole_and_other_is_none() -> None:
     windows = noise_windows(1_500)
     labels = two_entries(len(windows))
@@ -75,6 +71,7 @@ def test_p_is_that_of_one_more_surrogate() -> None:
     assert surrogate_p(1.1, np.ones(5)) < 1e-6
 
 
+@pytest.mark.slow
 def test_p_is_uniform_where_the_figure_is_a_surrogate_itself() -> None:
     draws = np.random.default_rng(2).normal(size=(4_000, 6))
     p = np.array([surrogate_p(own[0], own[1:]) for own in draws])
@@ -93,8 +90,13 @@ def test_noise_is_given_up_after_five_surrogates_and_what_is_clear_too() -> None
 def test_long_recordings_are_asked_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_MOST_WINDOWS", 40)
     seen: list[int] = []
-    statistics = module._statistics
-    monkeypatch.setattr(module, "_statistics", lambda w, values: seen.append(len(w)) or statistics(w, values))
+    statistics = module.window_statistics
+
+    def spied(values: Floats, starts: Ints, length: int) -> Floats:
+        seen.append(starts.size)
+        return statistics(values, starts, length)
+
+    monkeypatch.setattr(module, "window_statistics", spied)
     windows = [noise_windows(2_000), noise_windows(1_000, 1, spans=((0, 400), (430, 1_000)))]
     labels = [two_entries(len(w)) for w in windows]
     labels[0][150:152] = labels[0][155:157] = 5  # between two stretches
@@ -103,7 +105,7 @@ def test_long_recordings_are_asked_in_part(monkeypatch: pytest.MonkeyPatch) -> N
     assert 5 not in found.units
 
 
-@pytest.mark.parametrize("share", [0.1, 0.3, 0.7, 0.95])
+@pytest.mark.parametrize("share", [0.1, 0.7])
 def test_a_part_holds_the_very_same_windows_and_none_twice(share: float) -> None:
     windows = noise_windows(2_000, spans=((3, 900), (930, 2_000)))
     labels = np.arange(len(windows), dtype=np.int32)
@@ -126,14 +128,6 @@ def test_many_channels_are_mixed_to_ten_that_keep_distances() -> None:
     assert same.n_channels == 3
 
 
-def test_several_signals_are_one_after_the_other() -> None:
-    windows = [noise_windows(200), noise_windows(150, 1, spans=((0, 60), (70, 150)))]
-    joined = module._joined(windows)
-    assert len(joined) == sum(map(len, windows))
-    each = np.concatenate([batch for w in windows for batch in w.batches()])
-    assert_array_equal(np.concatenate(list(joined.batches())), each)
-
-
 def test_seeds_repeat() -> None:
     windows = noise_windows(800)
     labels = [two_entries(len(windows))]
@@ -143,7 +137,7 @@ def test_seeds_repeat() -> None:
     assert first.units == again.units
 
 
-@pytest.mark.parametrize("n_frames", [20, 25, 60])
+@pytest.mark.parametrize("n_frames", [20, 60])
 def test_recordings_of_few_windows_and_constant_ones_claim_nothing(n_frames: int) -> None:
     grid = WindowGrid(20, 5, n_frames, ((0, n_frames),))
     for values in (structureless(n_frames, 2).values, np.ones((n_frames, 2), np.float32)):
@@ -155,9 +149,11 @@ def test_recordings_of_few_windows_and_constant_ones_claim_nothing(n_frames: int
 def test_many_channels_are_asked_about_in_fewer_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_MOST_VALUES", 20 * 3 * 350)
     windows = noise_windows(4_000)
-    assert module._share_asked([windows]) == pytest.approx(350 / len(windows))
+    monkeypatch.setattr(module, "_FEWEST_WINDOWS", 300)
+    asked, labels = module._asked([windows], [two_entries(len(windows))])
+    assert 300 < len(asked) == len(labels) <= 350
     monkeypatch.setattr(module, "_MOST_VALUES", 1)
-    assert module._share_asked([windows]) == pytest.approx(module._FEWEST_WINDOWS / len(windows))
+    assert len(module._asked([windows], [two_entries(len(windows))])[0]) <= 300
 
 
 def test_at_least_one_surrogate() -> None:

@@ -47,6 +47,8 @@ class Outlet:
         assert self.process.stdin is not None
         self.process.stdin.close()
 
+    close = kill
+
 
 def configure(folder: Path) -> Path:
     """A file for LSLAPICFG: loopback only, so that a machine without multicast will do, and nothing leaves it."""

@@ -122,15 +122,15 @@ def causes(times: np.ndarray, n_rows: int, expected: float | None = RATE) -> lis
     for first in range(0, len(times), n_rows):
         chunk = times[first : first + n_rows]
         parts = list(check.stretches(chunk, len(chunk)))
-        assert [part.start for part in parts] == [0, *(part.stop for part in parts[:-1])]
-        assert parts[-1].stop == len(chunk)
-        found += [(first + part.stop, part.cause) for part in parts if part.cause]
+        assert [start for start, _, _ in parts] == [0, *(stop for _, stop, _ in parts[:-1])]
+        assert parts[-1][1] == len(chunk)
+        found += [(first + stop, cause) for _, stop, cause in parts if cause]
         state, check = json.loads(json.dumps(check.state(), allow_nan=False)), RateCheck(expected)
         check.load(state)
     return found
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("kind", ["regular", "milliseconds", "jitter", "uneven", "lost rows", "gaps", "wrong times"])
 def test_the_rate_of_the_model_is_not_refused(kind: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -169,7 +169,7 @@ def test_a_clock_in_another_unit_gets_a_hint(factor: float, hint: str) -> None:
         refuse_clock_of_another_rate(np.arange(100) / RATE * factor, RATE)
 
 
-@pytest.mark.parametrize("n_rows", [1, 7, 256, 1_000, 5_000])
+@pytest.mark.parametrize("n_rows", [7, 1_000])
 def test_a_change_is_found_at_the_same_row_in_any_chunks(n_rows: int) -> None:
     steps = np.concatenate([np.full(1_000, 1 / 50), np.full(1_000, 1 / 25), np.full(1_000, 1 / 50)])
     assert causes(np.cumsum(steps), n_rows) == [

@@ -45,8 +45,6 @@ from tests.live.test_sinks import Listener, batch, lines_of, opened, read_topic,
 
 broker = pytest.mark.broker
 
-# ------------------------------------------------------------ sources
-
 CHANNELS = ("a", "b")
 LINES = st.sampled_from(["1,2", "3,4", "5,", "6", "7,8,9", "x,y", "x,1", "", "1e99,2", '"8",9'])
 ROWS = ("1,2", "3,4", "5,", "x,1", "1e99,2", '"8",9')
@@ -146,8 +144,6 @@ def test_nor_do_messages_and_restarts_change_what_a_device_gives(
     assert not any(rows.skipped for rows in found)
 
 
-# ------------------------------------------------------------ feeds
-
 Send = Callable[[list[bytes]], None]
 FeedSetting = tuple[Callable[[FeedRequest], Feed], Send]
 
@@ -238,9 +234,6 @@ def test_a_feed_gives_everything_in_order_and_what_is_settled_never_again(
             assert (last.poll(0.3), last.backlog) == ([], 0)
 
 
-# ------------------------------------------------------------ sinks
-
-
 class Receiver:
     """The other side of a sink: where it is, what it got, and how it goes and comes."""
 
@@ -325,9 +318,6 @@ def test_a_sink_that_nobody_is_behind_names_its_problem_and_confirms_nothing(whe
         if sink.is_ready():
             sink.send(batch(0, 5))
         wait_until(lambda: sink.n_confirmed() == 0 and sink.problem is not None, "a problem")
-
-
-# ------------------------------------------------------------ addresses
 
 
 TOPICS = "", "/a/#/b", "/a#", "/a/b+", "/$share/group/a", "/a?version=4", "/a?qos=1", "/a?inbox=much"

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from rondo.editing.edits import Edits
 from rondo.errors import OutputError
@@ -90,101 +92,63 @@ def test_labels_and_events_with_the_numbers_of_their_lines(tmp_path: Path, label
     assert delivery.is_done
 
 
-def test_a_line_that_is_half_written_waits(tmp_path: Path, labels: Path) -> None:
-    sink = Heap()
-    delivery = Delivery(tmp_path, "heap://", sink)
-    text = label_lines(0, 2)
-    append(labels, text[:-5])
-    pump(delivery, tmp_path)
-    assert numbers(sink) == [0]
-    append(labels, text[-5:])
-    pump(delivery, tmp_path)
-    assert numbers(sink) == [0, 1]
+STEPS = st.one_of(
+    st.tuples(st.just("append"), st.integers(1, 400)),
+    st.tuples(st.just("append"), st.integers(1, 400)),
+    st.tuples(st.sampled_from(["half a line", "down", "up", "restart", "kill"]), st.just(0)),
+    st.tuples(st.sampled_from(["cut, the same follow", "cut, others follow"]), st.integers(0, 500)),
+)
 
 
-def test_a_sink_that_is_down_lags_and_catches_up_without_memory(tmp_path: Path, labels: Path) -> None:
-    sink = Heap()
-    delivery = Delivery(tmp_path, "heap://", sink)
-    sink.is_up = False
-    for n in range(0, 3000, 100):
-        append(labels, label_lines(n, n + 100))
-        pump(delivery, tmp_path)
-    assert (sink.got, delivery.n_behind) == ([], labels.stat().st_size)
-    sink.is_up = True
-    delivery.pump(0.0)
-    assert numbers(sink) == list(range(3000))
-    assert max(len(batch) for batch in sink.batches) <= delivery_module.MOST_MESSAGES
-    assert delivery.is_done
-
-
-def test_what_was_not_confirmed_is_sent_again_by_the_next_process(tmp_path: Path, labels: Path) -> None:
-    append(labels, label_lines(0, 10))
-    first = Heap()
-    delivery = Delivery(tmp_path, "heap://", first)
-    pump(delivery, tmp_path)
-    append(labels, label_lines(10, 20))
-    first.n_confirmed = lambda: first.n_arrived  # type: ignore[method-assign]  # from here on nothing is confirmed
-    pump(delivery, tmp_path)
-    delivery.close(0.0)
-    assert numbers(first) == list(range(20))
-    second = Heap()
-    delivery = Delivery(tmp_path, "heap://", second)
-    pump(delivery, tmp_path)
-    assert numbers(second) == list(range(10, 20))
-
-
-def killed_and_cut_back(tmp_path: Path, labels: Path, kept: int) -> Heap:
-    """A run that sent 20 labels, was killed, and goes on from a checkpoint after `kept` of them."""
-    append(labels, label_lines(0, 20))
-    sink = Heap()
-    delivery = Delivery(tmp_path, "heap://", sink)
-    pump(delivery, tmp_path)
-    delivery.store(0.0)
-    assert numbers(sink) == list(range(20))
-    labels.write_text(HEADER + label_lines(0, kept))
-    return sink
-
-
-def test_the_same_lines_once_more_after_a_cut_are_not_sent_again(tmp_path: Path, labels: Path) -> None:
-    killed_and_cut_back(tmp_path, labels, kept=5)
-    sink = Heap()
-    delivery = Delivery(tmp_path, "heap://", sink)
-    for n in range(5, 30, 3):
-        pump(delivery, tmp_path)
-        append(labels, label_lines(n, n + 3))
-    pump(delivery, tmp_path)
-    assert numbers(sink) == list(range(20, 32))
-
-
-@pytest.mark.parametrize("n_restarts", [0, 1, 2])
-def test_other_lines_after_a_cut_are_sent(tmp_path: Path, labels: Path, n_restarts: int) -> None:
-    """A pipe cannot be read again: what follows the checkpoint is new, and none of it may be taken for sent."""
-    killed_and_cut_back(tmp_path, labels, kept=5)
-    sink = Heap()
-    delivery = Delivery(tmp_path, "heap://", sink)
-    for n in range(5, 30):
-        if n - 7 in range(n_restarts):  # stopped and started again before the file has its old length
-            delivery.close(0.0)
-            delivery = Delivery(tmp_path, "heap://", sink)
-        pump(delivery, tmp_path)
-        append(labels, label_lines(n, n + 1, unit=6))
-    pump(delivery, tmp_path)
-    assert numbers(sink) == list(range(5, 30))
-    assert {message["unit"] for message in sink.got} == {6}
-
-
-def test_other_lines_that_stay_fewer_are_sent_at_the_end(tmp_path: Path, labels: Path) -> None:
-    killed_and_cut_back(tmp_path, labels, kept=5)
-    sink = Heap()
-    delivery = Delivery(tmp_path, "heap://", sink)
-    delivery.news("d", tmp_path, Edits())
-    append(labels, label_lines(5, 8, unit=6))
-    delivery.pump(0.0)
-    assert sink.got == []
+@settings(max_examples=80, deadline=None)
+@given(st.lists(STEPS, max_size=12))
+@example([("append", 20), ("cut, others follow", 5), ("append", 13), ("kill", 0), ("append", 10)])
+@example([("append", 20), ("cut, others follow", 5), ("append", 3)])
+def test_every_line_arrives_whatever_goes_down(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int]]
+) -> None:
+    """A run that is killed goes on from a checkpoint, which cuts its file back. A file gives the same lines again, a
+    pipe gives others."""
+    folder = tmp_path_factory.mktemp("out")
+    labels, sinks = folder / "labels.csv", [Heap()]
+    units: list[int] = []  # of the lines, the last ones perhaps not written yet
+    n_lines, n_half, ever = 0, 0, set[tuple[int, int]]()
+    labels.write_text(HEADER)
+    delivery = Delivery(folder, "heap://", sinks[0])
+    pump(delivery, folder)
+    for what, n in [*steps, ("up", 0), ("append", 1)]:
+        if what == "append":
+            units += [units[-1] if units else 3] * max(0, n_lines + n - len(units))
+            ever |= {(i, units[i]) for i in range(n_lines, n_lines + n)}
+            append(labels, "".join(label_lines(i, i + 1, units[i]) for i in range(n_lines, n_lines + n))[n_half:])
+            n_lines, n_half = n_lines + n, 0
+        elif what == "half a line" and n_lines < len(units) and not n_half:
+            n_half = 5
+            append(labels, label_lines(n_lines, n_lines + 1, units[n_lines])[:n_half])
+        elif what in ("up", "down"):
+            sinks[-1].is_up = what == "up"
+        elif what in ("restart", "kill") or what.startswith("cut"):
+            if what == "restart":
+                delivery.close(0.0)
+            if what.startswith("cut"):
+                n_lines, n_half = min(n, n_lines), 0
+                labels.write_text(HEADER + "".join(label_lines(i, i + 1, units[i]) for i in range(n_lines)))
+            if what == "cut, others follow":
+                units[n_lines:] = [max([*units, 3]) + 1] * (len(units) - n_lines)
+            sinks.append(Heap())
+            delivery = Delivery(folder, "heap://", sinks[-1])
+        pump(delivery, folder)
     delivery.look_everywhere()
     delivery.pump(0.0, at_end=True)
-    assert numbers(sink) == [5, 6, 7]
     assert delivery.is_done
+    for sink in sinks:
+        assert numbers(sink) == sorted(set(numbers(sink)))
+        assert all(len(batch) <= delivery_module.MOST_MESSAGES for batch in sink.batches)
+    got = [(message["n"], message["unit"]) for sink in sinks for message in sink.got]
+    assert set(got) <= ever
+    assert [dict(got)[n] for n in range(n_lines)] == units[:n_lines]
+    if not {what for what, _ in steps} & {"down", "kill", "cut, others follow"}:
+        assert len(got) == len(set(got))  # and only once
 
 
 def test_every_device_gets_its_turn(tmp_path: Path) -> None:

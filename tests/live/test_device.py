@@ -33,10 +33,6 @@ def as_objects(rows: np.ndarray[Any, Any]) -> str:
     return json.dumps([dict(zip(("time", *CHANNELS), row, strict=True)) for row in rows.tolist()])
 
 
-def as_csv(rows: np.ndarray[Any, Any]) -> str:
-    return "time,x,y\n" + "\n".join(",".join(map(repr, row)) for row in rows.tolist())
-
-
 def as_npy(rows: np.ndarray[Any, Any]) -> bytes:
     file = io.BytesIO()
     np.save(file, rows)
@@ -85,14 +81,6 @@ def test_what_is_no_table_of_these_channels_is_passed_over_until_it_is_one() -> 
     ((n_lines, reason),) = skips(given)
     assert n_lines == 70 and "'x'" in reason
     assert len(joined(given)[0]) == 100
-
-
-def test_a_header_that_comes_again_is_no_row_and_no_fault() -> None:
-    source = opened()
-    for place, part in enumerate(np.split(table(), 5)):
-        source.take(message(as_csv(part), place))
-    given = drained(source)
-    assert len(joined(given)[0]) == N_ROWS and not skips(given)
 
 
 def test_rows_that_repeat_the_first_one_are_rows() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -106,17 +104,6 @@ def rows(n: int, n_bytes: int = 100) -> list[Arrival]:
     return [Arrival("d", bytes([i % 256]) * n_bytes, float(i)) for i in range(n)]
 
 
-def test_offsets_are_never_used_twice(tmp_path: Path) -> None:
-    with opened(tmp_path) as (store, inbox):
-        inbox.append(rows(3))
-        last = inbox.read(9)[-1].offset
-        store.put_marks({"inbox": last + 1})
-        inbox.settle(last + 1)
-    with opened(tmp_path) as (_, inbox):
-        inbox.append(rows(1))
-        assert [message.offset for message in inbox.read(9)] == [last + 1]
-
-
 def test_an_inbox_is_full_until_its_messages_are_settled(tmp_path: Path) -> None:
     with opened(tmp_path, limit_bytes=1000) as (_, inbox):
         inbox.append(rows(50))  # one batch, and more than there may be
@@ -135,36 +122,6 @@ def test_two_processes_cannot_have_the_same_inbox(tmp_path: Path) -> None:
         Inbox(store)
     with opened(tmp_path):
         pass
-
-
-def test_a_failed_append_leaves_nothing(tmp_path: Path) -> None:
-    with opened(tmp_path) as (store, inbox):
-        inbox.append(rows(2))
-        store.rows("PRAGMA max_page_count = 1")  # as on a disk with no more room
-        with pytest.raises(OutputError):
-            inbox.append(rows(3, 100_000))
-        assert (len(inbox.read(9)), inbox.backlog) == (2, 0)
-
-
-def test_a_process_killed_while_it_appends_loses_nothing_that_was_confirmed(tmp_path: Path) -> None:
-    code = f"""
-from pathlib import Path
-from rondo.live.inbox import Arrival, FeedStore, Inbox
-inbox, n = Inbox(FeedStore(Path({str(tmp_path)!r}))), 0
-while True:
-    inbox.append([Arrival("d", b"%d" % n, 0.0), Arrival("d", b"%d" % (n + 1), 0.0)])
-    n += 2
-    print(n, flush=True)
-"""
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        confirmed = [int(process.stdout.readline()) for _ in range(30)]
-        process.kill()
-        confirmed += [int(line) for line in process.stdout.read().split()]
-    with opened(tmp_path) as (_, inbox):
-        found = [int(message.payload) for message in inbox.read(10**6)]
-    assert found == list(range(len(found)))
-    assert confirmed[-1] <= len(found) <= confirmed[-1] + 2
 
 
 def test_values_are_made_once_and_kept(tmp_path: Path) -> None:

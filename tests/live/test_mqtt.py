@@ -147,9 +147,6 @@ def test_a_disk_that_fails_ends_the_feed_and_costs_nothing(
             assert payloads(collect(feed, 1)) == [b"0"]
 
 
-# ---------------------------------------------------------------- who may read
-
-
 def certificates(folder: Path) -> Path:
     """An authority of our own, and a broker's certificate for 127.0.0.1."""
     openssl = shutil.which("openssl")

@@ -35,12 +35,9 @@ def read_live(content: bytes, channels: tuple[str, ...], at_most: int = 1000, bl
     reader = RowReader(Lines(io.BytesIO(content).read, block_bytes=block_bytes), Request(channels), "it")
     chunks: list[Rows] = []
     for at_end in (False, True):
-        if at_end:
-            reader.end()
         while (rows := reader.read(at_most, at_end=at_end)) is not None:
             chunks.append(rows)
-    last = reader.rest()
-    return taken(chunks if last is None else [*chunks, last])
+    return taken(chunks)
 
 
 def assert_read_as_stored(path: Path, stored: Recording, block_bytes: int = 1 << 18) -> None:
@@ -53,8 +50,6 @@ def assert_read_as_stored(path: Path, stored: Recording, block_bytes: int = 1 <<
     for at_most in CHUNKS:
         assert_same(read_live(path.read_bytes(), stored.channels, at_most, block_bytes), whole)
 
-
-# ------------------------------------------------------------ equal to the stored file
 
 E4 = [", ".join([cell] * 3) for cell in ("1544027337.000000", "32.000000")]
 POSE = ["scorer,net,net,net", "bodyparts,nose,nose,tail", "coords,x,y,x"]
@@ -204,9 +199,6 @@ def test_however_a_table_is_written_it_is_read_as_the_stored_file(
     assert_read_as_stored(path, stored, block_bytes)
 
 
-# ------------------------------------------------------------ which columns
-
-
 def columns_of(header: str, row: str, channels: tuple[str, ...] = ("a", "b")) -> list[list[float]]:
     return read_live(f"{header}\n{row}\n".encode(), channels).values.tolist()
 
@@ -271,9 +263,6 @@ def test_rows_that_say_they_have_another_rate_are_refused() -> None:
     reader = RowReader(lines, Request(("X", "Y", "Z"), rate=50.0), "it")
     with pytest.raises(RecordingError, match=r"30 Hz, .*50 Hz"):
         reader.read_head(at_end=True)
-
-
-# ------------------------------------------------------------ bad cells and lines
 
 
 @pytest.mark.parametrize(

@@ -182,9 +182,6 @@ def test_a_guess_about_dates_that_only_later_rows_settle_is_said(tmp_path: Path)
         open_source(str(path), Request(cells.channels, beside=cells.beside)).close()
 
 
-# ------------------------------------------------------------ poses, and the same table elsewhere
-
-
 def pose(word: str = "likelihood") -> dict[str, list[float]]:
     """A nose that is doubtful in rows 50 to 59, with a code in row 80, and a point that the model does not know."""
     path = np.round(np.cumsum(np.random.default_rng(1).normal(size=(N, 2)), axis=0), 3)

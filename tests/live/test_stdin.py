@@ -83,11 +83,3 @@ def test_a_live_pipe_goes_on_with_new_rows_and_says_so() -> None:
     assert found.values.tolist() == [[9, 10]]
     assert found.skipped == [(0, Skip(1, 0, "begun again after a restart; rows sent meanwhile are lost"))]
     assert second.bookmark()["position"] == first.bookmark()["position"] + 9
-
-
-def test_a_live_pipe_can_be_finished_with_nothing() -> None:
-    first = opened(TEXT, follow=True)
-    first.read(2)
-    last = opened(b"", first.bookmark(), follow=False)
-    assert taken(read_now(last)).values.size == 0
-    assert last.ended

@@ -6,11 +6,12 @@ import errno
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +25,7 @@ from rondo.live import files, session
 from rondo.model.method import relabel
 from rondo.model.rondo import Rondo
 from tests.cli.killing import Killer
-from tests.cli.running import Command, tree, waves, write_csv
+from tests.cli.running import Command, refused, tree, waves, write_csv
 from tests.continual.fakes import STEP
 from tests.systems import needs_posix, needs_proc
 
@@ -48,22 +49,6 @@ def written(out: Path) -> dict[str, bytes | None]:
     """All that a run leaves, its checkpoint and what the wall clock has a part in aside."""
     others = ("checkpoint", "sinks", "health.json")
     return {name: content for name, content in tree(out).items() if not name.startswith(others)}
-
-
-# ------------------------------------------------------------ what it writes
-
-
-def test_a_stream_without_one_whole_window_says_why(rondo: Command, here: Path) -> None:
-    settings = {"evidence": {"surrogates": 0}, "preprocess": {"dropouts": "cut"}}
-    fitted = Rondo(window=40, step=20, settings=settings, device="cpu")
-    fitted.fit(Recording(waves(900), rate=50, channels=("a", "b"))).save(here / "cut")
-    slow = waves(300)
-    slow[np.arange(300) % 60 > 0, 1] = np.nan  # a sensor slower than the other
-    write_csv(here / "slow.csv", slow)
-    done = rondo("stream", "cut", "--source", "slow.csv", "--out", "out")
-    assert done.code == 0
-    assert "note: not one window" in done.err
-    assert "model without it (--label-column" in done.err
 
 
 @pytest.mark.usefixtures("fake")
@@ -97,22 +82,7 @@ def test_labels_events_arrays_and_summary(rondo: Command, here: Path, rows: Path
 
 
 @pytest.mark.usefixtures("fake")
-def test_json_lines_on_stdout_are_the_files(rondo: Command, here: Path, rows: Path, model: Path) -> None:
-    done = rondo("stream", model, "--source", rows, "--out", "out", "--sink", "-")
-    objects = [json.loads(line) for line in done.out.splitlines()]
-    labels, events = ([o for o in objects if o["type"] == kind] for kind in ("label", "event"))
-    assert [o["n"] for o in labels] == list(range(len(labels)))
-    assert [o["n"] for o in events] == list(range(len(events)))
-    assert {o["device"] for o in objects[:-1]} == {"day"}
-    lines = [",".join(str(value) for value in list(o.values())[3:]) for o in labels]
-    assert lines == (here / "out" / "labels.csv").read_text().splitlines()[1:]
-    kept = [json.loads(event.to_json()) for event in read_journal(here / "out" / "events.jsonl")]
-    assert [{k: v for k, v in o.items() if k not in ("type", "device", "n")} for o in events] == kept
-    assert objects[-1]["type"] == "summary"
-
-
-@pytest.mark.usefixtures("fake")
-@pytest.mark.parametrize("chunk", [1, 7, 10_000])
+@pytest.mark.parametrize("chunk", [7, 10_000])
 def test_chunks_do_not_matter(
     rondo: Command, here: Path, rows: Path, model: Path, chunk: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -127,21 +97,8 @@ def test_a_finished_stream_says_so_and_stays(rondo: Command, here: Path, rows: P
     rondo("stream", model, "--source", rows, "--out", "out")
     before = tree(here)
     again = rondo("stream", model, "--source", rows, "--out", "out")
-    assert again.code == 0
-    assert again.err == (
-        "out: finished already, 899 rows; nothing to do; rows that the source got since need another --out\n"
-    )
+    assert (again.code, "finished already, 899 rows" in again.err) == (0, True)
     assert tree(here) == before
-
-
-def test_the_real_stream_labels_as_the_batch_does(rondo: Command, here: Path, model: Path) -> None:
-    values = waves(2000, seed=6)
-    write_csv(here / "x.csv", values)
-    assert rondo("stream", model, "--source", "x.csv", "--out", "out").code == 0
-    units = np.load(here / "out" / "units" / "x.npy")
-    batch = Rondo.load(model).predict(Recording(values, rate=50, channels=("a", "b"))).units
-    assert units.shape == batch.shape
-    assert (units == batch).mean() > 0.7  # smoothed with a delay, scaled by the model: near, not equal
 
 
 def test_a_frozen_stream_labels_as_label_does_and_stays_frozen(rondo: Command, here: Path, model: Path) -> None:
@@ -172,17 +129,6 @@ def test_a_recording_is_labelled_again_with_what_the_stream_has_learned(
     assert tree(here / "live") == before
     kept = Rondo.load(here / "again" / "model")  # with the stream, so that it can be asked and fed again
     npt.assert_array_equal(relabel(kept, Recording(values, rate=50, channels=("a", "b"))).units, units)
-
-
-@pytest.mark.usefixtures("fake")
-def test_what_cannot_be_labelled_again(rondo: Command, here: Path, rows: Path, model: Path) -> None:
-    rondo("stream", model, "--source", rows, "--out", "live")
-    (here / "x.csv").write_text("a,b\n1,2\n3,4\n")
-    refused(rondo("label", "live", "x.csv", "--out", "o"), "its parts do not fit together")
-    assert rondo("label", "live/checkpoint", "x.csv", "--out", "o").code == 2
-
-
-# ------------------------------------------------------------ killed at any instant
 
 
 @pytest.fixture
@@ -288,7 +234,7 @@ def test_labels_and_events_are_on_the_disk_before_the_checkpoint_that_counts_the
 
     def noted_fsync(descriptor: int) -> None:
         name = Path(f"/proc/self/fd/{descriptor}").readlink().name
-        steps.append(re.sub(r"[0-9a-f]{8}-\d+-[0-9a-f]{16}", "…", name))
+        steps.append(name)
         fsync(descriptor)
 
     def noted_rename(path: Path, target: Path) -> Path:
@@ -303,10 +249,7 @@ def test_labels_and_events_are_on_the_disk_before_the_checkpoint_that_counts_the
     assert "labels.csv" not in first  # there is a checkpoint before there is anything else
     assert len(later) >= 2
     assert all("labels.csv" in before and "events.jsonl" in before for before in [*later, last])
-    assert all(f".{name}.….draft" in last for name in ("day.npy", "summary.json"))
-
-
-# ------------------------------------------------------------ asked to stop
+    assert all(name in last for name in ("day.npy", "summary.json"))
 
 
 @pytest.mark.slow
@@ -348,60 +291,56 @@ def test_a_live_pipe_that_is_started_again_is_a_boundary(here: Path, model: Path
     assert not any(500 < start < 520 for start in starts)
 
 
-# ------------------------------------------------------------ what goes wrong
-
-
-def refused(outcome: tuple[int, str, str], message: str, exit_code: int = 2) -> None:
-    code, out, err = outcome
-    said = [line for line in err.splitlines() if line.startswith("error: ")]
-    assert (code, out, len(said)) == (exit_code, "", 1)
-    assert message in said[0]
-    assert err.splitlines()[-1] == said[0]
-
-
-@pytest.mark.usefixtures("fake")
-def test_a_checkpoint_of_another_model(rondo: Command, here: Path, rows: Path, model: Path) -> None:
-    rondo("stream", model, "--source", rows, "--out", "out")
-    before = tree(here / "out")
+def another_model(here: Path) -> None:
     other = Rondo(window=40, step=20, settings={"evidence": {"surrogates": 0}}, seed=9, device="cpu")
-    other.fit(Recording(waves(1200, seed=3), rate=50, channels=("a", "b"))).save(here / "other")
-    refused(rondo("stream", "other", "--source", rows, "--out", "out"), "a checkpoint of another model")
-    assert tree(here / "out") == before
+    other.fit(Recording(waves(1200, seed=3), rate=50, channels=("a", "b"))).save(here / "m")
 
 
-@pytest.mark.usefixtures("fake")
-def test_a_damaged_checkpoint(rondo: Command, here: Path, rows: Path, model: Path) -> None:
-    rondo("stream", model, "--source", rows, "--out", "out")
+def damaged_checkpoint(here: Path) -> None:
     manifest = next((here / "out" / "checkpoint").glob("*/manifest.json"))
     manifest.write_text(manifest.read_text().replace('"n_rows": 899', '"n_rows": 898'))
-    refused(rondo("stream", model, "--source", rows, "--out", "out"), "edited since it was saved")
 
 
-@pytest.mark.usefixtures("fake")
-def test_files_that_are_not_those_of_the_checkpoint(rondo: Command, here: Path, rows: Path, model: Path) -> None:
-    rondo("stream", model, "--source", rows, "--out", "out")
-    (here / "out" / "labels.csv").write_text("mine\n")
-    refused(rondo("stream", model, "--source", rows, "--out", "out"), "bytes that the checkpoint counts")
-    assert (here / "out" / "labels.csv").read_text() == "mine\n"
-
-
-@pytest.mark.usefixtures("fake")
-def test_an_output_folder_with_something_else(rondo: Command, here: Path, rows: Path, model: Path) -> None:
+def something_else(here: Path) -> None:
+    shutil.rmtree(here / "out")
     (here / "out").mkdir()
     (here / "out" / "notes.txt").write_text("mine")
+
+
+@pytest.mark.usefixtures("fake")
+@pytest.mark.parametrize(
+    ("disturb", "message"),
+    [
+        (another_model, "a checkpoint of another model"),
+        (damaged_checkpoint, "edited since it was saved"),
+        (lambda here: (here / "out" / "labels.csv").write_text("mine\n"), "bytes that the checkpoint counts"),
+        (something_else, "it holds 'notes.txt' already"),
+    ],
+)
+def test_a_folder_of_another_run_is_refused_and_stays(
+    rondo: Command, here: Path, rows: Path, model: Path, disturb: Callable[[Path], object], message: str
+) -> None:
+    shutil.copytree(model, here / "m")
+    command = ("stream", "m", "--source", rows, "--out", "out")
+    assert rondo(*command).code == 0
+    disturb(here)
     before = tree(here)
-    refused(rondo("stream", model, "--source", rows, "--out", "out"), "it holds 'notes.txt' already")
+    refused(rondo(*command), message)
     assert tree(here) == before
 
 
 @pytest.mark.usefixtures("fake")
-@pytest.mark.parametrize("source", ["no.csv", "lacking.csv", "empty"])
-def test_a_source_that_cannot_be_read_leaves_nothing(rondo: Command, here: Path, model: Path, source: str) -> None:
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [("no.csv", "there is no such file"), ("lacking.csv", "lacks the channel 'b'"), ("empty", "no files")],
+)
+def test_a_source_that_cannot_be_read_leaves_nothing(
+    rondo: Command, here: Path, model: Path, source: str, message: str
+) -> None:
     (here / "lacking.csv").write_text("a,c\n1,2\n")
     (here / "empty").mkdir()
-    expected = {"no.csv": "there is no such file", "lacking.csv": "lacks the channel 'b'", "empty": "no files"}
     before = tree(here)
-    refused(rondo("stream", model, "--source", source, "--out", "out"), expected[source])
+    refused(rondo("stream", model, "--source", source, "--out", "out"), message)
     assert tree(here) == before
 
 
@@ -455,7 +394,8 @@ def test_a_source_that_disappears_loses_nothing(
     monkeypatch.setattr(files, "PATIENCE_S", 0.2)
     with monkeypatch.context() as patched:
         patched.setattr(files.TableFile, "is_at", gone)
-        refused(rondo("stream", model, "--source", rows, "--out", "out", "--follow"), "it has disappeared", exit_code=4)
+        lost = rondo("stream", model, "--source", rows, "--out", "out", "--follow")
+        assert (lost.code, "it has disappeared" in lost.err) == (4, True)
     rows.write_bytes(text)
     again = rondo("stream", model, "--source", rows, "--out", "out")
     assert (again.code, again.err.splitlines()[0][:14]) == (0, "resuming after")

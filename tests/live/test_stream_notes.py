@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -33,48 +32,15 @@ def sum_of_rows(done: Outcome) -> dict[str, int]:
     return parts
 
 
-# ------------------------------------------------------------ as many labels as rows
-
-
-def regular(rng: np.random.Generator) -> np.ndarray:
-    return np.arange(N_ROWS) / RATE
-
-
-def jittered(rng: np.random.Generator) -> np.ndarray:
-    return np.cumsum(rng.uniform(0.2, 1.8, N_ROWS)) / RATE
-
-
-def with_gaps(rng: np.random.Generator) -> np.ndarray:
-    times = regular(rng)
-    for row, seconds in ((300, 0.2), (700, 60.0), (1_100, 3_600.0)):
-        times[row:] += seconds
-    return times
-
-
-def repeated(rng: np.random.Generator) -> np.ndarray:
-    times = regular(rng)
-    times[400:450] = times[399]
-    return times
-
-
-def going_back(rng: np.random.Generator) -> np.ndarray:
-    times = regular(rng)
-    times[600:640] -= 3.0
-    return times
-
-
-def coarse(rng: np.random.Generator) -> np.ndarray:
-    return np.floor(regular(rng) * 10) / 10
-
-
-CLOCKS: dict[str, tuple[Callable[[np.random.Generator], np.ndarray] | None, int]] = {
-    "regular": (regular, 0),
-    "jittered": (jittered, 0),
-    "gaps": (with_gaps, 0),
+REGULAR = np.arange(N_ROWS) / RATE
+CLOCKS: dict[str, tuple[np.ndarray | None, int]] = {  # and how many rows are skipped
+    "regular": (REGULAR, 0),
+    "jittered": (np.cumsum(np.random.default_rng(1).uniform(0.2, 1.8, N_ROWS)) / RATE, 0),
+    "gaps": (REGULAR + 0.2 * (np.arange(N_ROWS) >= 300) + 60 * (np.arange(N_ROWS) >= 700), 0),
     "no clock": (None, 0),
-    "coarse": (coarse, 0),
-    "repeated": (repeated, 50),
-    "going back": (going_back, 40),
+    "coarse": (np.floor(REGULAR * 10) / 10, 0),
+    "repeated": (np.where((np.arange(N_ROWS) // 50) == 8, REGULAR[399], REGULAR), 50),
+    "going back": (REGULAR - 3.0 * ((np.arange(N_ROWS) // 40) == 15), 40),
 }
 
 
@@ -84,7 +50,7 @@ def test_labels_are_as_many_as_rows_and_as_those_of_label(rondo: Command, here: 
     clock, n_skipped = CLOCKS[kind]
     values = waves(N_ROWS)
     values[200:300] = np.nan  # too long to be bridged
-    write_csv(here / "x.csv", values, None if clock is None else clock(np.random.default_rng(1)))
+    write_csv(here / "x.csv", values, clock)
     done = rondo("stream", model, "--source", "x.csv", "--out", "live", "--frozen")
     assert done.code == 0, done.err
     assert f"x.npy ({N_ROWS:,} rows," in done.out
@@ -96,7 +62,7 @@ def test_labels_are_as_many_as_rows_and_as_those_of_label(rondo: Command, here: 
     summary = json.loads((here / "live" / "summary.json").read_text())
     assert (summary["recordings"][0]["n_frames"], summary["stream"]["n_rows"]) == (N_ROWS, N_ROWS)
     assert summary["stream"]["n_skipped_rows"] == n_skipped
-    rate = () if clock else ("--rate", RATE)
+    rate = ("--rate", RATE) if clock is None else ()
     labelled = rondo("label", model, "x.csv", *rate, "--out", "batch")
     if kind == "going back":
         refused(labelled, "timestamps must increase")
@@ -111,35 +77,13 @@ def test_labels_are_as_many_as_rows_and_as_those_of_label(rondo: Command, here: 
         assert set(tracks["units"][start:stop]) <= {unit, -1}
 
 
-@pytest.mark.filterwarnings("ignore::rondo.errors.RondoWarning")
-@pytest.mark.parametrize("kind", ["jittered", "repeated"])
-def test_other_commands_read_the_rows_of_a_stream(rondo: Command, here: Path, model: Path, kind: str) -> None:
-    clock = CLOCKS[kind][0]
-    assert clock is not None
-    write_csv(here / "x.csv", waves(N_ROWS), clock(np.random.default_rng(1)))
-    assert rondo("stream", model, "--source", "x.csv", "--out", "live").code == 0
-    units = np.load(here / "live" / "units" / "x.npy")
-    (here / "truth.csv").write_text("label\n" + "\n".join(str(unit) for unit in units) + "\n")
-    scored = rondo("evaluate", "truth.csv", "live/units/x.npy")
-    assert scored.code == 0, scored.err
-    ids = [int(unit) for unit in np.unique(units[units >= 0])]
-    assert len(ids) > 1
-    assert rondo("merge", "live", f"unit:{ids[0]}", f"unit:{ids[1]}").code == 0
-    merged = np.load(here / "live" / "units" / "x.npy")
-    assert merged.shape == (N_ROWS,)
-    assert ((merged == -1) == (units == -1)).all()
-    assert rondo("export", "live", "--format", "audacity", "--out", "marks").code == 0
-
-
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::rondo.errors.RondoWarning")
 @pytest.mark.parametrize("kind", ["jittered", "repeated"])
 def test_rows_are_the_same_in_any_chunks_and_after_any_stop(
     rondo: Command, here: Path, model: Path, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    clock = CLOCKS[kind][0]
-    assert clock is not None
-    write_csv(here / "x.csv", waves(N_ROWS), clock(np.random.default_rng(1)))
+    write_csv(here / "x.csv", waves(N_ROWS), CLOCKS[kind][0])
     assert rondo("stream", model, "--source", "x.csv", "--out", "whole").code == 0
     monkeypatch.setattr(session, "CHUNK_ROWS", 130)
     real, n_steps = session.Session.step, 0
@@ -159,14 +103,10 @@ def test_rows_are_the_same_in_any_chunks_and_after_any_stop(
     assert out == whole
 
 
-# ------------------------------------------------------------ said as it happens
-
-
 @pytest.mark.filterwarnings("default::rondo.errors.RondoWarning")
 @pytest.mark.parametrize("options", [(), ("--sink", "-"), ("--quiet",)])
 def test_what_happens_to_the_input_is_said(rondo: Command, here: Path, model: Path, options: tuple[str, ...]) -> None:
-    times = repeated(np.random.default_rng(0))
-    times[900:] += 100.0
+    times = CLOCKS["repeated"][0] + 100.0 * (np.arange(N_ROWS) >= 900)
     lines = write_csv(here / "x.csv", waves(N_ROWS, n_channels=3), times).read_text().splitlines()
     lines[200:200] = [lines[0], "broken", "broken"]
     lines[310] = lines[310].rpartition(",")[0].rpartition(",")[0] + ",oops,1"
@@ -228,7 +168,7 @@ def test_rows_skipped_in_python_are_a_warning(model: Path) -> None:
 @pytest.mark.parametrize("wrong", ["9e18", "1e12", "-1e12", "nan"])
 def test_one_wrong_timestamp_costs_one_row(rondo: Command, here: Path, model: Path, wrong: str) -> None:
     """9e18 once cost the next 1,000 rows."""
-    lines = write_csv(here / "x.csv", waves(N_ROWS), regular(np.random.default_rng(0))).read_text().splitlines()
+    lines = write_csv(here / "x.csv", waves(N_ROWS), REGULAR).read_text().splitlines()
     lines[701] = wrong + "," + lines[701].partition(",")[2]
     (here / "x.csv").write_text("\n".join(lines) + "\n")
     done = rondo("stream", model, "--source", "x.csv", "--out", "out", "--frozen")

@@ -17,9 +17,8 @@ from rondo.live import session
 from rondo.run.decisions import COLUMNS
 from tests.cli.killing import Killer
 from tests.cli.running import Command, waves, write_csv
-from tests.live.mock_kafka import mock_kafka
-from tests.live.servers import free_port, mosquitto_server, wait_until, web_page
-from tests.live.test_sinks import Found, Listener, read_topic
+from tests.live.servers import mosquitto_server, wait_until, web_page
+from tests.live.test_sinks import Listener
 from tests.systems import needs_posix
 
 N_ROWS = 1500
@@ -59,9 +58,6 @@ def check_that_all_arrived(got: list[dict[str, Any]], out: Path) -> int:
     own = ("type", "device", "n")
     assert [{k: v for k, v in events[n].items() if k not in own} for n in range(len(events))] == events_of(out)
     return len(found) - len(kept)
-
-
-# ------------------------------------------------------------ sinks
 
 
 @pytest.mark.usefixtures("fake")
@@ -132,9 +128,6 @@ def test_sinks_and_alarms_that_cannot_be_leave_nothing(rondo: Command, here: Pat
         assert not (here / "out").exists()
 
 
-# ------------------------------------------------------------ killed
-
-
 def kill_until_done(killer: Killer, command: list[object], out: Path, after: Callable[[int], None]) -> None:
     """Kill again and again once labels.csv has grown by a random number of bytes, until one run comes to its end."""
     rng, n_kills, n_bytes = np.random.default_rng(3), 0, 0
@@ -188,25 +181,6 @@ def test_mqtt_misses_nothing_of_a_run_and_a_broker_that_are_killed(here: Path, r
 
 @pytest.mark.slow
 @needs_posix
-@pytest.mark.broker
-def test_kafka_misses_nothing_of_a_run_that_is_killed(here: Path, rows: Path, model: Path) -> None:
-    with mock_kafka() as cluster, Killer(here, "fake") as killer:
-        command: list[object] = ["stream", model, "--source", rows]
-        kill_until_done(killer, [*command, "--sink", f"kafka://{cluster.server}/labels"], here / "out", nothing)
-        n_lines = len(labels_of(here / "out")) + len(events_of(here / "out"))
-
-        def is_all(found: Found) -> bool:  # some came twice
-            return len({(one["type"], one["n"]) for _, one in found}) >= n_lines
-
-        found = read_topic(cluster.server, "labels", is_all)
-        check_that_all_arrived([message for _, message in found], here / "out")
-
-
-# ------------------------------------------------------------ alarms, exit codes, health
-
-
-@pytest.mark.slow
-@needs_posix
 def test_health_of_a_run_that_follows_falls_silent_and_is_killed(here: Path, rows: Path, model: Path) -> None:
     with Killer(here, "fake") as killer:
         order = ["stream", model, "--source", rows, "--follow", "--out", here / "out", "--silent", "500ms"]
@@ -236,16 +210,3 @@ def test_health_lists_the_devices_of_a_fleet(rondo: Command, here: Path) -> None
     assert done.out.splitlines()[2].startswith("  press: ok, last label ")
     devices = json.loads(rondo("health", "live", "--json").out)["devices"]
     assert [(it["device"], list(it["alarms"])) for it in devices] == [("hall 2/pump", ["silent"]), ("press", [])]
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("fake")
-def test_a_broker_that_is_away_is_said_and_keeps_no_run(rondo: Command, here: Path, rows: Path, model: Path) -> None:
-    pytest.importorskip("paho.mqtt.client")
-    sink = f"mqtt://127.0.0.1:{free_port()}/labels"
-    done = rondo("stream", model, "--source", rows, "--out", "out", "--sink", sink)
-    assert done.code == 0
-    assert "127.0.0.1); the same command sends" in done.err
-    health = json.loads((here / "out" / "health.json").read_text())
-    size = sum((here / "out" / name).stat().st_size for name in ("labels.csv", "events.jsonl"))
-    assert health["sinks"][0]["behind_bytes"] == size

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tests.cli.running import Command, Outcome, tree, waves, write_csv
+from tests.cli.running import Command, tree, waves, write_csv
 from tests.live.rondo_process import rondo_command
 from tests.live.test_source import TICKS, installed
 
@@ -20,12 +20,6 @@ from tests.live.test_source import TICKS, installed
 def written(out: Path) -> dict[str, bytes | None]:
     kept = (".csv", "events.jsonl", ".npy")  # alarms have the time of the wall clock
     return {name: content for name, content in tree(out).items() if name.endswith(kept)}
-
-
-def refused(done: Outcome) -> str:
-    assert (done.code, done.out) == (2, "")
-    assert done.err.startswith("error: ") and done.err.count("\n") == 1
-    return done.err
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".parquet", ".jsonl", ".txt"])
@@ -64,13 +58,6 @@ def test_a_file_without_rows_says_so(rondo: Command, here: Path, model: Path, te
     ]
 
 
-def test_help_names_every_source(rondo: Command) -> None:
-    shown = " ".join(rondo("stream", "--help").out.split())
-    assert "FILE:" in shown and "RECORDING:" in shown
-    done = rondo("stream", "model", "--out", "out")
-    assert "Missing option '--source'" in done.err
-
-
 @pytest.mark.slow
 def test_a_source_of_another_package_from_end_to_end_killed_and_resumed(here: Path, model: Path) -> None:
     (here / "packages").mkdir()
@@ -80,15 +67,7 @@ def test_a_source_of_another_package_from_end_to_end_killed_and_resumed(here: Pa
     def stream(out: str, die_at: int) -> subprocess.CompletedProcess[str]:
         command = rondo_command(3, "stream", model, "--source", "ticks://6000", "--out", out)
         variables = os.environ | {"PYTHONPATH": path, "DIE_AT": str(die_at)}
-        return subprocess.run(
-            command,
-            cwd=here,
-            env=variables,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=300,
-        )
+        return subprocess.run(command, cwd=here, env=variables, capture_output=True, text=True, check=False)
 
     assert stream("whole", 9999).returncode == 0
     assert stream("out", 4000).returncode == -signal.SIGKILL

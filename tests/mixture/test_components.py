@@ -49,7 +49,7 @@ def test_the_first_centres_are_those_of_scikit_learn(n_clusters: int) -> None:
     np.testing.assert_array_equal(centres, expected)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(8))
 def test_points_that_are_nearest_to_each_other_are_drawn_as_in_scikit_learn(seed: int) -> None:
     """Of two such points of the same weight, either leaves the same distance: rounding decides."""
     points = np.random.default_rng(seed).normal(size=(14, 1)) ** 3
@@ -57,14 +57,15 @@ def test_points_that_are_nearest_to_each_other_are_drawn_as_in_scikit_learn(seed
     np.testing.assert_array_equal(clusters, of_scikit_learn(points, np.ones(14), 6, seed))
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_an_empty_cluster_moves_to_a_far_point_as_in_scikit_learn(seed: int) -> None:
+@pytest.mark.parametrize("seed", range(4))
+def test_an_empty_cluster_moves_to_a_far_point_as_in_scikit_learn(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(seed)
     points, weights = rng.normal(size=(60, 2)), rng.uniform(0.1, 1.0, size=60)
     points -= points.mean(axis=0)
     centres = np.concatenate([points[:4], [[50.0, 50.0], [-70.0, 9.0]]])  # two that are nearest to no point
     expected = KMeans(6, init=centres, n_init=1).fit(points, sample_weight=weights).labels_
-    np.testing.assert_array_equal(module._settled(points, weights, centres), expected)
+    monkeypatch.setattr(module, "_first_centres", lambda *_: centres)
+    np.testing.assert_array_equal(weighted_kmeans(points, weights, 6, np.random.RandomState(0)), expected)
     assert np.unique(expected).size == 6
 
 
@@ -75,7 +76,8 @@ def blobs(seed: int, n_each: int, centres: list[tuple[float, float]]) -> Floats:
 
 def fitted(latents: Floats, kind: str, window_weight: float) -> int:
     config = MixtureConfig(kind=kind, component_cap=12)
-    return MIXTURES[kind].fit(latents, config, np.random.default_rng(0), window_weight, "cpu", None).n_components
+    fit = MIXTURES[kind].fit
+    return int(fit(latents, config, np.random.default_rng(0), window_weight, "cpu", None).n_components)
 
 
 def test_a_window_of_half_weight_beside_its_copy_is_one_window() -> None:
@@ -135,22 +137,6 @@ def test_radius_and_floor_are_the_papers_quantiles(members: list[tuple[float, fl
     radius, floor = acceptance_of(*columns(members), AcceptanceConfig())
     assert radius == pytest.approx(max(quantile([d for d, _ in members], 0.95), 1e-9))
     assert floor == pytest.approx(min(quantile([p for _, p in members], 0.05), 0.99))
-
-
-def test_a_wider_quantile_accepts_no_less() -> None:
-    rng = np.random.default_rng(0)
-    distances, posteriors = rng.random(50), rng.random(50)
-    radii = [
-        acceptance_of(distances, posteriors, AcceptanceConfig(radius_quantile=q)).radius for q in (0.1, 0.5, 0.95, 1.0)
-    ]
-    floors = [
-        acceptance_of(distances, posteriors, AcceptanceConfig(posterior_quantile=q)).posterior_floor
-        for q in (0.0, 0.05, 0.5, 0.9)
-    ]
-    assert radii == sorted(radii)
-    assert floors == sorted(floors)
-    assert radii[-1] == distances.max()
-    assert floors[0] == posteriors.min()
 
 
 def test_coincident_and_certain_members_leave_room_for_rounding() -> None:

@@ -67,7 +67,7 @@ def ours(
     config = MixtureConfig(**({"min_weight": 0.0, "max_iterations": n_iterations} | exactly | settings))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RondoWarning)
-        return fit_mixture(x, config, np.random.default_rng(seed), weights, start)
+        return fit_mixture(x, config, np.random.default_rng(seed), weights, start=start)
 
 
 def blobs(n: int, n_dims: int, seed: int, n_blobs: int = 4, spread: float = 0.4) -> Floats:
@@ -101,7 +101,7 @@ def assert_finite(mixture: FittedMixture, x: NDArray[np.floating]) -> None:
 
 @pytest.mark.parametrize("covariance", COVARIANCES)
 @pytest.mark.parametrize(("n", "n_dims", "n_components"), [(200, 1, 3), (300, 4, 8), (250, 9, 5), (60, 3, 20)])
-@pytest.mark.parametrize("n_iterations", [1, 2, 10])
+@pytest.mark.parametrize("n_iterations", [1, 10])
 def test_same_as_scikit_learn(covariance: str, n: int, n_dims: int, n_components: int, n_iterations: int) -> None:
     x, start = blobs(n, n_dims, seed=n), random_start(n, n_components, seed=1)
     expected = oracle(x, start, covariance, n_iterations)
@@ -115,8 +115,17 @@ def test_same_as_scikit_learn(covariance: str, n: int, n_dims: int, n_components
         npt.assert_allclose(found.precision_roots, expected.precisions_cholesky_, rtol=1e-7, atol=1e-8)
 
 
+@pytest.mark.parametrize("concentration", [1e-3, 1.0, 1e3])
+def test_concentration_means_what_it_means_there(concentration: float) -> None:
+    x, start = blobs(150, 3, seed=5), random_start(150, 6, seed=2)
+    expected = oracle(x, start, "full", 8, concentration)
+    found = ours(x, start, 8, concentration=concentration)
+    npt.assert_allclose(found.weights, expected.weights_, rtol=1e-8, atol=1e-10)
+    assert found.bound * 150 == pytest.approx(expected.lower_bound_, rel=1e-8)
+
+
 @pytest.mark.parametrize("covariance", COVARIANCES)
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_bound_never_falls(covariance: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
     x, start = blobs(150, 1 + seed, seed), random_start(150, 6, seed)
@@ -164,7 +173,7 @@ def test_points_without_weight_are_not_there() -> None:
 
 
 @pytest.mark.parametrize("covariance", COVARIANCES)
-@pytest.mark.parametrize("offset", [-3.0, 1e3, 1e6])
+@pytest.mark.parametrize("offset", [-3.0, 1e6])
 def test_translation(covariance: str, offset: float) -> None:
     x, start = blobs(200, 3, seed=6), random_start(200, 6, seed=6)
     here = ours(x, start, 20, covariance=covariance)
@@ -268,5 +277,5 @@ def test_no_latents_are_refused(shape: tuple[int, ...]) -> None:
     "weights", [np.zeros(20), np.full(20, -1.0), np.full(20, np.nan), np.ones(19), np.ones((20, 1))]
 )
 def test_weights_that_count_nothing_are_refused(weights: Floats) -> None:
-    with pytest.raises(SettingError, match="sample_weight"):
+    with pytest.raises(SettingError, match="weights"):
         fit_mixture(blobs(20, 2, seed=0), MixtureConfig(), np.random.default_rng(0), weights)

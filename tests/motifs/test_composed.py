@@ -11,11 +11,10 @@ import pytest
 from rondo.config.settings import ComposedMotifsConfig, SlowUnitsConfig
 from rondo.data.labels import OTHER
 from rondo.data.windows import Windows
-from rondo.motifs.base import MotifKind, MotifTimeline
+from rondo.motifs.base import MotifKind, MotifTimeline, UnitRuns
 from rondo.motifs.composed import ComposedMotifs
 from rondo.motifs.contexts import LongWindows, fit_contexts
 from rondo.motifs.discover import fit_phrases, flat_motifs
-from rondo.motifs.model import UnitRuns
 from rondo.units.viterbi import Timeline
 from tests.motifs.planted_contexts import LENGTH, LONG, STEP, cut, planted
 from tests.naive_motifs import speak

@@ -22,16 +22,16 @@ from rondo.motifs.contexts import (
     ContextModel,
     LongWindows,
     Mixes,
-    _medoid,
-    _settled,
     fit_contexts,
     log_shares,
+    medoid,
     persistence,
+    settled,
     unit_shares,
 )
 from rondo.units.viterbi import Timeline
 from tests import naive_units
-from tests.motifs.planted_contexts import LENGTH, LONG, N_UNITS, STEP, UNIT_FRAMES, cut, middles, planted
+from tests.motifs.planted_contexts import LENGTH, LONG, STEP, UNIT_FRAMES, cut, middles, planted
 
 WIDE = LongWindows.of(LONG, (LENGTH, STEP))
 
@@ -69,16 +69,6 @@ def test_long_windows_are_the_same_counted_in_frames_and_in_windows(length: int,
 
 def cut_grid(length: int, step: int) -> WindowGrid:
     return WindowGrid(length, step, 400, ((0, 250), (250, 290), (290, 400)))
-
-
-@given(st.integers(2, 9), st.integers(1, 4), st.integers(1, 12), st.integers(0, 20))
-def test_each_window_gets_the_long_window_with_the_nearest_middle(covered: int, apart: int, n: int, more: int) -> None:
-    wide = LongWindows(covered, apart)
-    n_windows = covered + (n - 1) * apart + more
-    spread = wide.spread(np.arange(n), n_windows)
-    middle = apart * np.arange(n) + (covered - 1) / 2
-    for window, chosen in enumerate(spread.tolist()):
-        assert abs(middle[chosen] - window) == np.abs(middle - window).min()
 
 
 @given(st.data())
@@ -150,7 +140,7 @@ def test_a_score_is_the_share_over_the_largest_there_is(model: ContextModel) -> 
 # ---------------------------------------------------------------- what is found
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0])
 def test_planted_contexts_are_found_and_units_alone_do_not_tell_them(seed: int) -> None:
     model = fitted(seed=seed)
     assert model is not None
@@ -165,12 +155,6 @@ def test_planted_contexts_are_found_and_units_alone_do_not_tell_them(seed: int) 
     npt.assert_array_equal(read.begins, np.append(True, np.diff(read.ids) != 0))
 
 
-def test_a_recording_that_was_not_fitted_is_read_too(model: ContextModel) -> None:
-    values, units, truth = planted(6_000, seed=7)
-    windows, timeline = cut(values, units)
-    assert adjusted_mutual_info_score(truth[middles(windows)], model.timeline(timeline).ids) > 0.85
-
-
 def test_too_few_long_windows_or_units_make_no_contexts() -> None:
     assert fitted(n_frames=800) is None
     values, units, _ = planted()
@@ -182,7 +166,9 @@ def test_unit_ids_need_not_be_columns(model: ContextModel) -> None:
     other = fitted(unit_ids=(3, 10, 40))
     assert other is not None and other.unit_ids == (3, 10, 40)
     npt.assert_array_equal(other.mixes.follows, model.mixes.follows)
-    assert other.codes(np.array([40, 3, 10, 11, 99, -1])).tolist() == [2, 0, 1, -1, -1, -1]
+    units = np.array([40, 3, 10, 11, 99, -1], np.int32)
+    read = other.timeline(Timeline(units, np.zeros(6), ((0, 6),)))
+    assert (read.scores[3:] == 1).all() and (read.scores[:3] < 1).any()  # units that are in no context
 
 
 def test_several_recordings_have_one_vocabulary() -> None:
@@ -197,14 +183,6 @@ def test_several_recordings_have_one_vocabulary() -> None:
     assert set(counts) == set(model.ids) and sum(counts.values()) == int(np.count_nonzero(np.diff(read)) + 1) + (
         read[len(windows[0]) - 1] == read[len(windows[0])]
     )
-
-
-def test_counts_are_the_windows_of_each_unit(model: ContextModel) -> None:
-    assert model.mixes.windows.shape == (3, N_UNITS)
-    assert (
-        model.mixes.windows.min(axis=1) < 0.1 * model.mixes.windows.sum(axis=1)
-    ).all()  # each mix leaves one unit out
-    npt.assert_allclose(np.exp(model.log_shares).sum(axis=1), 1.0)
 
 
 def test_the_order_within_a_context_is_told_where_there_is_one() -> None:
@@ -246,11 +224,6 @@ def test_a_span_too_short_for_a_long_window_has_the_context_of_its_units(model: 
     npt.assert_array_equal(read.ids[:start], alone.ids)
 
 
-def test_a_recording_without_windows_has_no_contexts(model: ContextModel) -> None:
-    _, timeline = cut(np.zeros((LENGTH - 1, 4), np.float32), np.zeros(LENGTH - 1, np.int64))
-    assert model.timeline(timeline).ids.size == 0
-
-
 # ---------------------------------------------------------------- what is kept and said
 
 
@@ -270,9 +243,14 @@ def test_saved_and_loaded_it_is_the_same(model: ContextModel) -> None:
     npt.assert_array_equal(one.begins, other.begins)
 
 
+def test_damaged_contexts_are_refused(model: ContextModel) -> None:
+    with pytest.raises(ValueError, match="expected"):
+        ContextModel.restore(model.tensors() | {"mixes.follows": np.zeros((1, 4, 3), np.int64)})
+
+
 def test_a_context_is_told_by_the_shares_of_its_units(model: ContextModel) -> None:
     counts = np.array([[5, 35, 60], [20, 30, 50], [92, 5, 3]])
-    told = replace(model, unit_ids=(0, 4, 7), mixes=replace(model.mixes, windows=counts))
+    told = replace(model, unit_ids=(0, 4, 7), mixes=model.mixes._replace(windows=counts))
     first, second, third = (told.composition(id) for id in model.ids)
     assert first.startswith("u7 60%, u4 35%; u7 ")  # until nine tenths are told
     assert second.startswith("u7 50%, u4 30%, u0 20%; ")
@@ -282,20 +260,20 @@ def test_a_context_is_told_by_the_shares_of_its_units(model: ContextModel) -> No
 # ---------------------------------------------------------------- which of several readings is taken
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0])
 def test_the_reading_taken_agrees_best_with_all_others(seed: int) -> None:
     rng = np.random.default_rng(seed)
     truth = rng.integers(0, 5, 200)
     readings = [np.where(rng.random(200) < noise, rng.integers(0, 5, 200), truth) for noise in rng.random(5)]
     sums = [sum(adjusted_mutual_info_score(one, other) for other in readings) for one in readings]
-    assert _medoid(readings) == int(np.argmax(np.round(sums, 9)))
-    assert _medoid([readings[0], truth, truth + 7]) == 1  # ids are names; of equals the first
+    assert medoid(readings) == int(np.argmax(np.round(sums, 9)))
+    assert medoid([readings[0], truth, truth + 7]) == 1  # ids are names; of equals the first
 
 
 # ---------------------------------------------------------------- runs instead of windows
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(2))
 def test_reading_runs_gives_the_contexts_of_windows(seed: int) -> None:
     """Against a slow twin that reads every window."""
     rng = np.random.default_rng(seed)
@@ -312,4 +290,4 @@ def test_reading_runs_gives_the_contexts_of_windows(seed: int) -> None:
         path, counts = read, np.zeros((read.max() + 1, 4), np.int64)
         np.add.at(counts, (path, codes), 1)
     names = list(dict.fromkeys(path.tolist()))
-    assert _settled(mixes, codes, spans, 0.5).tolist() == [names.index(context) for context in path.tolist()]
+    assert settled(mixes, codes, spans, 0.5).tolist() == [names.index(context) for context in path.tolist()]

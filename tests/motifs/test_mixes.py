@@ -46,8 +46,6 @@ def test_windows_beginnings_and_successions_are_counted(spans: list[list[tuple[i
     mixes = Mixes.counted(given_, 3, 4)  # type: ignore[arg-type]
     for own, expected in ((mixes.windows, windows), (mixes.first, first), (mixes.follows, follows)):
         npt.assert_array_equal(own, expected)
-    again = Mixes.restore(mixes.tensors())
-    npt.assert_array_equal(again.follows, follows)
 
 
 def test_a_fixed_order_is_told_and_how_often_it_comes() -> None:
@@ -66,7 +64,8 @@ def test_an_order_ends_where_no_unit_leads_on() -> None:
     assert re.search(r"; mostly u0 → u4, \d+ times", told), told
 
 
-@pytest.mark.parametrize("weights", [(1, 1, 1), (1, 1, 1, 1), (6, 1, 1, 1), (5, 4, 1, 1)])
+@pytest.mark.slow
+@pytest.mark.parametrize("weights", [(1, 1, 1), (6, 1, 1, 1)])
 def test_units_in_any_order_have_none(weights: tuple[float, ...]) -> None:
     rng = np.random.default_rng(0)
     told = [mixes_of(shuffled(rng, weights, 120), 1).told(0, UNITS) for _ in range(100)]
@@ -111,12 +110,6 @@ def test_expected_counts_keep_the_sums(runs: list[int]) -> None:
     npt.assert_allclose(expected.sum(axis=0), follows.sum(axis=0), atol=1e-6)
     assert (np.diag(expected) == 0).all() and np.isfinite(expected).all()
     assert (leading(follows, 1).sum(axis=1) <= 1).all()
-
-
-def test_other_shapes_are_refused() -> None:
-    tensors = mixes_of([0, 1, 2]).tensors()
-    with pytest.raises(ValueError, match="expected"):
-        Mixes.restore(tensors | {"follows": np.zeros((1, 4, 3), np.int64)})
 
 
 @given(st.lists(st.integers(0, 30), min_size=9, max_size=9), st.integers(1, 12))

@@ -50,7 +50,7 @@ def assert_sane(model: UnitModel, ids: NDArray[np.int32], n_windows: int) -> Non
 @pytest.mark.parametrize("name", ways())
 @pytest.mark.parametrize("n_frames", [16, 40])
 def test_one_window_or_a_few(name: str, n_frames: int) -> None:
-    model, ids = fitted(planted(n_frames), ways()[name])
+    model, ids = fitted(planted(n_frames), ways(component_cap=50)[name])
     assert_sane(model, ids, n_windows=(n_frames - 16) // 4 + 1)
 
 
@@ -63,18 +63,11 @@ def test_a_constant_signal_is_one_unit(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ways())
-def test_more_components_than_windows(name: str) -> None:
-    model, ids = fitted(planted(60), ways(component_cap=50)[name])
-    assert_sane(model, ids, n_windows=12)
-    assert len(model.vocabulary) <= 12
-
-
-@pytest.mark.parametrize("name", ways())
 def test_every_unit_has_a_member(name: str) -> None:
     """A component that wins no window, or loses all to smoothing, is no unit."""
     model, ids = fitted(planted(300, seed=5), ways(component_cap=30, min_weight=0.0)[name])
     assert sorted(set(ids.tolist())) == list(model.ids)
-    assert all(entry.support >= 1 for entry in model.vocabulary)
+    assert model.vocabulary.supports.min() >= 1
 
 
 @pytest.mark.parametrize("method", ["slow", "unit_align", "direct"])

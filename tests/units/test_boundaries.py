@@ -66,11 +66,10 @@ def test_cuts_equal_their_slow_twin(window_runs: list[int], seed: int) -> None:
     units = np.arange(len(window_runs)) % 3
     codes = np.repeat(units, window_runs)
     values = np.zeros((LENGTH + STEP * (codes.size - 1) + 3, 1), dtype=np.float32)
-    (stretch,) = module._stretches(windows_of(values), 2)
+    (stretch,) = module._stretches(windows_of(values), codes, 2)
     log_density = rng.integers(-3, 4, (stretch.frame_of_block.size, 3)).astype(float)  # whole numbers: ties occur
-    runs = module._runs(stretch, codes)
-    drawn = module._first_cuts(runs, stretch).tolist()
-    assert module._aligned(runs, log_density, stretch).tolist() == naive.cuts(log_density, runs.ids.tolist(), drawn)
+    drawn = stretch.first_cuts().tolist()
+    assert stretch.aligned(log_density).tolist() == naive.cuts(log_density, stretch.runs.ids.tolist(), drawn)
 
 
 def test_a_change_is_found_where_it_is_though_windows_lean_to_the_louder_side() -> None:
@@ -112,13 +111,6 @@ def test_where_nothing_tells_units_apart_the_nearest_window_speaks() -> None:
         speaking = fit_boundaries([windows], [units], (0, 1)).windows_of_frames(windows, units)
         nearest = windows.grid.project(np.arange(len(windows)), "centre")
         assert np.abs(runs_of(units[speaking]).starts - runs_of(units[nearest]).starts).max() <= 2
-
-
-def test_one_unit_leaves_the_nearest_windows() -> None:
-    windows = windows_of(regimes([], 300)[0])
-    units = np.full(len(windows), 5, dtype=np.int32)
-    speaking = fit_boundaries([windows], [units], (5,)).windows_of_frames(windows, units)
-    npt.assert_array_equal(speaking, windows.grid.project(np.arange(len(windows)), "centre"))
 
 
 # ---------------------------------------------------------------- Gaussians
@@ -163,7 +155,7 @@ def test_restored_boundaries_are_the_same_and_damaged_ones_are_refused() -> None
         Boundaries.restore(fitted.tensors() | {"unit_ids": np.array([0])})
 
 
-@pytest.mark.parametrize("projection", ["aligned", "vote", "centre", "start"])
+@pytest.mark.parametrize("projection", ["aligned", "vote"])
 def test_labels_follow_the_projection_that_is_set(projection: str) -> None:
     stream = plant(n_frames=6_000, seed=3)
     chosen = {"windows.projection": projection, "evidence.surrogates": 0}
@@ -204,22 +196,24 @@ def test_no_run_of_frames_is_shorter_than_half_a_window(codes: list[int], seed: 
     assert slivers_of(units[boundaries.windows_of_frames(windows, units)]) == 0
 
 
+def three_runs() -> module._Stretch:
+    (stretch,) = module._stretches(windows_of(np.zeros((200, 1), np.float32)), np.repeat([0, 1, 2], [9, 3, 10]), 2)
+    return stretch
+
+
 def test_a_sliver_goes_to_the_neighbour_that_fits_its_blocks() -> None:
     """Six blocks of two frames read as unit 1 between 0 and 2; four of them look like 0, two like 2."""
-    values = np.zeros((200, 1), np.float32)
-    (stretch,) = module._stretches(windows_of(values), 2)
+    stretch = three_runs()
     log_density = np.zeros((stretch.frame_of_block.size, 3))
     log_density[:44, 0], log_density[44:, 2] = 1.0, 1.0
-    runs = module.Runs(np.array([0, 9, 12]), np.array([9, 12, 22]), np.array([0, 1, 2]))
-    assert module._first_frames(runs, np.array([40, 46]), log_density, stretch).tolist() == [0, 88, 88]
+    assert stretch.first_frames(np.array([40, 46]), log_density).tolist() == [0, 88, 88]
 
 
 @pytest.mark.parametrize(("cuts", "expected"), [([3, 50], [0, 0, 100]), ([50, 97], [0, 100, 200])])
 def test_slivers_at_the_ends_go_to_their_only_neighbour(cuts: list[int], expected: list[int]) -> None:
-    (stretch,) = module._stretches(windows_of(np.zeros((200, 1), np.float32)), 2)
-    runs = module.Runs(np.array([0, 9, 12]), np.array([9, 12, 22]), np.array([0, 1, 2]))
+    stretch = three_runs()
     log_density = np.zeros((stretch.frame_of_block.size, 3))
-    assert module._first_frames(runs, np.array(cuts), log_density, stretch).tolist() == expected
+    assert stretch.first_frames(np.array(cuts), log_density).tolist() == expected
 
 
 @pytest.mark.parametrize("n_channels", [1, 3])

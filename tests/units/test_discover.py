@@ -14,7 +14,7 @@ from rondo.data.labels import runs_of
 from rondo.metrics.overlap import Overlap
 from rondo.metrics.recurrence import adjusted_rand
 from rondo.units.discover import UnitRules, _persisting, discover_units
-from rondo.units.viterbi import centre_distances, decode
+from rondo.units.viterbi import centre_distances, decode, typical_step
 from rondo.units.vocabulary import Vocabulary
 
 Floats = NDArray[np.float64]
@@ -32,15 +32,8 @@ def discovered(
     latents: Floats, shortest_run: float, spans: tuple[tuple[int, int], ...] = (), seed: int = 0
 ) -> Vocabulary:
     spans = spans or ((0, latents.shape[0]),)
-    return discover_units(
-        latents,
-        latents,
-        spans,
-        UnitRules(PENALTY, shortest_run, 1.0),
-        MixtureConfig(),
-        np.random.default_rng(seed),
-        "cpu",
-    )
+    rules = UnitRules(PENALTY / (typical_step(latents, spans) or 1.0), shortest_run, 1.0)
+    return discover_units(latents, latents, spans, rules, MixtureConfig(), np.random.default_rng(seed))[0]
 
 
 BACK_AND_FORTH = [(0.0, 0.0, 40), (2.0, 1.0, 2), (4.0, 0.0, 40), (2.0, 1.0, 2)] * 8
@@ -73,14 +66,12 @@ def test_reading_the_fitted_latents_gives_the_support_that_was_fitted(shortest_r
     spans = ((0, latents.shape[0] // 3), (latents.shape[0] // 3, latents.shape[0]))
     vocabulary = discovered(latents, shortest_run, spans)
     timeline = decode(latents, spans, vocabulary, PENALTY)
-    npt.assert_array_equal(
-        [entry.support for entry in vocabulary], np.bincount(timeline.ids, minlength=len(vocabulary))
-    )
+    npt.assert_array_equal(vocabulary.supports, np.bincount(timeline.ids, minlength=len(vocabulary)))
     appeared = timeline.ids[np.sort(np.unique(timeline.ids, return_index=True)[1])]
     npt.assert_array_equal(appeared, np.arange(len(vocabulary)))
-    for entry in vocabulary:
-        own = np.linalg.norm(latents[timeline.ids == entry.id] - entry.centre, axis=1)
-        assert entry.radius == pytest.approx(np.quantile(own, 0.95))
+    for id, centre, radius in zip(vocabulary.ids, vocabulary.centres, vocabulary.radii, strict=True):
+        own = np.linalg.norm(latents[timeline.ids == id] - centre, axis=1)
+        assert radius == pytest.approx(np.quantile(own, 0.95))
 
 
 def test_the_order_of_recordings_changes_names_only() -> None:
@@ -106,11 +97,6 @@ def test_what_is_left_lasts_or_is_alone(
     assert sorted(set(kept.tolist())) == kept.tolist()
     again = _persisting(distances[:, kept], spans, penalty, shortest)
     npt.assert_array_equal(again, np.arange(kept.size))
-
-
-def test_the_last_component_is_never_dropped() -> None:
-    distances = np.array([[0.0, 5.0], [5.0, 0.0], [0.0, 5.0], [5.0, 0.0]])
-    assert _persisting(distances, ((0, 4),), 0.1, shortest_run=1_000).size == 1
 
 
 @pytest.mark.parametrize("latents", [np.zeros((1, 2)), np.zeros((5, 1)), np.array([[0.0], [1.0]])])

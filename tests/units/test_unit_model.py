@@ -21,7 +21,7 @@ from rondo.paper.settings import DirectUnitsConfig, UnitAlignConfig
 from rondo.units import fit as unit_fit
 from rondo.units import model as exemplars
 from rondo.units.discover import UnitRules
-from rondo.units.fit import _rules, fit_units
+from rondo.units.fit import fit_units
 from rondo.units.model import Exemplars, UnitModel, fit_exemplars, joined_spans
 from rondo.units.vocabulary import MergeTree, merge_tree
 from tests.contracts import planted, windows_of
@@ -53,10 +53,7 @@ def model(signals: list[Windows]) -> UnitModel:
 
 def test_support_counts_every_window_of_every_signal(model: UnitModel, signals: list[Windows]) -> None:
     ids = np.concatenate([model.timeline(windows).ids for windows in signals])
-    npt.assert_array_equal(
-        [entry.support for entry in model.vocabulary], np.bincount(ids, minlength=len(model.vocabulary))
-    )
-    assert sum(entry.support for entry in model.vocabulary) == sum(len(windows) for windows in signals)
+    npt.assert_array_equal(model.vocabulary.supports, np.bincount(ids, minlength=len(model.vocabulary)))
 
 
 @pytest.mark.promise
@@ -81,8 +78,8 @@ def test_prototypes_are_means_of_embeddings(config: UnitsConfig, signals: list[W
     model = fitted(signals, config)
     embeddings = np.concatenate([model.projection.embed(model.encoder.encode(windows)) for windows in signals])
     ids = np.concatenate([model.timeline(windows).ids for windows in signals])
-    for entry in model.vocabulary:
-        npt.assert_allclose(entry.prototype, embeddings[ids == entry.id].mean(axis=0), atol=1e-9)
+    for id, prototype in zip(model.vocabulary.ids, model.vocabulary.prototypes, strict=True):
+        npt.assert_allclose(prototype, embeddings[ids == id].mean(axis=0), atol=1e-9)
 
 
 def test_merging_shows_a_coarser_layer_of_the_same_units(signals: list[Windows]) -> None:
@@ -98,9 +95,11 @@ def test_merging_shows_a_coarser_layer_of_the_same_units(signals: list[Windows])
 
 
 def test_a_window_counts_for_the_frames_it_adds_in_the_slow_way_only() -> None:
-    assert _rules(0.5, 0.25, SlowUnitsConfig(persistence=1.5)) == UnitRules(0.5, shortest_run=6.0, window_weight=0.25)
+    slow = UnitRules.of(SlowUnitsConfig(persistence=1.5), 0.25, few_channels=False)
+    assert slow == UnitRules(2.0, shortest_run=6.0, window_weight=0.25)
+    assert UnitRules.of(SlowUnitsConfig(), 0.25, few_channels=True).price == 4.0
     for config in (UnitAlignConfig(), DirectUnitsConfig()):
-        assert _rules(0.5, 0.25, config) == UnitRules(0.5, shortest_run=0.0, window_weight=1.0)
+        assert UnitRules.of(config, 0.25, few_channels=False)[1:] == (0.0, 1.0)
 
 
 def test_windows_that_share_frames_do_not_tell_each_other_who_they_are(
@@ -156,12 +155,6 @@ def test_a_signal_without_windows_has_an_empty_timeline(model: UnitModel) -> Non
     assert timeline.ids.size == timeline.scores.size == 0
     assert timeline.spans == ()
     assert timeline.share_accepted == 0.0
-
-
-def test_scores_lie_in_the_unit_interval(model: UnitModel, signals: list[Windows]) -> None:
-    timeline = model.timeline(signals[0])
-    assert ((timeline.scores > 0) & (timeline.scores <= 1)).all()
-    assert timeline.share_accepted > 0.8  # radii are the 95th percentile of the members
 
 
 @given(st.lists(st.lists(st.integers(1, 9), max_size=3), max_size=4))

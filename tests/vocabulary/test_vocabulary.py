@@ -13,9 +13,8 @@ from rondo.units.vocabulary import Vocabulary
 def vocabulary_of(n_entries: int, n_dims: int = 3) -> Vocabulary:
     rng = np.random.default_rng(0)
     centres, prototypes = rng.normal(size=(n_entries, n_dims)), rng.normal(size=(n_entries, n_dims + 2))
-    return Vocabulary(
-        tuple(range(n_entries)), centres, prototypes, *rng.uniform(0.1, 2, size=(3, n_entries)), next_id=n_entries + 1
-    )
+    columns = rng.uniform(0.1, 2, size=(3, n_entries))
+    return Vocabulary(tuple(range(n_entries)), n_entries + 1, centres, prototypes, *columns)
 
 
 @pytest.mark.parametrize("n_entries", [0, 1, 5])

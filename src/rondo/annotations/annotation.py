@@ -28,6 +28,7 @@ from rondo.data.grid import FrameClock
 from rondo.errors import AnnotationError, RecordingError
 from rondo.files.column_values import is_label_name
 from rondo.files.reading import id_of, packing_of, suffix_of
+from rondo.files.text.spelling import is_number
 from rondo.wording import quoted
 
 if TYPE_CHECKING:
@@ -105,15 +106,10 @@ def read_annotation(path: str | Path, key: str | None = None) -> Annotation:
     path = Path(path)
     if not path.is_file():
         raise AnnotationError(f"'{path}': no such file; expected a track of labels in {quoted(SUFFIXES)}")
-    match suffix_of(path):
-        case ".npy":
-            track = _read_npy(path, key)
-        case ".npz":
-            track = _read_npz(path, key or "y")
-        case ".csv":
-            track = _read_csv(path, key)
-        case suffix:
-            raise AnnotationError(f"'{path}': cannot read '{suffix}'; give {quoted(SUFFIXES)}")
+    suffix = suffix_of(path)
+    if suffix not in SUFFIXES:
+        raise AnnotationError(f"'{path}': cannot read '{suffix}'; give {quoted(SUFFIXES)}")
+    track = _read_csv(path, key) if suffix == ".csv" else _read_numpy(path, key, is_archive=suffix == ".npz")
     numbers, names = _numbered(track, f"'{path}'")
     return Annotation(numbers, names, id=id_of(path))
 
@@ -147,30 +143,26 @@ def read_annotated(
         raise AnnotationError(f"'{truth_path}' and '{labels_path}': give two files or two folders, not one of each")
     elif truth_path.is_dir():
         truth_files = track_files(truth_path, label_files)
-        _refuse_unmatched(truth_files, label_files, truth_path, labels_path)
+        for here, there, where in ((truth_files, label_files, labels_path), (label_files, truth_files, truth_path)):
+            if missing := sorted(here.keys() - there.keys()):
+                inside = where / "labels"
+                advice = f"did you mean '{inside}'?" if inside.is_dir() else "files are matched by stem"
+                raise AnnotationError(f"'{where}': nothing there for {quoted(missing)}; {advice}")
         matched = {stem: (file, label_files[stem]) for stem, file in truth_files.items()}
     else:
         matched = {id_of(truth_path): (truth_path, labels_path)}
     is_only = len(matched) == 1 or truth_path.is_dir()
-    return {name: _read_pair(*files, key, clock_of, is_only) for name, files in matched.items()}
-
-
-def _read_pair(
-    truth_file: Path, labels_file: Path, key: str | None, clock_of: Callable[[Path], FrameClock | None], is_only: bool
-) -> tuple[Annotation, Classes]:
-    if truth_file.is_file() and annotation_files.holds_spans(truth_file):
+    pairs = {}
+    for name, (truth_file, labels_file) in matched.items():
+        if not truth_file.is_file():
+            raise AnnotationError(f"'{truth_file}': no such file; expected a track of labels in {quoted(SUFFIXES)}")
         labels = read_labels(labels_file)
-        tracks = annotation_files.read_tracks(truth_file)
-        track = choose_track(tracks, key, labels_file.stem, truth_file, is_only=is_only)
-        names = on_frames(track, labels.size, clock_of(labels_file), truth_file)
-        return Annotation(*_numbered(names, f"'{truth_file}'"), id=labels_file.stem), labels
-    truth, labels = read_annotation(truth_file, key), read_labels(labels_file)
-    if truth.n_frames != labels.size:
-        raise AnnotationError(
-            f"'{labels_file}' labels {labels.size} frames, but '{truth_file}' has {truth.n_frames}; "
-            "label every frame once"
+        whose = f"'{labels_file}'"
+        truth = _truth(
+            truth_file, labels_file.stem, labels.size, key, clock_of(labels_file), is_only=is_only, whose=whose
         )
-    return truth, labels
+        pairs[name] = truth, labels
+    return pairs
 
 
 def track_files(path: Path, stems: Collection[str] = ()) -> dict[str, Path]:
@@ -196,44 +188,26 @@ def track_files(path: Path, stems: Collection[str] = ()) -> dict[str, Path]:
     return files
 
 
-def _refuse_unmatched(
-    truth_files: dict[str, Path], label_files: dict[str, Path], truth_path: str | Path, labels_path: str | Path
-) -> None:
-    for here, there, where in ((truth_files, label_files, labels_path), (label_files, truth_files, truth_path)):
-        missing = sorted(here.keys() - there.keys())
-        if missing:
-            inside = Path(where) / "labels"
-            advice = f"did you mean '{inside}'?" if inside.is_dir() else "files are matched by stem"
-            raise AnnotationError(f"'{where}': nothing there for {quoted(missing)}; {advice}")
-
-
-def _read_npy(path: Path, key: str | None) -> NDArray[np.generic]:
-    if key is not None:
+def _read_numpy(path: Path, key: str | None, *, is_archive: bool) -> NDArray[np.generic]:
+    if key is not None and not is_archive:
         raise AnnotationError(f"'{path}': an .npy holds a single array, which has no name '{key}'; leave the key out")
+    name = key or "y"
     try:
         with path.open("rb") as stream:  # np.load leaves a path it cannot read open
-            array = np.load(stream, allow_pickle=False)
+            stored = np.load(stream, allow_pickle=False)
+            if isinstance(stored, np.ndarray) and not is_archive:
+                return stored
+            names = [] if isinstance(stored, np.ndarray) else sorted(stored.files)
+            if is_archive and name in names:
+                return np.asarray(stored[name])
     except Exception as error:  # foreign bytes make numpy raise almost anything, from EOFError to MemoryError
-        raise AnnotationError(f"'{path}': not a readable .npy of numbers ({_first_line(error)})") from error
-    if not isinstance(array, np.ndarray):
+        what = f"cannot read '{name}' from this .npz" if is_archive else "not a readable .npy of numbers"
+        raise AnnotationError(f"'{path}': {what} ({_first_line(error)})") from error
+    if not is_archive:
         raise AnnotationError(f"'{path}': this is an .npz archive; rename it, or save one array with numpy.save")
-    return array
-
-
-def _read_npz(path: Path, key: str) -> NDArray[np.generic]:
-    try:
-        with path.open("rb") as stream:
-            archive = np.load(stream, allow_pickle=False)
-            if isinstance(archive, np.ndarray):
-                raise AnnotationError(f"'{path}': this is a single .npy array; rename it")
-            if key in archive.files:
-                return np.asarray(archive[key])
-            found = sorted(archive.files)
-    except AnnotationError:
-        raise
-    except Exception as error:  # foreign bytes make zipfile and numpy raise almost anything
-        raise AnnotationError(f"'{path}': cannot read '{key}' from this .npz ({_first_line(error)})") from error
-    raise AnnotationError(f"'{path}': no array '{key}', it holds {quoted(found)}; name one as the key")
+    if isinstance(stored, np.ndarray):
+        raise AnnotationError(f"'{path}': this is a single .npy array; rename it")
+    raise AnnotationError(f"'{path}': no array '{name}', it holds {quoted(names)}; name one as the key")
 
 
 def _read_csv(path: Path, key: str | None) -> NDArray[np.generic]:
@@ -301,7 +275,7 @@ def _column_of(columns: list[str], key: str | None, path: Path) -> str:
             f"it has {quoted(columns)}; name one as the key (--key NAME)"
         )
     column = usual[0] if usual else columns[0]
-    if _is_number(column) or ";" in column or "\t" in column:
+    if is_number(column) or ";" in column or "\t" in column:
         raise AnnotationError(
             f"'{path}': the first line is '{column[:40]}'; expected a header, columns split by commas"
         )
@@ -338,27 +312,14 @@ def _numbered(track: ArrayLike, where: str) -> tuple[Classes, tuple[str, ...]]:
     return array.astype(np.int64), ()
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
 def _first_line(error: BaseException) -> str:
     return (str(error).strip() or type(error).__name__).splitlines()[0][:120]
 
 
-# ----------------------------------------------------------------
-# Annotations -> the class of every frame of the recordings of a run. For evaluation only: no learner may import it.
-
-ClockOf = Callable[[str], FrameClock | None]
-
-
 def truth_of(
-    path: Path, n_frames: Mapping[str, int], key: str | None, clock_of: ClockOf, *, goes_on: bool = False
-) -> dict[str, Annotation]:
+    path: Path, n_frames: Mapping[str, int], key: str | None, clock_of: Callable[[str], FrameClock | None], *,
+    goes_on: bool = False,
+) -> dict[str, Annotation]:  # fmt: skip
     """The annotation of each recording, by its id; `n_frames` says how long they are, `clock_of` by which clock.
 
     A folder holds a file for each recording, matched by file stem; a file is about the only recording, or holds spans
@@ -381,20 +342,25 @@ def truth_of(
             f"'{path}': one file for {len(n_frames)} recordings; give two files or two folders, one recording, or "
             "annotations that name the recordings"
         )
-    return {id: _annotation(files[id], id, n_frames[id], key, clock_of(id), is_only, goes_on) for id in n_frames}
+    return {
+        id: _truth(files[id], id, n_frames[id], key, clock_of(id), is_only=is_only, goes_on=goes_on) for id in n_frames
+    }
 
 
-def _annotation(
-    file: Path, id: str, n_frames: int, key: str | None, clock: FrameClock | None, is_only: bool, goes_on: bool
-) -> Annotation:
+def _truth(
+    file: Path, id: str, n_frames: int, key: str | None, clock: FrameClock | None, *, is_only: bool,
+    goes_on: bool = False, whose: str = "",
+) -> Annotation:  # fmt: skip
+    """The class of each frame of a recording, from spans or from one label per frame."""
     if annotation_files.holds_spans(file):
         track = choose_track(annotation_files.read_tracks(file), key, id, file, is_only=is_only)
         reach = max(n_frames, _reach(track, clock)) if goes_on else n_frames
         return Annotation(on_frames(track, reach, clock, file)[:n_frames], id=id)
     found = read_annotation(file, key)
     if found.n_frames < n_frames or (found.n_frames > n_frames and not goes_on):
+        whose = whose or f"the recording '{id}'"
         raise AnnotationError(
-            f"'{file}' has {found.n_frames} frames, but the recording '{id}' has {n_frames}; give one class per frame"
+            f"'{file}' has {found.n_frames} frames, but {whose} has {n_frames}; give one class per frame"
         )
     return Annotation(found.classes[:n_frames], found.names, id)
 

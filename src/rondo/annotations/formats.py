@@ -1,4 +1,8 @@
-"""A format of annotations as the registry finds it: one value at the top of the file that reads and writes it."""
+"""Annotations that people made in other programs, and segments for those programs: one file per format, both ways.
+
+For evaluation only: no learner may import it. `read_tracks` reads every format; `rondo.annotations.tracks` chooses a
+track and lays it on frames; `rondo.report.export` writes a run as an `Export`, plain values wherever they came from.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +20,6 @@ from rondo.wording import counted
 
 if TYPE_CHECKING:
     import polars as pl
-
-
-# ----------------------------------------------------------------
-# What is written for another program: plain values, wherever they came from (`rondo.report.export` takes a run).
 
 
 class ExportedSegment(NamedTuple):
@@ -129,13 +129,6 @@ class AnnotationFormat:
 ANNOTATION_FORMATS: Registry[AnnotationFormat] = Registry(
     AnnotationFormat, ("rondo.annotations", "rondo.formats"), "rondo.annotation_formats"
 )
-
-
-# ----------------------------------------------------------------
-# Annotations that people made in other programs, and segments for those programs: one file per format, both ways.
-#
-# For evaluation only: no learner may import it. `read_tracks` reads every format; `rondo.annotations.tracks`
-# chooses a track and lays it on frames; `rondo.report.export` writes a run.
 
 
 def suffixes_of_spans() -> tuple[str, ...]:

@@ -79,8 +79,22 @@ def on_frames(track: Track, n_frames: int, clock: FrameClock | None, path: Path)
     names = np.array([span.name for span in track.spans], dtype=np.str_)
     order = np.argsort(starts, kind="stable")
     starts, stops, names = starts[order], stops[order], names[order]
-    _refuse_overlap(starts, stops, names, path)
-    _refuse_outside(starts, stops, n_frames, path)
+    reach = np.maximum.accumulate(stops)[:-1]
+    deep = np.flatnonzero((reach > starts[1:] + 1) & (names[1:] != names[:-1]))
+    if deep.size:
+        later = int(deep[0]) + 1
+        raise AnnotationError(
+            f"'{path}': '{names[later]}' begins at frame {starts[later]}, inside '{names[later - 1]}'; "
+            "a frame has one class, so put them on two tracks and name one with --key"
+        )
+    if (starts >= n_frames).all() or (stops <= 0).all():
+        raise AnnotationError(
+            f"'{path}': no annotation lies within the {n_frames} frames of the recording, the first begins at frame "
+            f"{starts[0]}; check the rate"
+        )
+    if stops.max() > n_frames + 1 or starts.min() < -1:
+        said = f"annotations run from frame {starts.min()} to {stops.max()}, the recording has {n_frames}; cut there"
+        warnings.warn(f"{path}: {said}", RondoWarning, stacklevel=3)
     classes = np.full(n_frames, NO_CLASS, dtype=np.result_type(names.dtype, np.array(NO_CLASS).dtype))
     for start, stop, name in zip(starts.clip(0), stops.clip(0), names, strict=True):
         classes[start:stop] = name
@@ -113,25 +127,3 @@ def _frame_spans(track: Track, clock: FrameClock | None, path: Path) -> tuple[ND
         origin = clock.start_s if track.axis == "seconds" else 0.0
         first, past = clock.frames_at(starts + origin), clock.frames_at(stops + origin)
     return first, past + int(track.stop_is_inside)
-
-
-def _refuse_overlap(starts: NDArray[np.int64], stops: NDArray[np.int64], names: NDArray[np.str_], path: Path) -> None:
-    reach = np.maximum.accumulate(stops)[:-1]
-    deep = np.flatnonzero((reach > starts[1:] + 1) & (names[1:] != names[:-1]))
-    if deep.size:
-        later = int(deep[0]) + 1
-        raise AnnotationError(
-            f"'{path}': '{names[later]}' begins at frame {starts[later]}, inside '{names[later - 1]}'; "
-            "a frame has one class, so put them on two tracks and name one with --key"
-        )
-
-
-def _refuse_outside(starts: NDArray[np.int64], stops: NDArray[np.int64], n_frames: int, path: Path) -> None:
-    if (starts >= n_frames).all() or (stops <= 0).all():
-        raise AnnotationError(
-            f"'{path}': no annotation lies within the {n_frames} frames of the recording, the first begins at frame "
-            f"{starts[0]}; check the rate"
-        )
-    if stops.max() > n_frames + 1 or starts.min() < -1:
-        said = f"annotations run from frame {starts.min()} to {stops.max()}, the recording has {n_frames}; cut there"
-        warnings.warn(f"{path}: {said}", RondoWarning, stacklevel=4)

@@ -40,16 +40,26 @@ class Checkpoint:
 
 
 def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
-    """Add a checkpoint to the folder, and remove those before it once this one is on the disk."""
+    """Add a checkpoint to the folder, and remove those before it once this one is on the disk.
+
+    Whatever keeps it from the disk is told in one line; the one before is still there.
+    """
     bits, kinds = as_bits(checkpoint.tensors)
     provenance = {"tensors": kinds, "plain": dict(checkpoint.plain)}
     stored = model_file.Artifact(dict(checkpoint.identity), provenance, bits)
-    with _written(folder):
+    try:
         folder.mkdir(parents=True, exist_ok=True)
         before = _numbers(folder)
         model_file.save(folder / f"{(before or [0])[-1] + 1:06d}", stored, model_file.CHECKPOINT)
         for number in before:
             shutil.rmtree(folder / f"{number:06d}")
+    except OutputError as error:
+        raise OutputError(f"{error}; the checkpoint before it is kept") from None
+    except OSError as error:
+        raise OutputError(
+            f"{folder}: the checkpoint cannot be written ({error.strerror or error}); make room or give permission, "
+            "then start the same command again"
+        ) from None
 
 
 def load_checkpoint(folder: Path, identity: Mapping[str, str]) -> Checkpoint | None:
@@ -60,7 +70,11 @@ def load_checkpoint(folder: Path, identity: Mapping[str, str]) -> Checkpoint | N
     except OSError as error:
         raise ModelError(f"{folder}: cannot be read ({error.strerror}); check its permissions") from None
     if not numbers:
-        _refuse_strangers(folder, strangers)
+        others = [name for name in strangers if name != _LOCK and not is_draft(name)]  # drafts of ours do not count
+        if others:
+            raise OutputError(
+                f"{folder}: expected checkpoints or an empty folder, got '{others[0]}'; choose another one"
+            )
         return None
     newest = folder / f"{numbers[-1]:06d}"
     try:
@@ -76,7 +90,9 @@ def load_checkpoint(folder: Path, identity: Mapping[str, str]) -> Checkpoint | N
                 f"{newest}: a checkpoint of another {what}, expected {expected!r:.60}, "
                 f"got {stored.config.get(part)!r:.60}; give the one it was made with, or another --out"
             )
-    return _restored(newest, stored)
+    with restoring(newest):
+        about = stored.provenance
+        return Checkpoint(stored.config, about["plain"], from_bits(stored.tensors, about["tensors"]))
 
 
 def fingerprint(folder: Path) -> str:
@@ -92,7 +108,6 @@ def fingerprint(folder: Path) -> str:
 
 
 def settings_hash(settings: Mapping[str, Any]) -> str:
-    """sha256 of settings, whatever their order."""
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
 
 
@@ -109,19 +124,6 @@ def _numbers(folder: Path) -> list[int]:
     return sorted(int(path.name) for path in folder.iterdir() if _NUMBERED.fullmatch(path.name) and path.is_dir())
 
 
-def _refuse_strangers(folder: Path, names: list[str]) -> None:
-    """A folder with files of other people is not the place for checkpoints; drafts of ours do not count."""
-    others = [name for name in names if name != _LOCK and not is_draft(name)]
-    if others:
-        raise OutputError(f"{folder}: expected checkpoints or an empty folder, got '{others[0]}'; choose another one")
-
-
-def _restored(folder: Path, stored: model_file.Artifact) -> Checkpoint:
-    about = stored.provenance
-    with restoring(folder):
-        return Checkpoint(stored.config, about["plain"], from_bits(stored.tensors, about["tensors"]))
-
-
 @contextmanager
 def restoring(folder: Path) -> Iterator[None]:
     """What is made from a checkpoint in the block: whatever does not fit together is refused in one line."""
@@ -130,17 +132,3 @@ def restoring(folder: Path) -> Iterator[None]:
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         why = f"{str(error).splitlines()[0]:.200}" if str(error) else type(error).__name__
         raise ModelError(f"{folder}: its parts do not fit together ({why}); choose another --out") from None
-
-
-@contextmanager
-def _written(folder: Path) -> Iterator[None]:
-    """One line for whatever keeps a checkpoint from the disk; the one before is still there."""
-    try:
-        yield
-    except OutputError as error:
-        raise OutputError(f"{error}; the checkpoint before it is kept") from None
-    except OSError as error:
-        raise OutputError(
-            f"{folder}: the checkpoint cannot be written ({error.strerror or error}); make room or give permission, "
-            "then start the same command again"
-        ) from None

@@ -12,67 +12,53 @@ it: what it is part of shows in what comes with it.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
-from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rondo.arrays import Floats, Ints, Tensors, owned, owned_by
 from rondo.config.settings import ContinualConfig
-from rondo.continual.journal import Evidence
-from rondo.continual.novelty import MicroCluster, is_eligible
-from rondo.continual.phrases import Change, Motif, MotifReader
+from rondo.continual.novelty import ClusterBuffer, MicroCluster, is_eligible
+from rondo.continual.phrases import ChangeKind, GrowingMotifs, Motif, MotifReader
 from rondo.continual.reading import straddling_windows
 from rondo.data.labels import OTHER
 from rondo.motifs.base import Motifs
 from rondo.motifs.composed import ComposedMotifs
-from rondo.motifs.contexts import CHANGE_NATS, log_shares
+from rondo.motifs.contexts import CHANGE_NATS, context_costs, log_shares
 from rondo.units.viterbi import Viterbi, smooth_spans
 
 if TYPE_CHECKING:
     from rondo.motifs.contexts import ContextModel
 
 
-# ----------------------------------------------------------------
-# Mixes of units as a stream has counted them: contexts that refine, stretches that none explains, new contexts.
-#
-# A context is a mix, how likely each unit is in it (`motifs/contexts.py`). Here the mixes are counts that go on: those
-# of the fit, and every window that was read since. *No context explains* a stretch whose units would cost less as
-# those of some mix nobody knows: twice as many units, equally likely, as the broadest context has,
-#
-#     cost of a window = weight * (max_k H_k + log 2),     H_k the entropy of the mix of context k
-#
-# where going there and back costs two changes of context. Such stretches gather in candidates, each with those that
-# its mix explains better than that; a candidate with support, extent and recurrence becomes a context. If its own mix
-# would gain less than a change of context per visit over a mix joined with a known one, it becomes part of that
-# context. Units that came since the fit become part only of contexts that grew with them.
-
-_MOST_CANDIDATES = 64  # the weakest makes room
-_FORGOTTEN = 0.5  # support below which a candidate is given up
-
-
-class Stretch(NamedTuple):
-    """Windows [first, last] that no context explains, and how many of them each unit has."""
-
-    counts: Ints  # (n_units,)
-    first: int
-    last: int
+_LAG = 32  # windows of units that the path looks ahead: about two long windows
+_REFINED_PER_EVENT = 256  # windows that refine a context before the journal says so
+_MOST_NAMED = 5  # units of a mix in the journal
+_UNKNOWN = 0  # column of the second path: no context
 
 
 class MixCounts:
-    """Windows of each unit in each context, (n_contexts, n_units); both may grow."""
+    """Windows of each unit in each context, (n_contexts, n_units): those of the fit, and every window read since.
+
+    *No context explains* a stretch whose units would cost less as those of some mix nobody knows: twice as many units,
+    equally likely, as the broadest context has,
+
+        cost of a window = weight * (max_k H_k + log 2),     H_k the entropy of the mix of context k
+
+    where going there and back costs two changes of context.
+    """
 
     def __init__(self, counts: Ints, window_weight: float) -> None:
         self.counts, self.weight = counts.astype(np.int64), window_weight
         self._logs: Floats | None = None  # until a count changes
 
     def add_unit(self) -> None:
-        self._set(np.pad(self.counts, ((0, 0), (0, 1))))
+        self.counts, self._logs = np.pad(self.counts, ((0, 0), (0, 1))), None
 
     def add_context(self, counts: Ints) -> None:
-        self._set(np.vstack([self.counts, counts]))
+        self.counts, self._logs = np.vstack([self.counts, counts]), None
 
     def see(self, context: int, code: int) -> None:
         """One more window of a unit in a context."""
@@ -84,9 +70,6 @@ class MixCounts:
         self.counts[context] = self.joined(counts, n_fitted)[context]
         self._logs = None
 
-    def _set(self, counts: Ints) -> None:
-        self.counts, self._logs = counts, None
-
     @property
     def logs(self) -> Floats:
         """Log-shares of units in contexts."""
@@ -96,18 +79,16 @@ class MixCounts:
 
     def costs(self, codes: Ints) -> Floats:
         """Of windows in each context, (n_windows, n_contexts); nothing where no context has the unit, or -1."""
-        costs = -self.weight * self.logs[:, codes].T
-        costs[(codes < 0) | (self.counts.sum(axis=0) == 0)[codes]] = 0.0
-        return np.asarray(costs)
+        is_held = (codes >= 0) & (self.counts.sum(axis=0) > 0)[codes]
+        return context_costs(np.where(is_held, codes, -1), self.logs, self.weight)
 
     def gate_costs(self, codes: Ints) -> Floats:
         """Of windows as those of a mix nobody knows, the first column, and in each context; nothing for -1.
 
         A unit that no context has costs there what any unit costs that was never seen in it.
         """
-        costs = np.column_stack([np.full(len(codes), self.unknown), -self.weight * self.logs[:, codes].T])
-        costs[codes < 0] = 0.0
-        return costs
+        unknown = np.where(codes < 0, 0.0, self.unknown)
+        return np.column_stack([unknown, context_costs(codes, self.logs, self.weight)])
 
     @property
     def unknown(self) -> float:
@@ -133,67 +114,45 @@ class MixCounts:
         return nearest, losses[nearest]
 
 
-class Candidates:
-    """Stretches that no context explains, each kind with its micro-cluster and its mix."""
+class Candidates(ClusterBuffer):
+    """Stretches that no context explains, each kind with its micro-cluster and its mix.
+
+    A stretch joins the candidate whose mix explains it better than one that nobody knows.
+    """
 
     def __init__(self, n_units: int, half_life: float, config: ContinualConfig) -> None:
-        self.half_life, self.config = half_life, config
-        self.clusters: list[MicroCluster] = []
-        self.counts: Ints = np.zeros((0, n_units), np.int64)
-        self.next_id = 0
+        super().__init__(half_life, config.apart)
+        self.config, self.counts = config, np.zeros((0, n_units), np.int64)
+
+    def drop(self, indices: Sequence[int]) -> None:
+        self.counts = np.delete(self.counts, indices, axis=0)
 
     def add_unit(self) -> None:
         self.counts = np.pad(self.counts, ((0, 0), (0, 1)))
 
-    def add(self, found: Stretch, mixes: MixCounts) -> tuple[int, list[MicroCluster]]:
-        """File a stretch; gives where, and the candidates that were given up."""
-        expired = self._expire(found.first)
-        n_windows = int(found.counts.sum())
-        if len(self.clusters):
-            costs = [mixes.coded(found.counts, logs) for logs in log_shares(self.counts, mixes.weight)]
+    def add(self, counts: Ints, first: int, last: int, mixes: MixCounts) -> tuple[int, list[MicroCluster]]:
+        """File the windows [first, last], so many of each unit (n_units,); gives where, and what was given up."""
+        expired = self.expire(first)
+        n_windows = int(counts.sum())
+        if self.clusters:
+            costs = [mixes.coded(counts, logs) for logs in log_shares(self.counts, mixes.weight)]
             nearest = int(np.argmin(costs))
             if costs[nearest] < n_windows * mixes.unknown:
-                self.counts[nearest] += found.counts
-                self.clusters[nearest] = self._visited(self.clusters[nearest], found, n_windows)
+                self.counts[nearest] += counts
+                self.visit(nearest, first, last, n_windows)
                 return nearest, expired
-        if len(self.clusters) == _MOST_CANDIDATES:
-            supports = [own.support_at(found.first, self.half_life) for own in self.clusters]
-            expired.append(self.take(int(np.argmin(supports)))[0])
-        self.clusters.append(MicroCluster(self.next_id, float(n_windows), found.first, found.last, 1))
-        self.counts = np.vstack([self.counts, found.counts])
-        self.next_id += 1
+        expired += self.open(first, last, n_windows)
+        self.counts = np.vstack([self.counts, counts])
         return len(self.clusters) - 1, expired
 
     def take(self, index: int) -> tuple[MicroCluster, Ints]:
         """Remove a candidate."""
-        counts, self.counts = self.counts[index], np.delete(self.counts, index, axis=0)
-        return self.clusters.pop(index), counts
+        counts = self.counts[index]
+        return self.remove([index])[0], counts
 
     def is_eligible(self, index: int, window: int) -> bool:
         """Support, extent and recurrence, as of a unit."""
-        supports = [own.support_at(window, self.half_life) for own in self.clusters]
-        return is_eligible(self.clusters[index], supports, self.config)
-
-    def _visited(self, cluster: MicroCluster, found: Stretch, n_windows: int) -> MicroCluster:
-        support = cluster.support_at(found.last, self.half_life) + n_windows
-        regions = cluster.regions + (found.first - cluster.last > self.config.apart)
-        return replace(cluster, support=support, last=found.last, regions=regions)
-
-    def _expire(self, window: int) -> list[MicroCluster]:
-        weak = [i for i, own in enumerate(self.clusters) if own.support_at(window, self.half_life) < _FORGOTTEN]
-        return [self.take(index)[0] for index in weak[::-1]][::-1]
-
-    def state(self) -> tuple[dict[str, NDArray[np.generic]], dict[str, Any]]:
-        """Everything that changes, exactly."""
-        clusters = [asdict(cluster) for cluster in self.clusters]
-        return {"counts": self.counts.copy()}, {"clusters": clusters, "next_id": self.next_id}
-
-    def restored(self, tensors: Tensors, plain: Mapping[str, Any]) -> Candidates:
-        """This one, which has only begun, as it was when it gave that state."""
-        self.counts = np.array(tensors["counts"], np.int64)
-        self.clusters = [MicroCluster(**cluster) for cluster in plain["clusters"]]
-        self.next_id = plain["next_id"]
-        return self
+        return is_eligible(self.clusters[index], self.supports(window), self.config)
 
 
 def is_part_of(gain_nats: float, n_visits: int) -> bool:
@@ -201,13 +160,7 @@ def is_part_of(gain_nats: float, n_visits: int) -> bool:
     return gain_nats <= CHANGE_NATS * n_visits
 
 
-_LAG = 32  # windows of units that the path looks ahead: about two long windows
-_REFINED_PER_EVENT = 256  # windows that refine a context before the journal says so
-_MOST_NAMED = 5  # units of a mix in the journal
-_UNKNOWN = 0  # column of the second path: no context
-
-
-class ContextReader:
+class ContextReader(GrowingMotifs):
     """Units whose context is not decided, the mixes so far, and what no context explains."""
 
     def __init__(
@@ -217,10 +170,9 @@ class ContextReader:
         config: ContinualConfig | None = None,
         half_life: float = 1.0,
     ) -> None:
-        """`next_id` is the first motif that nobody has; without `config` nothing is learned."""
+        """Without `config` nothing is learned."""
+        super().__init__(next_id)
         self.model, self.learns = contexts, config is not None
-        self.own: dict[int, int] = {}  # promoted unit -> its motif
-        self.next_id = next_id
         self.units = list(contexts.unit_ids)  # of the columns
         self.contexts = list(contexts.ids)  # of the rows
         self.mixes = MixCounts(contexts.mixes.windows, contexts.window_weight)
@@ -232,7 +184,6 @@ class ContextReader:
         self._unexplained = np.zeros(len(self.units), np.int64)  # windows of each unit, of the last ones in a row
         self._unexplained_from: int | None = None  # the first of them
         self._n_read = 0
-        self._changes: list[Change] = []
 
     @property
     def ids(self) -> tuple[int, ...]:
@@ -241,20 +192,12 @@ class ContextReader:
         return (*self.model.ids, *sorted([*self.own.values(), *grown]))
 
     def add_unit(self, unit: int) -> int:
-        """A motif for a unit that was promoted; gives its id."""
-        self.own[unit] = self._fresh_id()
+        """A motif for a unit that was promoted; it stands for itself until a context that has grown holds it."""
         self.units.append(unit)
         self.mixes.add_unit()
         self.candidates.add_unit()
         self._unexplained = np.append(self._unexplained, 0)
-        return self.own[unit]
-
-    def take_changes(self) -> list[Change]:
-        """What has happened to the contexts since it was last asked."""
-        changes, self._changes = self._changes, []
-        return changes
-
-    # ------------------------------------------------------------ reading
+        return super().add_unit(unit)
 
     def read(self, units: NDArray[np.int32]) -> list[Motif]:
         """The motif of each window of a whole stretch, by the motifs there are now; nothing is learned."""
@@ -300,8 +243,6 @@ class ContextReader:
         logs = self.mixes.logs[:, code]
         return self.contexts[row], float(np.exp(logs[row] - logs.max()))
 
-    # ------------------------------------------------------------ learning
-
     def _learn(self, code: int, column: int) -> None:
         """Count a window for its context, or as one that none explains."""
         number, self._n_read = self._n_read, self._n_read + 1
@@ -316,8 +257,8 @@ class ContextReader:
         self.mixes.see(row, code)
         self.refined[row] += 1
         if self.refined[row] % _REFINED_PER_EVENT == 0:
-            evidence: Evidence = {"units": self._mix(self.mixes.counts[row]), "refined": self.refined[row]}
-            self._changes.append(Change("refine", self.contexts[row], evidence))
+            mix = self._mix(self.mixes.counts[row])
+            self.changed("refine", self.contexts[row], {"units": mix, "refined": self.refined[row]})
 
     def _end_unexplained(self, stop: int) -> None:
         """The row of windows that no context explains has ended before window `stop`: it is filed."""
@@ -325,9 +266,10 @@ class ContextReader:
         if first is None or not self._unexplained.any():
             return
         last = stop - 1
-        index, expired = self.candidates.add(Stretch(self._unexplained.copy(), first, last), self.mixes)
+        index, expired = self.candidates.add(self._unexplained.copy(), first, last, self.mixes)
         self._unexplained[:] = 0
-        self._changes += [Change("expire", gone.id, {"support": gone.support}) for gone in expired]
+        for gone in expired:
+            self.changed("expire", gone.id, {"support": gone.support})
         if self.candidates.is_eligible(index, last):
             self._promote(*self.candidates.take(index))
 
@@ -335,26 +277,18 @@ class ContextReader:
         """As part of a context that explains it nearly as well, or as a new one."""
         n_fitted = len(self.model.unit_ids)
         row, gain = self.mixes.nearest(counts, n_fitted)
-        kind: Literal["merge", "promote"] = "merge" if is_part_of(gain, cluster.regions) else "promote"
+        kind: ChangeKind = "merge" if is_part_of(gain, cluster.regions) else "promote"
         if kind == "merge":
             self.mixes.join(row, counts, n_fitted)
         else:
             row = len(self.contexts)
-            self.contexts.append(self._fresh_id())
+            self.contexts.append(self.fresh_id())
             self.refined.append(0)
             self.mixes.add_context(counts)
             self.viterbi.add_entry()
             self.gate.add_entry()
-        evidence: Evidence = {
-            "units": self._mix(counts),
-            "micro_cluster": cluster.id,
-            "support": cluster.support,
-            "regions": cluster.regions,
-            "extent_windows": cluster.extent,
-            "first_window": cluster.first,
-            "gain_nats": gain,
-        }
-        self._changes.append(Change(kind, self.contexts[row], evidence))
+        mix = self._mix(counts)
+        self.changed(kind, self.contexts[row], {"units": mix, **cluster.evidence(), "gain_nats": gain})
 
     def _mix(self, counts: Ints) -> str:
         """The commonest units and their shares, for people."""
@@ -362,18 +296,11 @@ class ContextReader:
         total = counts.sum()
         return ", ".join(f"u{self.units[code]} {counts[code] / total:.0%}" for code in most if counts[code])
 
-    def _fresh_id(self) -> int:
-        id, self.next_id = self.next_id, self.next_id + 1
-        return id
-
-    # ------------------------------------------------------------ keeping
-
     def state(self) -> tuple[dict[str, NDArray[np.generic]], dict[str, Any]]:
-        """Everything that changed since it began, exactly."""
         tensors, viterbi = self.viterbi.state()
         gate, gate_plain = self.gate.state()
-        candidates, candidates_plain = self.candidates.state()
-        tensors |= owned("gate", gate) | owned("candidates", candidates) | {"mixes": self.mixes.counts.copy()}
+        tensors |= owned("gate", gate)
+        tensors |= {"candidates.counts": self.candidates.counts.copy(), "mixes": self.mixes.counts.copy()}
         own = [list(pair) for pair in sorted(self.own.items())]
         return tensors, {
             "viterbi": viterbi,
@@ -381,7 +308,7 @@ class ContextReader:
             "next_id": self.next_id,
             "open": list(self._open),
             "gate": gate_plain,
-            "candidates": candidates_plain,
+            "candidates": self.candidates.plain(),
             "units": list(self.units),
             "contexts": list(self.contexts),
             "refined": list(self.refined),
@@ -393,7 +320,8 @@ class ContextReader:
         """This reader, which has only begun, as it was when it gave that state."""
         self.viterbi = Viterbi.restore(tensors, plain["viterbi"])
         self.gate = Viterbi.restore(owned_by("gate", tensors), plain["gate"])
-        self.candidates = self.candidates.restored(owned_by("candidates", tensors), plain["candidates"])
+        self.candidates.load(plain["candidates"])
+        self.candidates.counts = np.array(tensors["candidates.counts"], np.int64)
         self.own = {int(unit): int(motif) for unit, motif in plain["own"]}
         self.next_id, self._open = plain["next_id"], deque(plain["open"])
         self.units, self.contexts = list(plain["units"]), list(plain["contexts"])

@@ -49,6 +49,7 @@ class RunFrames:
         self._reach = (reach_lengths or _REACH_LENGTHS) * -(-length_frames // step_frames)
         self._block = 1 if boundaries is None else boundaries.block_frames
         self._codes = {} if boundaries is None else {id: code for code, id in enumerate(boundaries.unit_ids)}
+        self._reach_blocks = self._reach * step_frames // self._block
         self._forget()
 
     def _forget(self) -> None:
@@ -99,7 +100,8 @@ class RunFrames:
                 self._runs[i] = run._replace(cut=self._cut(self._runs[i - 1], run, following, ended and is_last))
         self._absorb(stop_frame)
         unknown = next((run.window for run in self._runs if run.cut is None), self._n_decided)
-        n_past = max(0, self._edge(unknown) - self._reach_blocks - self._half_blocks - self._first_block)
+        half = -(-self._length // (2 * self._block))
+        n_past = max(0, self._edge(unknown) - self._reach_blocks - half - self._first_block)
         self._first_block, self._density = self._first_block + n_past, self._density[n_past:]
 
     def _absorb(self, stop_frame: int | None) -> None:
@@ -113,7 +115,8 @@ class RunFrames:
             if run.cut is None or (end is None and not self._lasts(run, following)):
                 return
             is_only = self._kept is None and is_last
-            if end is None or run.unit == self._kept or is_only or not self._is_sliver(run.cut, end):
+            is_sliver = self._boundaries is not None and end is not None and 2 * (end - run.cut) < self._length
+            if end is None or run.unit == self._kept or is_only or not is_sliver:
                 self._settle(run.cut, i)
                 self._kept, self._runs[i] = run.unit, run._replace(is_settled=True)
                 continue
@@ -130,9 +133,6 @@ class RunFrames:
         for i in range(n):
             if self._runs[i].is_absorbed and not self._runs[i].is_settled:
                 self._runs[i] = self._runs[i]._replace(cut=cut, is_settled=True)
-
-    def _is_sliver(self, first: int, stop: int) -> bool:
-        return self._boundaries is not None and 2 * (stop - first) < self._length
 
     def _lasts(self, run: _UnitRun, following: int) -> bool:
         """Whether a run is sure to be longer than half a window, where the next begins with `following` or later."""
@@ -194,16 +194,7 @@ class RunFrames:
         """The first block of a run that begins with this window, as the windows have it; the stretch begins at 0."""
         return -(-(2 * window * self._step + self._length - self._step) // (2 * self._block)) if window else 0
 
-    @property
-    def _reach_blocks(self) -> int:
-        return self._reach * self._step // self._block
-
-    @property
-    def _half_blocks(self) -> int:
-        return -(-self._length // (2 * self._block))
-
     def state(self) -> tuple[dict[str, NDArray[np.generic]], dict[str, Any]]:
-        """Everything, exactly."""
         tail = np.zeros((0, 0), np.float32) if self._tail is None else self._tail
         plain = {
             "start": self._start,
@@ -216,7 +207,6 @@ class RunFrames:
         return {"density": self._density.copy(), "tail": tail.copy()}, plain
 
     def load(self, tensors: Tensors, plain: Mapping[str, Any]) -> None:
-        """Go on from this state."""
         self._start, self._next_frame, self._first_block = plain["start"], plain["next_frame"], plain["first_block"]
         self._kept = plain.get("kept")
         self._runs = deque(_UnitRun(*run) for run in plain["runs"])

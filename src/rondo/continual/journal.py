@@ -191,7 +191,6 @@ class AppendOnly:
             )
 
     def sync(self) -> None:
-        """Return when everything appended is on the disk."""
         try:
             os.fsync(self._descriptor)
         except OSError as error:
@@ -208,7 +207,6 @@ class AppendOnly:
 
 
 def append_events(journal: AppendOnly, events: Iterable[Event]) -> None:
-    """Put events at the end of the journal, one line each."""
     lines = "".join(event.to_json() + "\n" for event in events)
     if lines:
         journal.append(lines)
@@ -228,16 +226,15 @@ def read_journal(path: str | Path) -> list[Event]:
     *lines, torn = text.split(b"\n")
     if torn:
         warnings.warn(f"{path}: its last line is torn ({len(torn)} bytes) and left out", RondoWarning, stacklevel=2)
-    return [_event(path, number, line) for number, line in enumerate(lines, start=1)]
-
-
-def _event(path: Path, number: int, line: bytes) -> Event:
-    try:
-        return Event.from_json(line.decode("utf-8"))
-    except UnicodeDecodeError:
-        raise ModelError(f"{path}: line {number} is not UTF-8 text; the journal is damaged there") from None
-    except ModelError as error:
-        raise ModelError(f"{path}: line {number} is {error}; the journal is damaged there") from None
+    events = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            events.append(Event.from_json(line.decode("utf-8")))
+        except UnicodeDecodeError:
+            raise ModelError(f"{path}: line {number} is not UTF-8 text; the journal is damaged there") from None
+        except ModelError as error:
+            raise ModelError(f"{path}: line {number} is {error}; the journal is damaged there") from None
+    return events
 
 
 def _unwritable(path: Path, error: OSError) -> OutputError:

@@ -10,7 +10,8 @@ sampling, Vitter 1985), the draw being a hash of how many there were: no random 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
@@ -22,7 +23,7 @@ from rondo.config.settings import ContinualConfig
 
 _REACH = 1.25  # radii; with 1, one known window in twenty is rejected, with 1.5 planted novelty is accepted
 _KEPT = 48  # points of a micro-cluster
-_MOST_CLUSTERS = 64  # the weakest is forgotten when one more opens: memory is bounded
+MOST_CLUSTERS = 64  # the weakest is forgotten when one more opens: memory is bounded
 _FORGOTTEN = 0.5  # support below which a micro-cluster expires
 
 
@@ -44,7 +45,6 @@ class MicroCluster:
         return cls(id, float(n_windows), window, window, 1)
 
     def evidence(self) -> dict[str, float | int | str]:
-        """What the journal says of it when it is merged or promoted."""
         return {
             "micro_cluster": self.id,
             "support": self.support,
@@ -54,12 +54,13 @@ class MicroCluster:
         }
 
     def support_at(self, window: int, half_life: float) -> float:
-        """The support, decayed to that window."""
         return float(self.support * 0.5 ** ((window - self.last) / half_life))
 
-    def visited(self, window: int, half_life: float, apart: int, n_windows: int = 1) -> MicroCluster:
-        """After one more window of its kind, which stands for `n_windows`."""
-        new_region = window - self.last > apart
+    def visited(
+        self, window: int, half_life: float, apart: int, n_windows: int = 1, first: int | None = None
+    ) -> MicroCluster:
+        """After one more visit, which counts for `n_windows` and lasts from `first` to this window."""
+        new_region = (window if first is None else first) - self.last > apart
         support = self.support_at(window, half_life) + n_windows
         return replace(self, support=support, last=window, regions=self.regions + new_region)
 
@@ -147,7 +148,6 @@ class PointSets:
         return np.asarray(self.kept(index).mean(axis=0))
 
     def state(self) -> tuple[dict[str, NDArray[np.generic]], dict[str, Any]]:
-        """Everything, exactly."""
         filled = np.isfinite(self.squares)
         return (
             {"points": self.points[filled], "filled": filled.astype(np.uint8)},
@@ -156,7 +156,6 @@ class PointSets:
 
     @classmethod
     def restore(cls, tensors: dict[str, NDArray[np.generic]], plain: dict[str, Any]) -> PointSets:
-        """The sets that gave this state."""
         sets = cls(plain["n_dims"], plain["capacity"])
         filled = np.asarray(tensors["filled"], np.bool_)
         sets.ids, sets.seen = list(plain["ids"]), list(plain["seen"])
@@ -190,92 +189,110 @@ class Scales(NamedTuple):
         return _REACH * self.radius
 
 
-class NoveltyBuffer:
-    """Micro-clusters; the i-th of `clusters` has the i-th of `sets`."""
+class ClusterBuffer(ABC):
+    """Micro-clusters of what nothing explains; a subclass keeps what each has gathered, in the same order."""
+
+    def __init__(self, half_life: float, apart: int) -> None:
+        self.half_life, self.apart = half_life, apart
+        self.clusters: list[MicroCluster] = []
+        self.next_id = 0
+
+    @abstractmethod
+    def drop(self, indices: Sequence[int]) -> None:
+        """Forget what the micro-clusters at these indices have gathered."""
+
+    def supports(self, window: int) -> list[float]:
+        """Of all micro-clusters, decayed to that window."""
+        return [cluster.support_at(window, self.half_life) for cluster in self.clusters]
+
+    def remove(self, indices: Sequence[int]) -> list[MicroCluster]:
+        gone = [self.clusters[index] for index in indices]
+        self.clusters = [cluster for index, cluster in enumerate(self.clusters) if index not in indices]
+        self.drop(indices)
+        return gone
+
+    def expire(self, window: int) -> list[MicroCluster]:
+        """Give up those whose support has decayed."""
+        weak = [i for i, support in enumerate(self.supports(window)) if support < _FORGOTTEN]
+        return self.remove(weak) if weak else []
+
+    def open(self, first: int, last: int, n_windows: int) -> list[MicroCluster]:
+        """One micro-cluster more, the last; gives the one that made room for it, if there were too many."""
+        is_full = len(self.clusters) == MOST_CLUSTERS
+        gone = self.remove([int(np.argmin(self.supports(first)))]) if is_full else []
+        self.clusters.append(MicroCluster(self.next_id, float(n_windows), first, last, 1))
+        self.next_id += 1
+        return gone
+
+    def visit(self, index: int, first: int, last: int, n_windows: int) -> None:
+        self.clusters[index] = self.clusters[index].visited(last, self.half_life, self.apart, n_windows, first)
+
+    def plain(self) -> dict[str, Any]:
+        return {"clusters": [asdict(cluster) for cluster in self.clusters], "next_id": self.next_id}
+
+    def load(self, plain: Mapping[str, Any]) -> None:
+        self.clusters, self.next_id = [MicroCluster(**cluster) for cluster in plain["clusters"]], plain["next_id"]
+
+
+class NoveltyBuffer(ClusterBuffer):
+    """Unexplained windows; the i-th of `clusters` has the i-th of `sets`."""
 
     def __init__(self, n_dims: int, scales: Scales) -> None:
-        self.scales = scales
-        self.clusters: list[MicroCluster] = []
-        self.sets = PointSets(n_dims, _KEPT)
-        self.next_id = 0
+        super().__init__(scales.half_life, scales.apart)
+        self.scales, self.sets = scales, PointSets(n_dims, _KEPT)
+
+    def drop(self, indices: Sequence[int]) -> None:
+        self.sets.remove(*indices)
 
     def add(self, point: Floats, window: int, n_windows: int = 1) -> tuple[MicroCluster, list[MicroCluster]]:
         """Absorb a rejected window or open a micro-cluster for it; gives it, and those that expired.
 
         It counts for `n_windows`: those beside it, which hold a boundary too, are not filed themselves.
         """
-        expired = self._expire(window)
+        expired = self.expire(window)
         near = np.flatnonzero(self.sets.distances(point) <= self.scales.reach).tolist()
         for other in near[:0:-1]:  # a window within reach of several shows that they are one
-            self._join(near[0], other)
+            points = self.sets.kept(other)
+            (gone,) = self.remove([other])
+            self.clusters[near[0]] = self.clusters[near[0]].joined(gone, self.half_life)
+            for own in points:
+                self.sets.see(near[0], own)
         if near:
-            index = near[0]
-            half_life, apart = self.scales.half_life, self.scales.apart
-            self.clusters[index] = self.clusters[index].visited(window, half_life, apart, n_windows)
-            self.sets.see(index, point)
-        else:
-            if len(self.clusters) == _MOST_CLUSTERS:
-                expired.append(self._remove(int(np.argmin(self._supports(window)))))
-            index = len(self.clusters)
-            self.clusters.append(MicroCluster.opened(self.next_id, window, n_windows))
-            self.sets.add(self.next_id, [point])
-            self.next_id += 1
-        return self.clusters[index], expired
+            self.visit(near[0], window, window, n_windows)
+            self.sets.see(near[0], point)
+            return self.clusters[near[0]], expired
+        expired += self.open(window, window, n_windows)
+        self.sets.add(self.clusters[-1].id, [point])
+        return self.clusters[-1], expired
 
-    def take(self, id: int) -> tuple[MicroCluster, Floats, int]:
-        """Remove a micro-cluster; gives it, its points, and how many windows it has seen."""
+    def take(self, id: int) -> tuple[Floats, int]:
+        """Remove a micro-cluster; gives its points, and how many windows it has seen."""
         index = self.sets.ids.index(id)
         points, seen = self.sets.kept(index), self.sets.seen[index]
-        return self._remove(index), points, seen
-
-    def _supports(self, window: int) -> list[float]:
-        return [cluster.support_at(window, self.scales.half_life) for cluster in self.clusters]
-
-    def _expire(self, window: int) -> list[MicroCluster]:
-        weak = [i for i, support in enumerate(self._supports(window)) if support < _FORGOTTEN]
-        if weak:
-            self.sets.remove(*weak)
-        return [self.clusters.pop(index) for index in weak[::-1]][::-1]
-
-    def _remove(self, index: int) -> MicroCluster:
-        self.sets.remove(index)
-        return self.clusters.pop(index)
-
-    def _join(self, index: int, other: int) -> None:
-        """`other`, the later one, becomes part of the one at `index`."""
-        points = self.sets.kept(other)
-        gone = self._remove(other)
-        self.clusters[index] = self.clusters[index].joined(gone, self.scales.half_life)
-        for point in points:
-            self.sets.see(index, point)
+        self.remove([index])
+        return points, seen
 
     def state(self) -> tuple[dict[str, NDArray[np.generic]], dict[str, Any]]:
-        """Everything, exactly."""
         tensors, sets = self.sets.state()
-        clusters = [asdict(cluster) for cluster in self.clusters]
-        return tensors, {"sets": sets, "clusters": clusters, "next_id": self.next_id, "scales": list(self.scales)}
+        return tensors, {"sets": sets, **self.plain(), "scales": list(self.scales)}
 
     @classmethod
     def restore(cls, tensors: dict[str, NDArray[np.generic]], plain: dict[str, Any]) -> NoveltyBuffer:
-        """The buffer that gave this state."""
         buffer = cls(plain["sets"]["n_dims"], Scales(*plain["scales"]))
         buffer.sets = PointSets.restore(tensors, plain["sets"])
-        buffer.clusters = [MicroCluster(**own) for own in plain["clusters"]]
-        buffer.next_id = plain["next_id"]
+        buffer.load(plain)
         return buffer
 
 
-def least_support(supports: Sequence[float], config: ContinualConfig) -> float:
-    """max(8, Q0.25) of the supports of the micro-clusters there are (paper: Table Continual update)."""
-    quantile = float(np.quantile(supports, config.support_quantile)) if len(supports) else 0.0
-    return max(float(config.min_support), quantile)
-
-
 def is_eligible(cluster: MicroCluster, supports: Sequence[float], config: ContinualConfig) -> bool:
-    """It came back often enough, its visits lie far enough apart, and it has support beside the others: no burst."""
+    """It came back often enough, its visits lie far enough apart, and it has support beside the others: no burst.
+
+    The least support is max(8, Q0.25) of the supports of the micro-clusters there are (paper: Table Continual update).
+    """
     if cluster.regions < config.min_regions or cluster.extent < config.min_extent:
         return False  # nearly always: the quantile is not asked for then
-    return cluster.support >= least_support(supports, config)
+    quantile = float(np.quantile(supports, config.support_quantile)) if len(supports) else 0.0
+    return cluster.support >= max(float(config.min_support), quantile)
 
 
 def compatible_entry(

@@ -6,8 +6,8 @@ does not know, a combination it has never seen), by the motifs that have grown; 
 may be promoted like a unit, with support, extent and recurrence. Passages that were no unit are left out of a phrase.
 
 *Elsewhere* a window waits until as many more units have begun as the longest phrase has, at least two: what a unit
-belongs to shows in what follows it. Nothing
-grows there, for nothing says where a phrase ends; a promoted unit stands for itself, under a motif id of its own.
+belongs to shows in what follows it. Nothing grows there, for nothing says where a phrase ends; a promoted unit stands
+for itself, under a motif id of its own.
 
 No window waits for more than ninety-six others; what was said is never changed. Learning the motifs again from the
 labels of the stream was tried and is worse: they are noisier than those they were learned from.
@@ -16,8 +16,7 @@ labels of the stream was tried and is worse: they are noisier than those they we
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Mapping
-from dataclasses import asdict, replace
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
@@ -27,31 +26,21 @@ from numpy.typing import NDArray
 from rondo.arrays import Tensors
 from rondo.config.settings import ContinualConfig
 from rondo.continual.journal import Evidence
-from rondo.continual.novelty import MicroCluster, is_eligible
+from rondo.continual.novelty import ClusterBuffer, MicroCluster, is_eligible
 from rondo.data.labels import OTHER, runs_of
 from rondo.motifs.base import Motifs
 from rondo.motifs.phrases import Phrase, composition
 from rondo.units.viterbi import Timeline
 
-# ----------------------------------------------------------------
-# Phrases that no motif explains: the novelty buffer of the motifs.
-#
-# Where units are known by their windows, motifs are known by the units they are made of. Two phrases are of one kind
-# when their sets of units are near (Jaccard distance), so that an occurrence that leaves out a unit joins the others;
-# hence one buffer for phrases of all lengths. Support counts windows, and halves like that of a micro-cluster of
-# windows.
-
-_CAPACITY = 64  # kinds of phrases; the weakest makes room
 _MOST_WORDINGS = 16  # phrases remembered of one kind
-_FORGOTTEN = 0.5  # support below which a kind is given up
+_MOST_WAITING = 96  # windows
+_CONTEXT = 96  # windows before those that wait, which are read with them
+_UNITS_LATER = 2  # a phrase is decided once so many units have followed; chosen by hand, not measured
+_REACH = 0.5  # Jaccard, between phrases of one motif that has grown
+_MERGE_REACH = 0.25  # between a new kind and a known motif; 0.4 costs 1.3 points of motif AMI on planted streams
 
-
-class Occurrence(NamedTuple):
-    """One phrase, and the windows [first, last] it lasted."""
-
-    phrase: Phrase
-    first: int
-    last: int
+Motif = tuple[int, float]
+"""An id and its score."""
 
 
 class Wordings:
@@ -75,7 +64,6 @@ class Wordings:
         return unit_distance(self.typical, phrase)
 
     def state(self) -> list[list[Any]]:
-        """As plain values, in their order."""
         return [[list(phrase), count] for phrase, count in self.counts.items()]
 
     @classmethod
@@ -93,79 +81,55 @@ def unit_distance(one: Phrase, other: Phrase) -> float:
     return 1.0 - len(some & others) / len(some | others)
 
 
-class PhraseBuffer:
-    """Kinds of phrases, each with its micro-cluster."""
+class PhraseBuffer(ClusterBuffer):
+    """Phrases that no motif explains, in kinds, each with its micro-cluster: the novelty buffer of the motifs.
+
+    Where units are known by their windows, motifs are known by the units they are made of. Two phrases are of one kind
+    when their sets of units are near (Jaccard distance), so that an occurrence that leaves out a unit joins the others;
+    hence one buffer for phrases of all lengths. Support counts windows.
+    """
 
     def __init__(self, reach: float, half_life: float, apart: int) -> None:
-        self.reach, self.half_life, self.apart = reach, half_life, apart
-        self.kinds: list[tuple[MicroCluster, Wordings]] = []
-        self.next_id = 0
+        super().__init__(half_life, apart)
+        self.reach = reach
+        self.wordings: list[Wordings] = []
 
-    def add(self, found: Occurrence) -> tuple[int, list[MicroCluster]]:
-        """File a phrase; gives where, and the micro-clusters that were given up."""
-        expired = self._expire(found.first)
-        distances = [wordings.distance(found.phrase) for _, wordings in self.kinds]
+    def drop(self, indices: Sequence[int]) -> None:
+        self.wordings = [words for index, words in enumerate(self.wordings) if index not in indices]
+
+    def add(self, phrase: Phrase, first: int, last: int) -> tuple[int, list[MicroCluster]]:
+        """File a phrase of the windows [first, last]; gives the index of its kind, and what was given up."""
+        expired = self.expire(first)
+        distances = [words.distance(phrase) for words in self.wordings]
         nearest = min(range(len(distances)), key=distances.__getitem__, default=None)
         if nearest is None or distances[nearest] > self.reach:
-            if len(self.kinds) == _CAPACITY:
-                weakest = min(self.kinds, key=lambda kind: kind[0].support_at(found.first, self.half_life))
-                self.kinds.remove(weakest)
-                expired.append(weakest[0])
-            self.kinds.append((self._opened(found), Wordings()))
-            nearest = len(self.kinds) - 1
+            expired += self.open(first, last, last - first + 1)
+            self.wordings.append(Wordings())
+            nearest = len(self.wordings) - 1
         else:
-            self.kinds[nearest] = (self._visited(self.kinds[nearest][0], found), self.kinds[nearest][1])
-        self.kinds[nearest][1].add(found.phrase)
+            self.visit(nearest, first, last, last - first + 1)
+        self.wordings[nearest].add(phrase)
         return nearest, expired
 
-    def take(self, index: int) -> tuple[MicroCluster, Wordings]:
-        """Remove a kind."""
-        return self.kinds.pop(index)
-
-    def supports(self, window: int) -> list[float]:
-        """Of all kinds, decayed to that window."""
-        return [cluster.support_at(window, self.half_life) for cluster, _ in self.kinds]
-
-    def _opened(self, found: Occurrence) -> MicroCluster:
-        id, self.next_id = self.next_id, self.next_id + 1
-        return MicroCluster(id, float(found.last - found.first + 1), found.first, found.last, 1)
-
-    def _visited(self, cluster: MicroCluster, found: Occurrence) -> MicroCluster:
-        support = cluster.support_at(found.last, self.half_life) + (found.last - found.first + 1)
-        regions = cluster.regions + (found.first - cluster.last > self.apart)
-        return replace(cluster, support=support, last=found.last, regions=regions)
-
-    def _expire(self, window: int) -> list[MicroCluster]:
-        weak = [kind for kind in self.kinds if kind[0].support_at(window, self.half_life) < _FORGOTTEN]
-        self.kinds = [kind for kind in self.kinds if kind not in weak]
-        return [cluster for cluster, _ in weak]
-
     def state(self) -> dict[str, Any]:
-        """Everything that changes, exactly, as plain values."""
-        kinds = [[asdict(cluster), wordings.state()] for cluster, wordings in self.kinds]
-        return {"kinds": kinds, "next_id": self.next_id}
+        plain = self.plain()
+        kinds = [[own, words.state()] for own, words in zip(plain["clusters"], self.wordings, strict=True)]
+        return {"kinds": kinds, "next_id": plain["next_id"]}
 
     def restored(self, plain: Mapping[str, Any]) -> PhraseBuffer:
         """This buffer as it was when it gave that state."""
-        self.kinds = [(MicroCluster(**cluster), Wordings.restore(words)) for cluster, words in plain["kinds"]]
-        self.next_id = plain["next_id"]
+        self.load({"clusters": [own for own, _ in plain["kinds"]], "next_id": plain["next_id"]})
+        self.wordings = [Wordings.restore(words) for _, words in plain["kinds"]]
         return self
 
 
-_MOST_WAITING = 96  # windows
-_CONTEXT = 96  # windows before those that wait, which are read with them
-_UNITS_LATER = 2  # a phrase is decided once so many units have followed; chosen by hand, not measured
-_REACH = 0.5  # Jaccard, between phrases of one motif that has grown
-_MERGE_REACH = 0.25  # between a new kind and a known motif; 0.4 costs 1.3 points of motif AMI on planted streams
-
-Motif = tuple[int, float]
-"""An id and its score."""
+ChangeKind = Literal["refine", "merge", "promote", "expire"]
 
 
 class Change(NamedTuple):
     """Something that happened to the motifs: the id is a motif's, of "expire" a micro-cluster's."""
 
-    kind: Literal["refine", "merge", "promote", "expire"]
+    kind: ChangeKind
     id: int
     evidence: Evidence
 
@@ -178,7 +142,34 @@ class _Run(NamedTuple):
     unit: int
 
 
-class MotifReader:
+class GrowingMotifs:
+    """What every reader of motifs keeps in a stream: fresh ids, motifs of promoted units, and what has changed."""
+
+    def __init__(self, next_id: int) -> None:
+        """`next_id` is the first motif that nobody has."""
+        self.own: dict[int, int] = {}  # promoted unit -> its motif
+        self.next_id = next_id
+        self._changes: list[Change] = []
+
+    def add_unit(self, unit: int) -> int:
+        """A motif for a unit that was promoted; gives its id."""
+        self.own[unit] = self.fresh_id()
+        return self.own[unit]
+
+    def fresh_id(self) -> int:
+        id, self.next_id = self.next_id, self.next_id + 1
+        return id
+
+    def changed(self, kind: ChangeKind, id: int, evidence: Evidence) -> None:
+        self._changes.append(Change(kind, id, evidence))
+
+    def take_changes(self) -> list[Change]:
+        """What has happened to the motifs since it was last asked."""
+        changes, self._changes = self._changes, []
+        return changes
+
+
+class MotifReader(GrowingMotifs):
     """The units of the last windows, the motifs there are, and those that have grown."""
 
     def __init__(
@@ -191,35 +182,21 @@ class MotifReader:
         *,
         learns: bool = True,
     ) -> None:
-        """`next_id` is the first motif that nobody has; without `learns` nothing grows, or is read by the phrase."""
+        """Without `learns` nothing grows, or is read by the phrase."""
+        super().__init__(next_id)
         self.model, self.config, self.passage = motifs, config, passage
         self.standing = frozenset(motifs.standing_units if learns else ())
         self.reads_at_once = not learns and not motifs.composed  # then every unit is its own motif, whatever follows
         self.units_later = max([_UNITS_LATER, *(len(phrase) for phrase, _ in motifs.known_phrases)])
         self.past: deque[int] = deque(maxlen=_CONTEXT + _MOST_WAITING + 1)  # the last `n_waiting` of them wait
         self.n_waiting = self.n_windows = 0
-        self.own: dict[int, int] = {}  # promoted unit -> its motif
         self.grown: list[tuple[int, Wordings]] = []
         self.buffer = PhraseBuffer(_REACH, half_life, config.apart)
-        self.next_id = next_id
-        self._changes: list[Change] = []
 
     @property
     def ids(self) -> tuple[int, ...]:
         """Every motif there is: those of the model, then those that have come since."""
         return (*self.model.ids, *sorted([*self.own.values(), *(id for id, _ in self.grown)]))
-
-    def add_unit(self, unit: int) -> int:
-        """A motif for a unit that was promoted; gives its id."""
-        self.own[unit] = self._fresh_id()
-        return self.own[unit]
-
-    def take_changes(self) -> list[Change]:
-        """What has happened to the motifs since it was last asked."""
-        changes, self._changes = self._changes, []
-        return changes
-
-    # ------------------------------------------------------------ window by window
 
     def push(self, unit: int) -> list[Motif]:
         """One more window; gives the motifs that have become final, of the windows that have waited longest."""
@@ -228,19 +205,22 @@ class MotifReader:
         before = self.past[-1] if self.past else None
         final: list[Motif] = []
         if self.standing and before is not None and before != unit and {before, unit} & self.standing:
-            final = self._phrase_end()
+            final = self.boundary()
         self.past.append(unit)
         self.n_waiting += 1
         self.n_windows += 1
-        n_final = self._n_final() if not self.standing and unit != before else 0
-        return final + self._final(max(n_final, self.n_waiting - _MOST_WAITING))
+        n_final = self.n_waiting - _MOST_WAITING
+        if not self.standing and unit != before:  # windows after which enough units have begun
+            begins = np.flatnonzero(np.diff(np.array(self.past)[-self.n_waiting :]) != 0) + 1
+            n_final = max(n_final, int(begins[-self.units_later]) if begins.size >= self.units_later else 0)
+        if n_final > 0:
+            read = self._read(np.array(self.past, dtype=np.int32))
+            final += read[len(self.past) - self.n_waiting :][:n_final]
+            self.n_waiting -= n_final
+        return final
 
     def boundary(self) -> list[Motif]:
-        """The stretch ends: all that wait are read, and nothing is carried over."""
-        return self._phrase_end()
-
-    def _phrase_end(self) -> list[Motif]:
-        """A phrase or a stretch has ended."""
+        """The stretch ends, or a phrase does: all that wait are read, and nothing is carried over."""
         if not self.n_waiting:
             self.past.clear()
             return []
@@ -251,21 +231,6 @@ class MotifReader:
         self.past.clear()
         self.n_waiting = 0
         return final
-
-    def _n_final(self) -> int:
-        """Windows, of those that wait, after which enough units have begun."""
-        units = np.array(self.past)[-self.n_waiting :]
-        begins = np.flatnonzero(np.diff(units) != 0) + 1
-        return int(begins[-self.units_later]) if begins.size >= self.units_later else 0
-
-    def _final(self, n: int) -> list[Motif]:
-        if n <= 0:
-            return []
-        read = self._read(np.array(self.past, dtype=np.int32))[len(self.past) - self.n_waiting :][:n]
-        self.n_waiting -= n
-        return read
-
-    # ------------------------------------------------------------ reading
 
     def read(self, units: NDArray[np.int32]) -> list[Motif]:
         """The motif of each window of a whole stretch, by the motifs there are now; nothing is learned."""
@@ -297,13 +262,10 @@ class MotifReader:
         stretches = runs_of(np.array([run.unit in self.model.unit_ids for run in runs], dtype=np.int32))
         for start, stop, is_known in zip(stretches.starts, stretches.stops, stretches.ids, strict=True):
             if is_known:
-                for run, motif in zip(runs[start:stop], self._by_model(runs[start:stop]), strict=True):
-                    motifs[run.start : run.stop] = [motif] * (run.stop - run.start)
-
-    def _by_model(self, runs: list[_Run]) -> list[Motif]:
-        units = np.array([run.unit for run in runs], dtype=np.int32)
-        read = self.model.timeline(Timeline(units, np.zeros(units.size), ((0, units.size),)))
-        return list(zip(read.ids.tolist(), read.scores.tolist(), strict=True))
+                units = np.array([run.unit for run in runs[start:stop]], dtype=np.int32)
+                read = self.model.timeline(Timeline(units, np.zeros(units.size), ((0, units.size),)))
+                for run, id, score in zip(runs[start:stop], read.ids.tolist(), read.scores.tolist(), strict=True):
+                    motifs[run.start : run.stop] = [(id, score)] * (run.stop - run.start)
 
     def _spoken(self, units: NDArray[np.int32]) -> list[_Run]:
         """The runs of units; what is OTHER is left out, and a unit that goes on after it is one run."""
@@ -316,80 +278,53 @@ class MotifReader:
                 runs.append(_Run(start, stop, unit))
         return runs
 
-    # ------------------------------------------------------------ phrases that are new
-
     def _read_phrase(self, units: NDArray[np.int32], learns: bool = True) -> list[Motif]:
         """A whole phrase: as the model has it where it explains all of it, else by what has grown."""
         read = self._read(units)
         phrase = tuple(run.unit for run in self._spoken(units))
-        if len(set(phrase)) < 2 or self._is_explained(units, read):
+        others = runs_of(units == OTHER)
+        is_explained = not (others.lengths[others.ids == 1] > self.passage).any() and all(
+            motif in self.model.ids for unit, (motif, _) in zip(units, read, strict=True) if unit != OTHER
+        )
+        if len(set(phrase)) < 2 or is_explained:
             return read
         distance, nearest = min(((own.distance(phrase), i) for i, (_, own) in enumerate(self.grown)), default=(1.0, -1))
         motif = self.grown[nearest][0] if distance <= _REACH else None
-        if learns and motif is not None:
-            self._refine(nearest, phrase)
+        if learns and motif is not None:  # a grown motif is one occurrence richer
+            wordings = self.grown[nearest][1]
+            before = wordings.typical
+            wordings.add(phrase)
+            if wordings.typical != before:
+                words, n_occurrences = composition(wordings.counts), wordings.counts.total()
+                self.changed("refine", motif, {"units": words, "occurrences": n_occurrences})
         elif learns:
             motif, distance = self._filed(phrase, units.size)
         return read if motif is None else [(motif, 1.0 - distance)] * units.size
 
-    def _is_explained(self, units: NDArray[np.int32], read: list[Motif]) -> bool:
-        others = runs_of(units == OTHER)
-        if (others.lengths[others.ids == 1] > self.passage).any():
-            return False
-        return all(motif in self.model.ids for unit, (motif, _) in zip(units, read, strict=True) if unit != OTHER)
-
-    def _refine(self, index: int, phrase: Phrase) -> None:
-        """A grown motif is one occurrence richer."""
-        motif, wordings = self.grown[index]
-        before = wordings.typical
-        wordings.add(phrase)
-        if wordings.typical != before:
-            occurrences = wordings.counts.total()
-            evidence: Evidence = {"units": composition(wordings.counts), "occurrences": occurrences}
-            self._changes.append(Change("refine", motif, evidence))
-
     def _filed(self, phrase: Phrase, n_windows: int) -> tuple[int | None, float]:
-        """Into the buffer; gives its motif, and how near, if that was the occurrence that was still missing."""
+        """Into the buffer; gives its motif, and how near, if that was the occurrence that was still missing.
+
+        Its kind becomes another wording of a motif that is near enough, or a new motif.
+        """
         last = self.n_windows - 1
-        index, expired = self.buffer.add(Occurrence(phrase, last - n_windows + 1, last))
-        self._changes += [Change("expire", gone.id, {"support": gone.support}) for gone in expired]
-        cluster, wordings = self.buffer.kinds[index]
+        index, expired = self.buffer.add(phrase, last - n_windows + 1, last)
+        for gone in expired:
+            self.changed("expire", gone.id, {"support": gone.support})
+        cluster, wordings = self.buffer.clusters[index], self.buffer.wordings[index]
         if not is_eligible(cluster, self.buffer.supports(last), self.config):
             return None, 1.0
-        self.buffer.take(index)
-        return self._promoted(cluster, wordings), wordings.distance(phrase)
-
-    def _promoted(self, cluster: MicroCluster, wordings: Wordings) -> int:
-        """As another wording of a motif that is near enough, or as a new one."""
-        near = [(unit_distance(wordings.typical, phrase), motif) for phrase, motif in self._known_phrases()]
-        distance, motif = min(near, default=(1.0, OTHER))
-        kind: Literal["merge", "promote"] = "merge" if distance <= _MERGE_REACH else "promote"
+        self.buffer.remove([index])
+        known = [*self.model.known_phrases, *((own.typical, motif) for motif, own in self.grown)]
+        distance, motif = min(((wordings.distance(own), motif) for own, motif in known), default=(1.0, OTHER))
+        kind: ChangeKind = "merge" if distance <= _MERGE_REACH else "promote"
         if kind == "promote":
-            motif = self._fresh_id()
+            motif = self.fresh_id()
         self.grown.append((motif, wordings))
-        evidence: Evidence = {
-            "units": composition(wordings.counts),
-            "micro_cluster": cluster.id,
-            "support": cluster.support,
-            "regions": cluster.regions,
-            "extent_windows": cluster.extent,
-            "first_window": cluster.first,
-            "distance": distance,
-        }
-        self._changes.append(Change(kind, motif, evidence))
-        return motif
-
-    def _known_phrases(self) -> list[tuple[Phrase, int]]:
-        return [*self.model.known_phrases, *((wordings.typical, motif) for motif, wordings in self.grown)]
-
-    def _fresh_id(self) -> int:
-        id, self.next_id = self.next_id, self.next_id + 1
-        return id
-
-    # ------------------------------------------------------------ keeping
+        units = composition(wordings.counts)
+        self.changed(kind, motif, {"units": units, **cluster.evidence(), "distance": distance})
+        return motif, wordings.distance(phrase)
 
     def state(self) -> tuple[dict[str, NDArray[np.generic]], dict[str, Any]]:
-        """Everything that changed since it began, exactly: no tensors, and plain values."""
         return {}, {
             "past": list(self.past),
             "n_waiting": self.n_waiting,

@@ -77,31 +77,21 @@ class Reader(Protocol):
     """Windows of one stretch after another, and what becomes due with them."""
 
     @property
-    def rule(self) -> str:
-        """The rule by which it learns; that of the default where it learns nothing."""
-
+    def rule(self) -> str: ...  # by which it learns; that of the default where it learns nothing
     @property
     def length_frames(self) -> int: ...
     @property
     def step_frames(self) -> int: ...
     @property
-    def unit_ids(self) -> tuple[int, ...]:
-        """The units there are now."""
-
+    def unit_ids(self) -> tuple[int, ...]: ...  # those there are now, as are the motifs
     @property
-    def motif_ids(self) -> tuple[int, ...]:
-        """The motifs there are now."""
-
+    def motif_ids(self) -> tuple[int, ...]: ...
     @property
-    def own_motifs(self) -> Mapping[int, int]:
-        """The motif of each unit that has come since it began."""
-
+    def own_motifs(self) -> Mapping[int, int]: ...  # of each unit that has come since it began
     @property
-    def n_buffered(self) -> int:
-        """Windows that are held now as candidates for a new unit."""
+    def n_buffered(self) -> int: ...  # windows that are candidates for a new unit
 
-    def push(self, window: NDArray[np.float32], start_frame: int) -> Due:
-        """One window (n_channels, length)."""
+    def push(self, window: NDArray[np.float32], start_frame: int) -> Due: ...  # (n_channels, length)
 
     def push_all(self, windows: Sequence[StreamWindow]) -> Iterable[Due]:
         """What becomes due with each of these windows; the same in any chunks."""
@@ -142,18 +132,7 @@ def motif_timeline(read: Sequence[Motif], spans: Sequence[Span]) -> MotifTimelin
     return MotifTimeline(ids, np.array([score for _, score in read]), begins)
 
 
-# ----------------------------------------------------------------
-# Issue: the decisions of a stream that learns, in the order of their windows, with their frames and their motifs.
-#
-# Both rules (`updater.py`, `rondo/paper/continual.py`) give the unit of one window after the other. A decision
-# waits here until its motif is known too. Until then the frames that it speaks for may still change: where the unit of
-# the next window is another, the signal says at which frame, and those that wait give way or reach up to it. What has
-# been issued stays.
-
-
 class MotifsInOrder(Protocol):
-    """What reads motifs from units as they come."""
-
     def push(self, unit: int) -> list[Motif]: ...
     def boundary(self) -> list[Motif]: ...
     def take_changes(self) -> list[Change]: ...
@@ -169,7 +148,13 @@ class Opened(NamedTuple):
 
 
 class Issue:
-    """Decisions that wait for their motifs."""
+    """The decisions of a stream that learns, in the order of their windows, with their frames and their motifs.
+
+    Both rules (`updater.py`, `rondo/paper/continual.py`) give the unit of one window after the other. A decision waits
+    here until its motif is known too. Until then the frames that it speaks for may still change: where the unit of the
+    next window is another, the signal says at which frame, and those that wait give way or reach up to it. What has
+    been issued stays.
+    """
 
     def __init__(self, motifs: MotifsInOrder, cuts: Cuts, step_frames: int) -> None:
         self._motifs, self._cuts, self._step_frames = motifs, cuts, step_frames
@@ -213,10 +198,8 @@ class Issue:
         return [self._waiting.popleft()._replace(motif=motif, motif_score=score) for motif, score in motifs]
 
     def state(self) -> dict[str, Any]:
-        """What waits, exactly, for JSON."""
         return {"waiting": [list(decision) for decision in self._waiting], "last_cut": self._cuts.last}
 
     def restore(self, plain: Mapping[str, Any]) -> None:
-        """What waited when it gave that state."""
         self._waiting = deque(Decision(*values) for values in plain["waiting"])
         self._cuts.last = plain["last_cut"]

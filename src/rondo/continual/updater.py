@@ -29,10 +29,9 @@ from numpy.typing import NDArray
 
 from rondo.arrays import Floats, check_shapes, owned, owned_by
 from rondo.config.settings import ContinualConfig
-from rondo.continual.contexts import ContextReader, reader_of
+from rondo.continual.contexts import reader_of
 from rondo.continual.journal import Event
 from rondo.continual.novelty import MicroCluster, NoveltyBuffer, PointSets, Scales, compatible_entry, is_eligible
-from rondo.continual.phrases import MotifReader
 from rondo.continual.reading import (
     DEFAULT_RULE,
     Decision,
@@ -51,28 +50,30 @@ from rondo.units.viterbi import Timeline, Viterbi, centre_distances, smooth_span
 
 if TYPE_CHECKING:
     from rondo.data.windows import Windows
-    from rondo.encoders.base import FittedEncoder
     from rondo.motifs.base import Motifs, MotifTimeline
     from rondo.units.model import UnitModel
 
 
-# ----------------------------------------------------------------
-# What the fitted unit model says against each of its own units, in the scale of a stream that learns.
-#
-# The nearest exemplar tells whether a window is anything known. It tells known units apart less well than the model
-# does, whose projection was fitted for that. So each unit of the model costs more by
-#
-#     share * price * (d_k - min_j d_j) / penalty
-#
-# where d_k is what the window costs under unit k in the model and `penalty` is what a change costs there; `price` is
-# what a change costs in the stream. The cheapest unit costs nothing more: whether a window is OTHER stays with the
-# exemplars. With a share of 1 and no exemplars, known units would be told apart exactly as `label` does.
-
 _SHARE = 0.3  # 0.2 to 0.5 are alike on ActRecTut, OpenPack and planted streams
+_KEPT = 128  # exemplars of a unit
+_YOUNG, _YOUNG_REACH = 64, 1.2  # a unit that has seen fewer windows holds them more thinly: it reaches further
+_OWN = 0.8  # radii within which 95 % of the windows of a known unit lie from its exemplars, in planted streams
+_TINY = float(np.finfo(float).tiny)
+_REFINED_PER_EVENT = 64  # windows that refine a unit before the journal says so
 
 
 class ModelExcess:
-    """The unit model, with its units in the order of a stream."""
+    """What the fitted unit model says against each of its own units, in the scale of a stream that learns.
+
+    The nearest exemplar tells whether a window is anything known. It tells known units apart less well than the model
+    does, whose projection was fitted for that. So each unit of the model costs more by
+
+        share * price * (d_k - min_j d_j) / penalty
+
+    where d_k is what the window costs under unit k in the model and `penalty` is what a change costs there; `price` is
+    what a change costs in the stream. The cheapest unit costs nothing more: whether a window is OTHER stays with the
+    exemplars. With a share of 1 and no exemplars, known units would be told apart exactly as `label` does.
+    """
 
     def __init__(self, model: UnitModel, unit_ids: list[int], price: float) -> None:
         """`unit_ids`: those of the model, in the order of the columns to be given."""
@@ -81,26 +82,17 @@ class ModelExcess:
         self._column = np.array([unit_ids.index(unit) for unit in shown])  # of each entry of the vocabulary
         self._scale = _SHARE * price / model.penalty if model.penalty > 0 else 0.0
 
-    def of(self, representations: NDArray[np.floating]) -> Floats:
-        """How much more each unit costs than the cheapest, (n_windows, n_units); 0 for that one."""
-        return self._over_the_cheapest(self._model.costs(representations))
+    def of(self, representations: NDArray[np.floating], *, each: bool = False) -> Floats:
+        """How much more each unit costs than the cheapest, (n_windows, n_units); 0 for that one.
 
-    def of_each(self, representations: NDArray[np.floating]) -> Floats:
-        """The same, each row exactly as `of` has it for one window: a product of many rows rounds differently."""
-        latents = [self._model.projection.apply(row[None]) for row in representations]
-        return self._over_the_cheapest(centre_distances(np.concatenate(latents), self._model.vocabulary.centres))
-
-    def _over_the_cheapest(self, costs: Floats) -> Floats:
+        `each`: every row exactly as for one window, as a product of many rows rounds differently.
+        """
+        parts = [row[None] for row in representations] if each else [representations]
+        latents = np.concatenate([self._model.projection.apply(part) for part in parts])
+        costs = centre_distances(latents, self._model.vocabulary.centres)
         least = np.full((self._n_units, len(costs)), np.inf)
         np.minimum.at(least, self._column, costs.T)  # a merged unit costs what the nearest of its entries does
         return np.asarray(self._scale * (least - least.min(axis=0)).T)
-
-
-_KEPT = 128  # exemplars of a unit
-_YOUNG, _YOUNG_REACH = 64, 1.2  # a unit that has seen fewer windows holds them more thinly: it reaches further
-_OWN = 0.8  # radii within which 95 % of the windows of a known unit lie from its exemplars, in planted streams
-_TINY = float(np.finfo(float).tiny)
-_REFINED_PER_EVENT = 64  # windows that refine a unit before the journal says so
 
 
 class _Open(NamedTuple):
@@ -127,77 +119,55 @@ class Updater:
     rule = DEFAULT_RULE
 
     def __init__(
-        self,
-        encoder: FittedEncoder,
-        motifs: MotifReader | ContextReader,
-        units: PointSets,
-        buffer: NoveltyBuffer,
-        viterbi: Viterbi,
-        cuts: Cuts,
-        config: ContinualConfig,
-        grid: tuple[int, int],
-        excess: ModelExcess,
+        self, units: UnitModel, motifs: Motifs, config: ContinualConfig, grid: tuple[int, int], aligned: bool
     ) -> None:
-        self.encoder, self.motifs, self.cuts, self.config = encoder, motifs, cuts, config
-        self.excess = excess
-        self.units, self.buffer, self.viterbi = units, buffer, viterbi
-        self.length_frames, self.step_frames = grid
-        self.beside = -(-straddling_windows(*grid) // 2)  # unexplained windows on each side that make one novel
-        self.open: deque[_Open] = deque()
-        self.issue = Issue(motifs, cuts, self.step_frames)
-        self.at_start = True
-        self.rejected: deque[tuple[int, Floats]] = deque()  # the last unexplained ones in a row
-        self.is_filed = False  # whether that row has reached the buffer
-        self.refined = [0] * len(units)
-        self.n_fitted = len(units)  # those of the model; the others were promoted
-        self.counters = Counters(0, 0, 0, 0, 0)
-        self.next_id = max(units.ids, default=-1) + 1
-
-    @classmethod
-    def begin(
-        cls, units: UnitModel, motifs: Motifs, config: ContinualConfig, grid: tuple[int, int], aligned: bool
-    ) -> Updater:
         """From what was fitted; the vocabularies of the model itself are left as they are.
 
         `grid` is length and step of windows in frames; `aligned`: boundaries are found in the signal.
         """
-        exemplars = units.exemplars
-        sets = PointSets(exemplars.points.shape[1], _KEPT)
+        exemplars, self.encoder, self.config = units.exemplars, units.encoder, config
+        self.length_frames, self.step_frames = grid
+        n_dims, half_life = exemplars.points.shape[1], config.half_life * float(exemplars.supports.sum())
+        self.units = PointSets(n_dims, _KEPT)
         for id, support in zip(np.unique(exemplars.units).tolist(), exemplars.supports.tolist(), strict=True):
-            sets.add(id, exemplars.points[exemplars.units == id].astype(np.float64), support)
-        half_life = config.half_life * float(exemplars.supports.sum())
-        buffer = NoveltyBuffer(exemplars.points.shape[1], Scales(exemplars.radius, half_life, config.apart))
-        lag = -(-grid[0] // grid[1])
-        penalty = config.transition_scale * exemplars.step / max(buffer.scales.reach, _TINY)
-        viterbi = Viterbi(len(sets) + 1, penalty, lag)
-        reader = reader_of(motifs, config, half_life, grid)
-        cuts = Cuts(units.boundaries if aligned else None, *grid)
-        excess = ModelExcess(units, sets.ids, penalty)
-        updater = cls(units.encoder, reader, sets, buffer, viterbi, cuts, config, grid, excess)
-        updater.next_id = max(updater.next_id, units.vocabulary.next_id)
-        return updater
-
-    # ------------------------------------------------------------ keeping
+            self.units.add(id, exemplars.points[exemplars.units == id].astype(np.float64), support)
+        self.n_fitted = len(self.units)  # those of the model; the others were promoted
+        self.buffer = NoveltyBuffer(n_dims, Scales(exemplars.radius, half_life, config.apart))
+        penalty = config.transition_scale * exemplars.step / max(self.buffer.scales.reach, _TINY)
+        self.viterbi = Viterbi(self.n_fitted + 1, penalty, lag=-(-grid[0] // grid[1]))
+        self.excess = ModelExcess(units, self.units.ids, penalty)
+        self.motifs = reader_of(motifs, config, half_life, grid)
+        self.cuts = Cuts(units.boundaries if aligned else None, *grid)
+        self.issue = Issue(self.motifs, self.cuts, self.step_frames)
+        self.beside = -(-straddling_windows(*grid) // 2)  # unexplained windows on each side that make one novel
+        self.open: deque[_Open] = deque()
+        self.at_start = True
+        self.rejected: deque[tuple[int, Floats]] = deque()  # the last unexplained ones in a row
+        self.is_filed = False  # whether that row has reached the buffer
+        self.refined = [0] * self.n_fitted
+        self.counters = Counters(0, 0, 0, 0, 0)
+        self.next_id = max([*(id + 1 for id in self.units.ids), units.vocabulary.next_id])
 
     def state(self) -> tuple[dict[str, NDArray[np.generic]], dict[str, Any]]:
         """Everything that changed since it began, exactly: tensors, and plain values for JSON."""
-        units, units_plain = self.units.state()
-        buffer, buffer_plain = self.buffer.state()
-        viterbi, viterbi_plain = self.viterbi.state()
-        motifs, motifs_plain = self.motifs.state()
         n_dims = self.units.points.shape[2]
         rows = [opened.point for opened in self.open] + [point for _, point in self.rejected]
         q = np.zeros((len(self.open), len(self.units)))
         for row, opened in zip(q, self.open, strict=True):
             row[: opened.q.size] = opened.q
-        tensors = owned("units", units) | owned("buffer", buffer) | owned("viterbi", viterbi) | owned("motifs", motifs)
+        tensors: dict[str, NDArray[np.generic]] = {}
+        plain: dict[str, Any] = {}
+        states = {
+            "units": self.units.state(),
+            "buffer": self.buffer.state(),
+            "viterbi": self.viterbi.state(),
+            "motifs": self.motifs.state(),
+        }
+        for name, (own, plain[name]) in states.items():
+            tensors |= owned(name, own)
         tensors |= {"points": np.array(rows, np.float64).reshape(-1, n_dims), "q": q}
         tensors |= {"blocks": np.array([opened.place.blocks for opened in self.open], np.float64)}
-        return tensors, {
-            "units": units_plain,
-            "buffer": buffer_plain,
-            "viterbi": viterbi_plain,
-            "motifs": motifs_plain,
+        return tensors, plain | {
             "open": [[at.window, at.start_frame, int(q.size), at.is_first] for at, _, q in self.open],
             "at_start": self.at_start,
             "rejected": [window for window, _ in self.rejected],
@@ -209,41 +179,33 @@ class Updater:
         }
 
     def restored(self, tensors: Mapping[str, NDArray[np.generic]], plain: Mapping[str, Any]) -> Updater:
-        """The updater that gave this state; this one has only begun, from the same model."""
-        units, buffer, viterbi = (owned_by(part, tensors) for part in ("units", "buffer", "viterbi"))
-        updater = Updater(
-            self.encoder,
-            self.motifs.restored(owned_by("motifs", tensors), plain["motifs"]),
-            PointSets.restore(units, plain["units"]),
-            NoveltyBuffer.restore(buffer, plain["buffer"]),
-            Viterbi.restore(viterbi, plain["viterbi"]),
-            self.cuts,
-            self.config,
-            (self.length_frames, self.step_frames),
-            self.excess,
-        )
-        n_dims, n_open, n_units = self.units.points.shape[-1], len(plain["open"]), len(updater.units)
-        if updater.units.points.shape[-1] != n_dims or updater.buffer.sets.points.shape[-1] != n_dims:
-            raise ValueError(f"units in {updater.units.points.shape[-1]} dimensions, expected {n_dims}")
-        if updater.viterbi.totals.size != n_units + 1 or len(plain["refined"]) != n_units:
-            raise ValueError(f"paths of {updater.viterbi.totals.size} columns for {n_units} units")
-        if not len(updater.units.seen) == len(updater.units.points) == n_units:
-            raise ValueError(f"exemplars of {len(updater.units.points)} units, expected {n_units}")
+        """This updater, which has only begun, as it was when it gave that state."""
+        n_dims = self.units.points.shape[-1]
+        self.motifs = self.motifs.restored(owned_by("motifs", tensors), plain["motifs"])
+        self.units = PointSets.restore(owned_by("units", tensors), plain["units"])
+        self.buffer = NoveltyBuffer.restore(owned_by("buffer", tensors), plain["buffer"])
+        self.viterbi = Viterbi.restore(owned_by("viterbi", tensors), plain["viterbi"])
+        n_open, n_units = len(plain["open"]), len(self.units)
+        if self.units.points.shape[-1] != n_dims or self.buffer.sets.points.shape[-1] != n_dims:
+            raise ValueError(f"units in {self.units.points.shape[-1]} dimensions, expected {n_dims}")
+        if self.viterbi.totals.size != n_units + 1 or len(plain["refined"]) != n_units:
+            raise ValueError(f"paths of {self.viterbi.totals.size} columns for {n_units} units")
+        if not len(self.units.seen) == len(self.units.points) == n_units:
+            raise ValueError(f"exemplars of {len(self.units.points)} units, expected {n_units}")
         n_points = n_open + len(plain["rejected"])
         check_shapes(tensors, {"points": "n_points d", "q": "n_open units"}, d=n_dims, n_points=n_points, n_open=n_open)
         points, q, blocks = (np.asarray(tensors[name], np.float64) for name in ("points", "q", "blocks"))
-        updater.open.extend(
+        self.open = deque(
             _Open(Opened(window, start, blocks[i], first), points[i], q[i, :size])
             for i, (window, start, size, first) in enumerate(plain["open"])
         )
-        updater.at_start, updater.is_filed = plain["at_start"], plain["is_filed"]
-        updater.rejected.extend(zip(plain["rejected"], points[len(updater.open) :], strict=True))
-        updater.issue.restore(plain)
-        updater.refined, updater.next_id = list(plain["refined"]), plain["next_id"]
-        updater.counters, updater.n_fitted = Counters(*plain["counters"]), self.n_fitted
-        return updater
-
-    # ------------------------------------------------------------ one window
+        self.rejected = deque(zip(plain["rejected"], points[n_open:], strict=True))
+        self.at_start, self.is_filed = plain["at_start"], plain["is_filed"]
+        self.refined, self.next_id = list(plain["refined"]), plain["next_id"]
+        self.counters = Counters(*plain["counters"])
+        self.issue = Issue(self.motifs, self.cuts, self.step_frames)
+        self.issue.restore(plain)
+        return self
 
     def push(self, window: NDArray[np.float32], start_frame: int) -> Due:
         """One window (n_channels, length); gives the decisions that have become due, and what happened."""
@@ -258,7 +220,7 @@ class Updater:
             return
         values = np.stack([window.values for window in windows])
         points = encoder.encode_batch(values).astype(np.float64)
-        blocks, excess = self.cuts.blocks(values), self.excess.of_each(points)
+        blocks, excess = self.cuts.blocks(values), self.excess.of(points, each=True)
         for i, window in enumerate(windows):
             yield self.push_point(points[i], window.start_frame, blocks[i], excess[i : i + 1])
 
@@ -323,8 +285,6 @@ class Updater:
                 reaches[index] *= _YOUNG_REACH
         return reaches
 
-    # ------------------------------------------------------------ labels
-
     def timelines(self, windows: Windows) -> tuple[Timeline, MotifTimeline]:
         """Unit and motif of every window of one signal, by the vocabularies as they are now; nothing changes.
 
@@ -363,8 +323,6 @@ class Updater:
         evidence = {"support": self.units.seen[index], "refined": self.refined[index]}
         return [Event("refine", "unit", frame, None, (self.units.ids[index],), evidence)]
 
-    # ------------------------------------------------------------ what is new
-
     def _novelty(self, number: int, point: Floats, is_explained: bool, frame: int) -> list[Event]:
         """The middle of a row of unexplained windows that is too long for a passage goes to the buffer."""
         if is_explained:
@@ -380,14 +338,17 @@ class Updater:
         cluster, expired = self.buffer.add(novel, window, 1 if self.is_filed else 1 + self.beside)
         self.is_filed = True
         self.counters = self.counters._replace(expired=self.counters.expired + len(expired))
-        events = [_expired(gone, frame) for gone in expired]
+        events = [
+            Event("expire", "unit", frame, None, (gone.id,), {"support": gone.support, "regions": gone.regions})
+            for gone in expired
+        ]
         if is_eligible(cluster, [own.support for own in self.buffer.clusters], self.config):
             events.append(self._promote(cluster, frame))
         return events
 
     def _promote(self, cluster: MicroCluster, frame: int) -> Event:
         """Into an entry that is near enough, or as a new one."""
-        _, points, seen = self.buffer.take(cluster.id)
+        points, seen = self.buffer.take(cluster.id)
         index, distance = compatible_entry(points, self.units, _OWN * self.buffer.scales.radius, self.config)
         evidence = cluster.evidence() | {"distance": distance / max(self.buffer.scales.reach, _TINY)}
         if index is not None:
@@ -402,8 +363,3 @@ class Updater:
         evidence["motif"] = self.motifs.add_unit(unit)
         self.counters = self.counters._replace(promoted=self.counters.promoted + 1)
         return Event("promote", "unit", frame, None, (unit,), evidence)
-
-
-def _expired(cluster: MicroCluster, frame: int) -> Event:
-    evidence: dict[str, float | int | str] = {"support": cluster.support, "regions": cluster.regions}
-    return Event("expire", "unit", frame, None, (cluster.id,), evidence)

@@ -29,30 +29,14 @@ _DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 
 
 def groups_of(ids: Sequence[str], by: GroupBy, sources: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The group of each recording, by its id.
+    """The group of each recording, by its id; `sources`: the path or URL that each was read from.
 
     A plain word stands for the word with its value: digits or capitals right after it, or anything alphanumeric (or a
     date) after one of `=`, `_`, `-`, `.` or a space. What an id lacks may stand in the path that it was read from; ids
-    and paths are not mixed, so either every id has a group or every path.
+    and paths are not mixed, so either every id has a group or every path. A recording without a group is refused.
 
     >>> groups_of(["subject12_walk", "subject7_walk"], "subject")
     {'subject12_walk': 'subject12', 'subject7_walk': 'subject7'}
-    >>> groups_of(["a", "b"], "device", {"a": "s3://tags/device=07/a.parquet", "b": "s3://tags/device=x1/b.parquet"})
-    {'a': 'device=07', 'b': 'device=x1'}
-    >>> groups_of(["s1_day1", "s2_day1"], "s([0-9]+)_")
-    {'s1_day1': '1', 's2_day1': '2'}
-    >>> groups_of(["a", "b"], None)
-    {'a': 'a', 'b': 'b'}
-
-    Parameters
-    ----------
-    ids : of the recordings.
-    by : see the head of this module; None makes every recording a group of its own.
-    sources : where each recording was read from, path or URL.
-
-    Raises
-    ------
-    SettingError, InputError : where a recording has no group, or `by` is no pattern and no readable table.
     """
     if by is None:
         return {id: id for id in ids}
@@ -106,11 +90,7 @@ def _finder(by: str) -> Callable[[str], str | None]:
 
 
 def _folders(source: str) -> str:
-    """The path without the file, whose name is the id already; with one kind of slash.
-
-    >>> _folders("C:\\\\study\\\\subject 3\\\\walk.csv")
-    'C:/study/subject 3/'
-    """
+    """The path without the file, whose name is the id already; with one kind of slash."""
     return re.sub(r"[^/]*$", "", source.replace("\\", "/"))
 
 

@@ -1,11 +1,9 @@
 """What was bridged, cut or dropped in the input, as events.
 
-Everything is told from the rows in the order in which they become frames, so that events do not depend on chunks, and
-when an event is told all frames before its own have been given out. A boundary is told when it begins and when it ends,
-and so is the silence of channels that are filled.
-What was bridged or skipped is told by the spell: all of it with never more than 100 sound rows between, in one event of
-each kind when the spell is over, and after 10,000 rows in any case. A source that loses every second row must not fill
-the journal.
+Events follow from the rows in the order in which they become frames, so they do not depend on chunks; when one is told,
+all frames before its own have been given out. A boundary is told when it begins and when it ends, and so is the silence
+of channels that are filled. What was bridged or skipped is told by the spell, in one event of each kind: a source that
+loses every second row must not fill the journal.
 """
 
 from __future__ import annotations
@@ -21,8 +19,8 @@ from rondo.data.gaps import BRIDGED, LOST
 from rondo.data.grid import Frames, steps_within
 from rondo.wording import quoted
 
-_QUIET_ROWS = 100  # sound rows that end a spell; ours, not measured
-_LONGEST_SPELL_ROWS = 10_000  # a spell is told after so many; ours, not measured
+_QUIET_ROWS = 100  # sound rows on end that end a spell; ours, not measured
+_LONGEST_SPELL_ROWS = 10_000  # a spell is told after so many in any case; ours, not measured
 
 
 class InputEvent(NamedTuple):

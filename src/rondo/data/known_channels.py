@@ -41,7 +41,7 @@ class KnownValues(NamedTuple):
 
     @classmethod
     def of(cls, values: NDArray[np.float32], codes: Sequence[Sequence[float]]) -> KnownValues:
-        """Of one recording, in which codes are missing already; without any value a channel reaches from inf to -inf."""
+        """Of one recording, in which codes are NaN already; without any value a channel reaches from inf to -inf."""
         there = ~np.isnan(values)
         low = np.asarray(values.min(axis=0, initial=np.inf, where=there), np.float64)
         high = np.asarray(values.max(axis=0, initial=-np.inf, where=there), np.float64)
@@ -77,5 +77,5 @@ class KnownValues(NamedTuple):
             if high > low:  # of a channel that never moved nobody knows how far it reaches
                 width = high - low
                 numbers |= {n for n, far in far_enough.items() if max(low - n, n - high) > far * width}
-            missing.append(tuple(sorted(numbers)) if high > low else tuple(codes))
+            missing.append(tuple(sorted(numbers)))
         return tuple(missing)

@@ -2,22 +2,16 @@
 
 What happens to rows, each time with an event:
 
-- skip: a row whose timestamp is missing, repeated or earlier than that of the row before is dropped, and one that is
-  far ahead of the rows after it (`rondo.data.admission`). After more than 1,000 rows behind on end the clock was
-  set back: a boundary, and time counts again;
+- skip: a row whose timestamp is missing, not later than that of the row before, or far ahead of the rows after it is
+  dropped (`rondo.data.admission`). After more than 1,000 rows behind on end the clock was set back: a boundary;
 - gap, boundary: a jump in time that leaves out more than `max_gap` frames, or missing values (NaN, infinite) for
-  longer: nothing is carried across, the next frame begins a new stretch;
+  longer, or an input that began again (`cut`): nothing is carried across, the next frame begins a new stretch;
 - gap, filled: channels that are silent for longer while others go on are predicted from these
-  (`rondo.data.relations`), where the plan has relations; told when a channel falls silent and when it comes back;
-- gap, bridged: missing values and missing rows up to `max_gap` frames are interpolated in time once they end
-  (`rondo.data.gaps`); between two values of a sensor that is slower than the others, up to twice its usual spacing.
-  Rows are held back until then;
-- gap, boundary, too, where the input began again (`cut`): nobody knows how many rows are missing;
+  (`rondo.data.relations`), where the plan has relations;
+- gap, bridged: missing values and rows up to `max_gap` frames are interpolated in time once they end
+  (`rondo.data.gaps`); between two values of a slow sensor, up to twice its usual spacing. Rows wait until then;
 - gap, gridded: rows that do not fit the rate are interpolated onto it (`rondo.data.grid`);
 - refused (RecordingError): another number of channels, timestamps that come and go.
-
-What only a whole recording can tell is in the `RowPlan` (`rondo.data.preparation`). With the same plan, any chunks give
-the same frames.
 """
 
 from __future__ import annotations

@@ -26,11 +26,11 @@ from rondo.data.survey import Survey, survey_of
 from rondo.errors import RecordingError, SettingError
 from rondo.wording import counted, noun
 
-LARGEST_SHARE = 1 / 4
 # Ours: of rows in which a channel may be silent. Predicting channels on ActRecTut and planted recordings was better on
 # average than leaving them out while they were silent for at most a fifth of the rows, level at 30 % and worse from
 # 40 % on (docs/results/units.md has other sets): what is predicted then looks unlike what was measured, and both become
 # units of their own.
+LARGEST_SHARE = 1 / 4
 
 
 class UsedChannels(NamedTuple):

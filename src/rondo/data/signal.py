@@ -1,19 +1,8 @@
-"""Recording -> Signal: rows as they came become frames on a regular grid. Nothing happens silently.
+"""Recording -> Signal: rows as they came become frames on a regular grid, by the rules of `rondo.data.preparation`.
 
-A Signal is finite everywhere. What could not be repaired is left out of its `spans`, the contiguous stretches that
-windows may use:
-
-- jumps in time that leave out more than `max_gap` frames are boundaries: nothing is carried across them;
-- missing values (NaN): runs up to `max_gap` frames are interpolated in time, and between the values of a sensor that is
-  slower than the others. Where channels are silent for longer while others go on, they are predicted from these
-  (`rondo.data.relations`); frames of which a third or more is predicted are `poor`: labelled, but not learned from.
-  Where all channels are silent, and always with `preprocess.dropouts = "cut"`, longer runs are holes;
-- timestamps that do not fit the rate, and missing rows: values are interpolated linearly onto the grid. Timestamps
-  that merely jitter, each by less than half a period, leave the values as they are.
-
-The work is done by `rondo.data.preparation`, which is given the whole recording at once. Every such step adds a note
-that commands print and reports show. `Signal.to_rows` brings labels back to the rows of the file, so that users never
-meet the inner grid.
+A Signal is finite everywhere; what could not be repaired is left out of its `spans`, the contiguous stretches that
+windows may use. Frames of which a third or more was predicted are `poor`: labelled, but not learned from. Every repair
+adds a note that commands print and reports show, and `to_rows` brings labels back to the rows of the file.
 """
 
 from __future__ import annotations

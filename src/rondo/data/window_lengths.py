@@ -1,12 +1,8 @@
-"""Two scales: a short window for units and a long one for the contexts that they make up.
+"""Two scales: a short window for units and a long one for the contexts that they make up (docs/method.md).
 
-Levels live at different scales, and the best window is about half the mean length of what it should show. The long
-window follows the recording, T / 40, between 1.5 and 6 s: of the rules tried that need no labels it was the best
-(docs/method.md). The window of units is a quarter of it, and at least 0.3 s.
-
-Where the rate is unknown or below 10 Hz, seconds mean little: the bounds are then the typical period of the signal and
-four times that. One to three channels of unknown rate are told apart by their shapes, for which a window of units must
-hold many periods (`suggest_window`); the long window is four times as long.
+The long window follows the recording, T / 40, between 1.5 and 6 s; the window of units is a quarter of it. Where the
+rate is unknown or below 10 Hz, the bounds are the typical period of the signal and four times that. One to three
+channels of unknown rate are told apart by their shapes, for which a window must hold many periods (`suggest_window`).
 """
 
 from __future__ import annotations

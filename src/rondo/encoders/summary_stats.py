@@ -1,13 +1,9 @@
 """Window statistics: training-free, instant, deterministic.
 
-Per window and channel: mean, standard deviation, mean absolute difference of neighbouring frames; between
-channels: correlations. In the recurrence study (docs/results/units.md) these beat trained encoders on ARI, AMI and
-one-to-one, at a thousandth of the cost. Each family of statistics is one block; blocks are balanced, so that
-many correlations do not drown few means.
-
-One to three channels leave few statistics, so there a further block describes shapes
-(`rondo.encoders.convolution_shares`), if a window has 27 frames or more. More channels describe a movement by how they
-move together and have no such block.
+Per window and channel: mean, standard deviation, mean absolute difference of neighbouring frames; between channels:
+correlations (docs/results/units.md). Each family is one block; blocks are balanced, so that many correlations do not
+drown few means. One to three channels leave few statistics, so there a further block describes shapes
+(`rondo.encoders.convolution_shares`), if a window has 27 frames or more.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Stored arrays, read piece by piece into float32, whatever number type they are stored in.
 
-What the formats of arrays share (`numpy_files`, `hdf5`, `mat`): in archives one array is read, `X`, or the one that
-`key` names, or the only one that can be a recording, with its `rate`, `channels` and `time`. An array of Python
-objects is refused before it is read.
+What .npy and .npz share with HDF5 and MATLAB: in archives one array is read, `X`, or the one that `key` names, or the
+only one that can be a recording, with its `rate`, `channels` and `time`. Nothing is unpickled: the header of an array
+is read first, and one of Python objects is refused.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.arrays import npy_header
-from rondo.data.recording import Recording, Values
+from rondo.data.recording import Recording
 from rondo.errors import RecordingError
 from rondo.files.column_values import is_label_name
-from rondo.files.columns import Column, Columns, choose_columns
+from rondo.files.columns import Column, choose_columns
 from rondo.files.reading import Reading, RecordingFormat, listed
 from rondo.files.text.clock import in_seconds, spread
 from rondo.memory import ExpectedSize
@@ -70,34 +70,26 @@ def only_array(arrays: Mapping[str, tuple[tuple[int, ...], np.dtype[Any]]]) -> s
     >>> only_array({"acc": ((100, 3), number), "fs": ((), number), "labels": ((100,), number)})
     'acc'
     """
-    able = [name for name, (shape, dtype) in arrays.items() if _can_be_recording(name, shape, dtype)]
-    if len(able) == 1:
-        _refuse_beside_larger(able[0], arrays)
-        return able[0]
+    able = []
+    for name, (shape, dtype) in arrays.items():
+        last = name.rpartition("/")[2]
+        is_about = last in (*TIME_KEYS, "channels") or is_rate_name(last) or is_label_name(last)
+        if dtype.kind in "fiub" and len(shape) in (1, 2) and min(shape) > 0 and max(shape) > 1 and not is_about:
+            able.append(name)
     if not able:
         raise RecordingError(f"it holds no array of numbers (n_frames, n_channels), only: {listed(list(arrays))}")
-    said = [f"{name} {arrays[name][0]}" for name in able]
-    raise RecordingError(f"it holds {len(able)} arrays: {listed(said)}; name one of them with key (--key {able[0]})")
-
-
-def _refuse_beside_larger(name: str, arrays: Mapping[str, tuple[tuple[int, ...], np.dtype[Any]]]) -> None:
-    """Refuse to take the only array of one or two dimensions where another, of more, is what the file is about."""
-    larger = [
-        other
-        for other, (shape, dtype) in arrays.items()
-        if dtype.kind in "fiub" and len(shape) > 2 and math.prod(shape) > math.prod(arrays[name][0])
-    ]
-    if larger:
-        raise RecordingError(
-            f"its array '{larger[0]}' has {len(arrays[larger[0]][0])} dimensions {arrays[larger[0]][0]}; store it as "
-            f"(n_frames, n_channels), or read '{name}' {arrays[name][0]} alone with key (--key {name})"
-        )
-
-
-def _can_be_recording(name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> bool:
-    last = name.rpartition("/")[2]
-    is_about = last in (*TIME_KEYS, "channels") or is_rate_name(last) or is_label_name(last)
-    return dtype.kind in "fiub" and len(shape) in (1, 2) and min(shape) > 0 and max(shape) > 1 and not is_about
+    shapes = {name: shape for name, (shape, dtype) in arrays.items() if dtype.kind in "fiub"}
+    if len(able) > 1:
+        described = listed([f"{name} {shapes[name]}" for name in able])
+        raise RecordingError(f"it holds {len(able)} arrays: {described}; name one of them with key (--key {able[0]})")
+    (name,) = able
+    for other, shape in shapes.items():
+        if len(shape) > 2 and math.prod(shape) > math.prod(shapes[name]):  # then it is what the file is about
+            raise RecordingError(
+                f"its array '{other}' has {len(shape)} dimensions {shape}; store it as (n_frames, n_channels), or read "
+                f"'{name}' {shapes[name]} alone with key (--key {name})"
+            )
+    return name
 
 
 def table_shape(shape: tuple[int, ...], dtype: np.dtype[Any], what: str) -> tuple[int, int]:
@@ -127,21 +119,8 @@ def recording_of(
         raise RecordingError(
             f"both a stored time array and column '{names[columns.clock]}' could be the clock; keep one"
         )
-    values, clock = _filled(n_frames, tiles, columns)
-    times, notes = about.time, about.notes + columns.notes
-    if columns.clock is not None and clock is not None:
-        times, unit = in_seconds(clock, names[columns.clock])
-        times, apart = spread(times, names[columns.clock])
-        notes += unit + apart
-    rate = about.rate if reading.rate is None else reading.rate
-    return Recording(values, rate, columns.channels, id, times, notes)
-
-
-def _filled(n_frames: int, tiles: Iterator[Tile], columns: Columns) -> tuple[Values, NDArray[np.float64] | None]:
-    """The chosen columns in float32 and the clock in float64, gathered from the pieces."""
     values = np.empty((n_frames, len(columns.positions)), dtype=np.float32)
-    clock = None if columns.clock is None else np.empty(n_frames)
-    positions = np.array(columns.positions)
+    clock, positions = np.empty(n_frames), np.array(columns.positions)
     with np.errstate(over="ignore", invalid="ignore"):  # what is beyond float32 Recording refuses by name
         for rows, cols, block in tiles:
             channels = np.flatnonzero((cols.start <= positions) & (positions < cols.stop))
@@ -149,15 +128,31 @@ def _filled(n_frames: int, tiles: Iterator[Tile], columns: Columns) -> tuple[Val
                 values[rows] = block
             elif channels.size:
                 values[rows, channels] = block[:, positions[channels] - cols.start]
-            if clock is not None and columns.clock is not None and cols.start <= columns.clock < cols.stop:
+            if columns.clock is not None and cols.start <= columns.clock < cols.stop:
                 clock[rows] = block[:, columns.clock - cols.start]
-    return values, clock
+    times, notes = about.time, about.notes + columns.notes
+    if columns.clock is not None:
+        times, unit = in_seconds(clock, names[columns.clock])
+        times, apart = spread(times, names[columns.clock])
+        notes += unit + apart
+    rate = about.rate if reading.rate is None else reading.rate
+    return Recording(values, rate, columns.channels, id, times, notes)
 
 
 def description_of(beside: dict[str, NDArray[Any]], given_rate: float | None) -> Description:
     """What the arrays beside the one that is read say; a given rate is the clock, whatever they say."""
-    rate = _stored_rate(beside["rate"]) if "rate" in beside else None
-    channels = _stored_names(beside["channels"]) if "channels" in beside else None
+    rate, channels = None, None
+    if (stored := beside.get("rate")) is not None:
+        if stored.size != 1 or stored.dtype.kind not in "fiu":
+            raise RecordingError(
+                f"its 'rate' must be one number of Hz, got {stored.dtype} {stored.shape}; give the rate"
+            )
+        rate = float(stored.item())
+    if (stored := beside.get("channels")) is not None:
+        texts = stored.ravel().tolist()
+        channels = tuple(name.decode("utf-8", "replace") if isinstance(name, bytes) else name for name in texts)
+        if not all(isinstance(name, str) for name in channels):
+            raise RecordingError(f"its 'channels' must hold text, one name per column, got {stored.dtype}")
     time_key = next((key for key in TIME_KEYS if key in beside), None)
     if given_rate is not None:
         notes = [f"the file's own rate of {rate:g} Hz left aside"] if rate not in (None, given_rate) else []
@@ -172,23 +167,6 @@ def description_of(beside: dict[str, NDArray[Any]], given_rate: float | None) ->
         raise RecordingError(f"array '{time_key}' must hold one time per frame, got {time.dtype} {time.shape}")
     times, unit = in_seconds(time.astype(np.float64), time_key)
     return Description(rate, channels, times, unit)
-
-
-def _stored_rate(stored: NDArray[Any]) -> float:
-    if stored.size != 1 or stored.dtype.kind not in "fiu":
-        raise RecordingError(f"its 'rate' must be one number of Hz, got {stored.dtype} {stored.shape}; give the rate")
-    return float(stored.item())
-
-
-def _stored_names(stored: NDArray[Any]) -> tuple[str, ...]:
-    names = [name.decode("utf-8", "replace") if isinstance(name, bytes) else name for name in stored.ravel().tolist()]
-    if not all(isinstance(name, str) for name in names):
-        raise RecordingError(f"its 'channels' must hold text, one name per column, got {stored.dtype}")
-    return tuple(str(name) for name in names)
-
-
-# ----------------------------------------------------------------
-# Numpy arrays (.npy) and archives of them (.npz). Nothing is unpickled: the header of an array is read first.
 
 
 class NpyArray(NamedTuple):
@@ -277,18 +255,16 @@ def _npy_whole(array: NpyArray) -> NDArray[Any]:
 
 def _npy_size(path: Path, reading: Reading) -> ExpectedSize:
     with path.open("rb") as file:
-        return _size_of(npy_array(file, path.stat().st_size, "the array"))
+        shape = npy_array(file, path.stat().st_size, "the array").shape
+    return ExpectedSize.of_table(*(shape if len(shape) == 2 else (math.prod(shape), 1)))
 
 
 def _npz_size(path: Path, reading: Reading) -> ExpectedSize:
     with zipfile.ZipFile(path) as archive:
         info = archive.getinfo(f"{chosen_array(archive, reading.key)}.npy")
         with archive.open(info) as member:
-            return _size_of(npy_array(member, info.file_size, "the array"))
-
-
-def _size_of(array: NpyArray) -> ExpectedSize:
-    return ExpectedSize.of_table(*(array.shape if len(array.shape) == 2 else (math.prod(array.shape), 1)))
+            shape = npy_array(member, info.file_size, "the array").shape
+    return ExpectedSize.of_table(*(shape if len(shape) == 2 else (math.prod(shape), 1)))
 
 
 def _exactly(array: NpyArray, n_numbers: int) -> bytes:

@@ -29,10 +29,8 @@ def as_recordings(data: Any, reading: Reading | None = None) -> list[Recording]:
     for place, item in enumerate(items):
         if isinstance(item, str | Path):
             recordings += read_files([item], reading)
-        elif reading.split_by is not None:
-            recordings += _parts_of(item, "recording" if len(items) == 1 else f"recording{place}", reading)
         else:
-            recordings.append(_as_recording(item, reading))
+            recordings += _in_memory(item, "recording" if len(items) == 1 else f"recording{place}", reading)
     named = [
         each if each.id != "recording" or len(recordings) == 1 else each.renamed(f"recording{place}")
         for place, each in enumerate(recordings)
@@ -55,29 +53,23 @@ def are_several(data: Any) -> bool:
     return isinstance(data, Sequence) and not isinstance(data, str)
 
 
-def _as_recording(data: Any, reading: Reading) -> Recording:
+def _in_memory(data: Any, id: str, reading: Reading) -> list[Recording]:
+    if reading.split_by is not None and isinstance(data, Recording | np.ndarray | Sequence):
+        raise RecordingError(
+            f"there is no column '{reading.split_by}' in an array or a Recording; give a table or a file"
+        )
     if isinstance(data, Recording):
-        return _with_rate(data, reading.rate)
+        return [_with_rate(data, reading.rate)]
     if isinstance(data, np.ndarray):
-        return Recording(data, reading.rate)
+        return [Recording(data, reading.rate)]
     if isinstance(data, Sequence):
         raise RecordingError(
             "expected a recording, an array or a table, got a list within the list; give recordings in one flat list, "
             "values as an array (n_frames, n_channels)"
         )
-    from rondo.files.read import from_frame  # brings the readers of all formats
+    from rondo.files.read import parts_of_frame  # brings the readers of all formats
 
-    return from_frame(data, reading)
-
-
-def _parts_of(data: Any, id: str, reading: Reading) -> list[Recording]:
-    if isinstance(data, Recording | np.ndarray | Sequence):
-        raise RecordingError(
-            f"there is no column '{reading.split_by}' in an array or a Recording; give a table or a file"
-        )
-    from rondo.files.read import parts_of_frame
-
-    return parts_of_frame(data, reading, id)
+    return parts_of_frame(data, reading, id if reading.split_by is not None else "recording")
 
 
 def _with_rate(recording: Recording, rate: float | None) -> Recording:

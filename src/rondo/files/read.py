@@ -43,10 +43,8 @@ LABELS = "_labels"
 
 def suffixes(*, with_key: bool = False) -> tuple[str, ...]:
     """Of the files that can be read, or of those alone that hold several recordings."""
-    found = (
-        suffix for each in RECORDING_FORMATS.values() if each.takes_key or not with_key for suffix in each.suffixes
-    )
-    return tuple(dict.fromkeys(found))
+    formats = [format for format in RECORDING_FORMATS.values() if format.takes_key or not with_key]
+    return tuple(dict.fromkeys(suffix for format in formats for suffix in format.suffixes))
 
 
 def read_recording(path: str | Path, reading: Reading | None = None) -> Recording:
@@ -142,17 +140,16 @@ def is_session(place: Location) -> bool:
 
 def from_frame(frame: Any, reading: Reading | None = None, id: str = "recording") -> Recording:
     """Take a pandas, polars or pyarrow table: one row per frame, one column per channel, perhaps a clock."""
-    reading = reading or Reading()
-    with _named(f"recording '{id}'", id):
-        checked_rate(reading.rate)
-        return signals_only(table_recording(frame, id, reading), reading)
+    (recording,) = parts_of_frame(frame, reading or Reading(), id)
+    return recording
 
 
 def parts_of_frame(frame: Any, reading: Reading, id: str = "recording") -> list[Recording]:
-    """The recordings in a pandas, polars or pyarrow table that a column separates."""
+    """The recordings in a pandas, polars or pyarrow table: one, or those that a column separates."""
     with _named(f"recording '{id}'", id):
         checked_rate(reading.rate)
-        return [signals_only(part, reading.without_split()) for part in table_parts(frame, id, reading)]
+        parts = [table_recording(frame, id, reading)] if reading.split_by is None else table_parts(frame, id, reading)
+        return [signals_only(part, reading.without_split()) for part in parts]
 
 
 def find_recordings(paths: Sequence[str | Path], *, session: bool = False) -> list[Location]:
@@ -194,9 +191,9 @@ def _inside(place: Location, there: Listing, session: bool) -> list[Location]:
     files = _recording_files(there)
     if there.kind == "folder" and (is_session(place) or (session and files)):
         return [place]
-    sessions = [one for one in there.folders if is_session(one) or (session and _recording_files(listing(one)))]
-    within = set(sessions)
-    return sorted([file for file in files if Path(file).parent not in within] + list[Location](sessions), key=str)
+    sessions = [inner for inner in there.folders if is_session(inner) or (session and _recording_files(listing(inner)))]
+    alone = [file for file in files if Path(file).parent not in set(sessions)]
+    return sorted([*alone, *sessions], key=str)
 
 
 def _recording_files(there: Listing) -> list[Location]:
@@ -204,7 +201,14 @@ def _recording_files(there: Listing) -> list[Location]:
 
 
 def _recordings_among(there: Listing) -> list[Location]:
-    return [file for file in there.files if _is_recording(file)]
+    """The files to read: not those that are hidden, open in a spreadsheet, or about the others."""
+    known, found = suffixes(), []
+    for file in there.files:
+        name, suffix = Path(file).name, suffix_of(file)
+        is_about = suffix == ".txt" and name.lower().startswith(_ABOUT_THE_FOLDER)
+        if suffix in known and not is_about and not name.startswith((".", "~$")):
+            found.append(file)
+    return found
 
 
 def without_label_files(paths: Sequence[_AnyFile]) -> list[_AnyFile]:
@@ -224,11 +228,15 @@ def label_files_in(place: str | Path) -> list[Location]:
 
 def _none_in(place: Location, there: Listing) -> str:
     """Why a folder or a pattern has nothing to read, and what to give instead."""
+    expected = f"expected files ending in {' '.join(suffixes())}"
     if there.kind == "folder":
-        return f"the folder holds no recordings; {_instead(place)}"
+        folders = sorted(each for each in place.iterdir() if each.is_dir()) if isinstance(place, Path) else []
+        below = next((each for each in folders if _recordings_among(listing(each))), None)
+        advice = expected if below is None else f"folders inside it do: name them, as {below}"
+        return f"the folder holds no recordings; {advice}"
     if not there.files:
         return "the pattern matches no file; check it, and that it is in quotes"
-    return f"the pattern matches no recordings; expected files ending in {' '.join(suffixes())}"
+    return f"the pattern matches no recordings; {expected}"
 
 
 def _near(path: Location) -> str:
@@ -241,22 +249,6 @@ def _near(path: Location) -> str:
         return f"did you mean '{path.parent / near}'?"
     is_bare = path.parent == Path() and not path.suffix
     return "check the path" + (" (public data sets: `rondo datasets list`)" if is_bare else "")
-
-
-def _instead(folder: Location) -> str:
-    """What to give instead of a folder without recordings: those inside it that have some, perhaps."""
-    folders = sorted(each for each in folder.iterdir() if each.is_dir()) if isinstance(folder, Path) else []
-    below = [each for each in folders if _recordings_among(listing(each))]
-    if below:
-        return f"folders inside it do: name them, as {below[0]}"
-    return f"expected files ending in {' '.join(suffixes())}"
-
-
-def _is_recording(file: Location) -> bool:
-    """Whether a file of a folder is to be read: not one that is hidden, open in a spreadsheet, or about the others."""
-    path = Path(file)
-    is_about = suffix_of(path) == ".txt" and path.name.lower().startswith(_ABOUT_THE_FOLDER)
-    return suffix_of(path) in suffixes() and not is_about and not path.name.startswith((".", "~$"))
 
 
 def _refuse_unreadable(place: Location) -> None:

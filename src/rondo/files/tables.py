@@ -26,7 +26,7 @@ from rondo.files.columns import Column, choose_columns, not_numeric, without_emp
 from rondo.files.crash_guard import refuse_fatal_parquet
 from rondo.files.reading import Reading, RecordingFormat
 from rondo.files.text.clock import in_seconds, is_clock_name, mentions_time_stamps, spread
-from rondo.files.text.formats import named_part, part_ids, part_note, plain_value, refuse_no_column, refuse_too_many
+from rondo.files.text.formats import plain_value, read_each, refuse_no_column, refuse_too_many
 from rondo.files.text.spelling import cell_text, date_seconds, day_order, zone_notes
 from rondo.memory import ExpectedSize
 
@@ -92,14 +92,11 @@ def table_parts(frame: Any, id: str, reading: Reading) -> list[Recording]:
     for row, value in enumerate(_texts(values)):
         rows.setdefault(value, []).append(row)
     refuse_too_many(len(rows), split_by)
-    ids = part_ids(id, rows, split_by)
-    of_part = reading.without_split(keeps_column=is_clock)
-    note = part_note(len(rows), split_by, is_clock=is_clock)
-    parts = []
-    for value, places in rows.items():
-        with named_part(ids[value]):
-            parts.append(table_recording(table[places].to_native(), ids[value], of_part).noted(note))
-    return parts
+
+    def read(places: list[int], part_id: str, of_part: Reading) -> Recording:
+        return table_recording(table[places].to_native(), part_id, of_part)
+
+    return read_each(rows, id, reading, is_clock=is_clock, read=read)
 
 
 def _texts(cells: Sequence[Any]) -> Iterator[str]:

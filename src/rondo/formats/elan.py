@@ -32,9 +32,6 @@ SCHEMA = "http://www.mpi.nl/tools/elan/EAFv3.0.xsd"
 _INSTANCE = "http://www.w3.org/2001/XMLSchema-instance"
 
 
-# ---------------------------------------------------------------- reading
-
-
 _MOST_DIGITS = 16  # of milliseconds: 30,000 years
 
 
@@ -82,20 +79,15 @@ def _aligned(tier: Element, slots: dict[str, str | None], path: Path) -> Annotat
         raise AnnotationError(
             f"'{path}': a time of tier '{tier.get('TIER_ID')}' has too many digits; correct it in ELAN"
         )
-    at = dict(zip(aligned, _between(known, len(aligned)), strict=True))
+    times = np.full(len(aligned), np.nan)  # beyond the known ones
+    if known:
+        places, values = zip(*known, strict=True)
+        times = np.interp(np.arange(len(aligned)), places, values, left=np.nan, right=np.nan)
+    at = dict(zip(aligned, times.tolist(), strict=True))
     for which, pair in ends.items():
         if not all(np.isfinite(at.get(slot, np.nan)) for slot in pair):
             raise AnnotationError(f"'{path}': annotation '{which}' has no time at one end; align it in ELAN")
     return {which: (at[first], at[last]) for which, (first, last) in ends.items()}
-
-
-def _between(known: Sequence[tuple[int, int]], n: int) -> list[float]:
-    """The values at all of n places, on straight lines between the known ones; NaN beyond these."""
-    if not known:
-        return [np.nan] * n
-    places, values = zip(*known, strict=True)
-    found: list[float] = np.interp(np.arange(n), places, values, left=np.nan, right=np.nan).tolist()
-    return found
 
 
 def _referring(tier: Element, times: AnnotationTimes, path: Path) -> AnnotationTimes:
@@ -130,12 +122,9 @@ def _parents_first(tiers: Iterable[Element]) -> list[Element]:
     waiting = [tier for tier in tiers if tier.find("ANNOTATION/REF_ANNOTATION") is not None]
     ordered: list[Element] = []
     while waiting:
-        ids = {one.get("ANNOTATION_ID") for tier in waiting for one in tier.iterfind("ANNOTATION/REF_ANNOTATION")}
-        ready = [
-            tier
-            for tier in waiting
-            if not any(one.get("ANNOTATION_REF") in ids for one in tier.iterfind("ANNOTATION/REF_ANNOTATION"))
-        ]
+        inside = {tier: tier.findall("ANNOTATION/REF_ANNOTATION") for tier in waiting}
+        ids = {annotation.get("ANNOTATION_ID") for tier in waiting for annotation in inside[tier]}
+        ready = [tier for tier in waiting if ids.isdisjoint(each.get("ANNOTATION_REF") for each in inside[tier])]
         ordered += ready or waiting  # a circle: what it refers to will be missed
         waiting = [tier for tier in waiting if tier not in ordered]
     return ordered
@@ -150,9 +139,6 @@ def _track(tier: Element, times: AnnotationTimes, path: Path) -> Track:
     left_out(len(found) - len(spans), f"annotations of tier '{tier.get('TIER_ID')}'", path)
     refers = tier.find("ANNOTATION/REF_ANNOTATION") is not None
     return Track(tuple(sorted(spans, key=lambda span: span.start)), tier.get("TIER_ID", ""), only_by_name=refers)
-
-
-# ---------------------------------------------------------------- writing
 
 
 def document(recording: ExportedRecording, levels: tuple[str, ...], made_at: datetime, made_by: str) -> bytes:

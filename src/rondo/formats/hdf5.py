@@ -1,7 +1,8 @@
 """HDF5 (.h5), read with h5py (extra `io`).
 
 A file of HDF5 can name others: links to them, numbers that lie in them, datasets put together from theirs. None of
-these is read: who sends a file must not choose what else is read on this machine.
+these is read: who sends a file must not choose what else is read on this machine. Analysis files of SLEAP are read as
+poses; tables of pandas, as DeepLabCut stores them, hold pickles and are refused: loading must run no code.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.data.recording import Recording
-from rondo.errors import MissingExtraError, RecordingError
+from rondo.errors import RecordingError
 from rondo.files import arrays
 from rondo.files.arrays import (
     TIME_KEYS,
@@ -28,49 +29,9 @@ from rondo.files.arrays import (
     table_shape,
 )
 from rondo.files.crash_guard import refuse_fatal
+from rondo.files.extras import optional_library
 from rondo.files.reading import Reading, RecordingFormat
 from rondo.memory import refuse_large_array
-
-# ----------------------------------------------------------------
-# Poses in HDF5: analysis files of SLEAP are read; tables of pandas, as DeepLabCut stores them, hold pickles.
-
-_AXES = ("x", "y", "z")
-
-
-def refuse_pandas(file: Any) -> None:
-    """Refuse a file that pandas wrote: the names of its columns are pickled, and loading must run no code."""
-    groups: list[str] = []
-    file.visititems(lambda name, item: groups.append(name) if "pandas_type" in item.attrs else None)  # follows no link
-    if groups:
-        raise RecordingError(
-            "it is a table of pandas, as DeepLabCut writes it, whose names are pickled and never loaded; give the .csv "
-            "that DeepLabCut writes too, or make one: pandas.read_hdf(…).to_csv(…)"
-        )
-
-
-def is_sleap(file: Any, names: Sequence[str]) -> bool:
-    """Whether it is an analysis file of SLEAP: `tracks` (tracks, axes, nodes, frames) and the names of nodes."""
-    if "tracks" not in names or "node_names" not in names:  # datasets of this file: a link would lead elsewhere
-        return False
-    shape: tuple[int, ...] = getattr(file["tracks"], "shape", ())
-    return len(shape) == 4 and shape[1] in (2, 3) and shape[2] == file["node_names"].shape[0]
-
-
-def sleap_table(file: Any) -> tuple[NDArray[np.float32], tuple[str, ...]]:
-    """One row per frame, columns `nose.x`, `nose.y`, …, after `track0` … where there are several."""
-    n_tracks, n_axes, n_nodes, n_frames = file["tracks"].shape
-    refuse_large_array(n_frames, n_tracks * n_axes * n_nodes)
-    stored: list[Any] = file["node_names"][()].ravel().tolist()
-    nodes = [name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name) for name in stored]
-    tracks = [f"track{i}" for i in range(n_tracks)]
-    names = [
-        f"{track}.{node}.{axis}" if n_tracks > 1 else f"{node}.{axis}"
-        for track in tracks
-        for node in nodes
-        for axis in _AXES[:n_axes]
-    ]
-    values = np.asarray(file["tracks"][()], dtype=np.float32)
-    return np.ascontiguousarray(values.transpose(3, 0, 2, 1)).reshape(n_frames, -1), tuple(names)
 
 
 def read_hdf5(path: Path, reading: Reading) -> Recording:
@@ -78,10 +39,7 @@ def read_hdf5(path: Path, reading: Reading) -> Recording:
 
     A damaged chunk or heap can crash the HDF5 library: so the file is tried in a child first.
     """
-    try:
-        import h5py  # noqa: F401
-    except ImportError as error:
-        raise MissingExtraError("reading HDF5", "h5py", "io") from error
+    optional_library("h5py", "Reading HDF5")
     call = f"reader.Reading(key={reading.key!r})"
     trial = f"import pathlib, {__name__} as reader; reader.untried_hdf5(pathlib.Path(path), {call})"
     refuse_fatal(path, "h5py", trial)
@@ -95,16 +53,20 @@ def untried_hdf5(path: Path, reading: Reading) -> Recording:
     key = reading.key
     with h5py.File(path, "r") as file:
         names: list[str] = []
-        file.visititems(lambda name, item: names.append(name) if isinstance(item, h5py.Dataset) else None)
-        if key is None:
-            refuse_pandas(file)
-        if key is None and is_sleap(file, names):
-            for name in ("tracks", "node_names"):
-                refuse_elsewhere(file[name], name)
-            values, channels = sleap_table(file)
-            whole = slice(0, len(values)), slice(0, len(channels)), values
-            said = Description(channels=channels, notes=("read as an analysis file of SLEAP: its tracks",))
-            return recording_of((len(values), len(channels)), iter([whole]), said, path.stem, reading)
+        of_pandas: list[str] = []
+
+        def visit(name: str, item: Any) -> None:  # follows no link
+            names.extend([name] if isinstance(item, h5py.Dataset) else [])
+            of_pandas.extend([name] if "pandas_type" in item.attrs else [])
+
+        file.visititems(visit)
+        if key is None and of_pandas:
+            raise RecordingError(
+                "it is a table of pandas, as DeepLabCut writes it, whose names are pickled and never loaded; give the "
+                ".csv that DeepLabCut writes too, or make one: pandas.read_hdf(…).to_csv(…)"
+            )
+        if key is None and "tracks" in names and "node_names" in names and _is_sleap(file):
+            return _sleap_recording(file, path.stem, reading)
         name = _chosen(file, names, None if key is None else key.strip("/"))
         dataset = file[name]
         refuse_elsewhere(dataset, name)
@@ -112,6 +74,28 @@ def untried_hdf5(path: Path, reading: Reading) -> Recording:
         refuse_large_array(*shape)
         about = description_of(_beside(file, name, names), reading.rate)
         return recording_of(shape, _hdf5_tiles(dataset, *shape), about, path.stem, reading)
+
+
+def _is_sleap(file: Any) -> bool:
+    """Whether it is an analysis file of SLEAP: `tracks` (tracks, axes, nodes, frames) and the names of nodes."""
+    shape: tuple[int, ...] = file["tracks"].shape or ()
+    return len(shape) == 4 and shape[1] in (2, 3) and shape[2] == file["node_names"].shape[0]
+
+
+def _sleap_recording(file: Any, id: str, reading: Reading) -> Recording:
+    """One row per frame, columns `nose.x`, `nose.y`, …, after `track0` … where there are several."""
+    for name in ("tracks", "node_names"):
+        refuse_elsewhere(file[name], name)
+    n_tracks, n_axes, n_nodes, n_frames = file["tracks"].shape
+    shape = n_frames, n_tracks * n_axes * n_nodes
+    refuse_large_array(*shape)
+    stored: list[Any] = file["node_names"][()].ravel().tolist()
+    nodes = [name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name) for name in stored]
+    tracks = [f"track{i}." for i in range(n_tracks)] if n_tracks > 1 else [""]
+    channels = tuple(f"{track}{node}.{axis}" for track in tracks for node in nodes for axis in "xyz"[:n_axes])
+    values = np.asarray(file["tracks"][()], dtype=np.float32).transpose(3, 0, 2, 1).reshape(shape)
+    about = Description(channels=channels, notes=("read as an analysis file of SLEAP: its tracks",))
+    return recording_of(shape, iter([(slice(0, n_frames), slice(0, shape[1]), values)]), about, id, reading)
 
 
 def _chosen(file: Any, names: Sequence[str], key: str | None) -> str:

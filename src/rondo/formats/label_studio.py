@@ -63,9 +63,6 @@ def _span(value: dict[str, Any], path: Path) -> NamedSpan:
     return NamedSpan(float(start), float(stop), str(value[KIND][0]))
 
 
-# ---------------------------------------------------------------- writing
-
-
 def as_label_studio(export: Export) -> dict[str, bytes]:
     """The tasks, whose `csv` is to be set to where Label Studio finds the file, and the labelling configuration."""
     tasks = []

@@ -81,31 +81,27 @@ def _recording(contents: _Version5 | _Version73, id: str, reading: Reading) -> R
 
 def _chosen(variables: Mapping[str, Variable], key: str | None) -> str:
     numbers = {name: found for name, found in variables.items() if found.kind in _NUMBERS}
+    described = listed([f"{name} ({found.kind})" for name, found in variables.items()])
     if key is not None and key not in numbers:
         kind = f", which is a {variables[key].kind}" if key in variables else ""
         raise RecordingError(
-            f"there is no array '{key}' of numbers in it{kind}; it has: {_described(variables)}; name one with key "
-            "(--key)"
+            f"there is no array '{key}' of numbers in it{kind}; it has: {described}; name one with key (--key)"
         )
     if key is not None or "X" in numbers:
         return key or "X"
     if not numbers:
         raise RecordingError(
-            f"it holds no array of numbers, only: {_described(variables)}; save the array itself, or a table with "
+            f"it holds no array of numbers, only: {described}; save the array itself, or a table with "
             "writetable as .csv"
         )
     able = {name: found for name, found in numbers.items() if not (name == "t" and len(numbers) > 1)}
     return only_array({name: (found.shape, np.dtype(float)) for name, found in able.items()})
 
 
-def _described(variables: Mapping[str, Variable]) -> str:
-    return listed([f"{name} ({found.kind})" for name, found in variables.items()])
-
-
 def _beside(contents: _Version5 | _Version73, name: str, shape: tuple[int, int]) -> dict[str, NDArray[Any]]:
     found: dict[str, NDArray[Any]] = {}
-    for other, (own_shape, kind) in contents.variables.items():
-        size = int(np.prod(own_shape))
+    for other, (other_shape, kind) in contents.variables.items():
+        size = int(np.prod(other_shape))
         if other == name:
             continue
         if kind in _NUMBERS and size == 1 and is_rate_name(other):
@@ -115,9 +111,6 @@ def _beside(contents: _Version5 | _Version73, name: str, shape: tuple[int, int])
         elif kind in ("cell", "char") and other in _CHANNELS and (kind == "char" or size == shape[1]):
             found["channels"] = np.array(contents.texts(other))
     return found
-
-
-# ---------------------------------------------------------------- version 5
 
 
 class _Version5:
@@ -140,9 +133,6 @@ class _Version5:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of variables that are there twice
             return loadmat(str(self._path), variable_names=[name])[name]
-
-
-# ---------------------------------------------------------------- version 7.3
 
 
 class _Version73:

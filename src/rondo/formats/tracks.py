@@ -1,8 +1,14 @@
-"""FIT, as sports watches and bike computers write it (Garmin's Flexible and Interoperable Data Transfer protocol).
+"""Tracks of sports watches and bike computers: FIT and GPX.
 
-Read with fitdecode (extra `io`): the messages `record`, one for each moment, with every field that holds a number.
-Positions, which FIT counts in parts of a half circle, become degrees. A field that has an `enhanced_` twin of more
-digits is left out.
+FIT (Garmin's Flexible and Interoperable Data Transfer protocol) is read with fitdecode (extra `io`): the messages
+`record`, one for each moment, with every field that holds a number. Positions, which FIT counts in parts of a half
+circle, become degrees. A field that has an `enhanced_` twin of more digits is left out.
+
+GPX 1.0 and 1.1: a point is `<trkpt lat lon>` with `<ele>`, `<time>` and other numbers of the schema
+(topografix.com/GPX/1/1), and numbers in `<extensions>`, whatever their namespace: `hr`, `cad`, `atemp` … of Garmin's
+TrackPointExtension, `power`. Points of all tracks and segments are one recording; time between them is a gap. Segments
+that are not stored in the order of time are put in it. Routes and waypoints are no recordings. A document with a
+DOCTYPE is refused: no GPX has one, and its entities could grow without end or name other files.
 """
 
 from __future__ import annotations
@@ -23,8 +29,10 @@ from rondo.files.extras import clocked, marked_head, optional_library
 from rondo.files.reading import Reading, RecordingFormat
 from rondo.wording import counted
 
-# ----------------------------------------------------------------
-# Points of a sports recording, each with the values it has, as a recording: what `fit` and `gpx` share.
+_DEGREES = 180 / 2**31
+_TWIN = "enhanced_"
+_SEPARATOR = " "
+_WORDS = frozenset({"name", "cmt", "desc", "src", "sym", "type", "text", "fix", "dgpsid"})  # no numbers, even if digits
 
 
 class TrackPoint(NamedTuple):
@@ -50,10 +58,6 @@ def recording_of_points(points: Sequence[TrackPoint], id: str, reading: Reading)
         return Recording(values, reading.rate, channels, id, notes=notes)
     times = np.array([point.time_s for point in used], dtype=np.float64)
     return clocked(values, times, channels, id, reading, notes, "time")
-
-
-_DEGREES = 180 / 2**31
-_TWIN = "enhanced_"
 
 
 def read_fit(path: Path, reading: Reading) -> Recording:
@@ -95,19 +99,6 @@ FIT = RecordingFormat(
 )
 
 
-# ----------------------------------------------------------------
-# GPX 1.0 and 1.1: the points of tracks, with position, height, and what devices add (heart rate, cadence, power).
-#
-# A point is `<trkpt lat lon>` with `<ele>`, `<time>` and other numbers of the schema (topografix.com/GPX/1/1), and
-# numbers in `<extensions>`, whatever their namespace: `hr`, `cad`, `atemp` … of Garmin's TrackPointExtension, `power`.
-# Points of all tracks and segments are one recording; time between them is a gap. Segments that are not stored in the
-# order of time are put in it. Routes and waypoints are no recordings. A document with a DOCTYPE is refused: no GPX has
-# one, and its entities could grow without end or name other files.
-
-_SEPARATOR = " "
-_WORDS = frozenset({"name", "cmt", "desc", "src", "sym", "type", "text", "fix", "dgpsid"})  # no numbers, even if digits
-
-
 def read_gpx(path: Path, reading: Reading) -> Recording:
     """The points of all tracks, in their order."""
     document = _Document()
@@ -139,13 +130,13 @@ class _Document:
         self._time_s: float | None = None
         self._text = ""
         self.parser = expat.ParserCreate(namespace_separator=_SEPARATOR)
-        self.parser.StartDoctypeDeclHandler = self._refuse
+        self.parser.StartDoctypeDeclHandler = self._refuse_doctype
         self.parser.StartElementHandler = self._start
         self.parser.EndElementHandler = self._end
         self.parser.CharacterDataHandler = self._characters
         self.parser.buffer_text = True
 
-    def _refuse(self, *_: object) -> None:
+    def _refuse_doctype(self, *_: object) -> None:
         raise RecordingError("it has a DOCTYPE, which no GPX file needs; delete it")
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import tempfile
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import reduce
 from itertools import dropwhile
@@ -33,8 +33,6 @@ _MOST_HEADER_ROWS = 3
 _OLD = b"\xd0\xcf\x11\xe0"
 _CELL_BYTES = 32  # calamine holds every cell between the first and the last, filled or not
 _CELL_NAME = re.compile(rb"""\sr=["']([A-Z]{1,3})([0-9]{1,7})["']""")
-
-Cells = Sequence[Any]
 
 
 def read_xlsx(path: Path, reading: Reading) -> Recording:
@@ -80,23 +78,20 @@ def _refuse_bomb(path: Path) -> None:
     """What it holds unpacked, and how far its cells lie apart, must fit into the memory that is free."""
     most = most_for_a_file()
     most_text = most_text_bytes(most)
+    if most is None or most_text is None:
+        return
     with zipfile.ZipFile(path) as archive:
-        n_bytes = sum(member.file_size for member in archive.infolist())
-        if most is not None and most_text is not None:
-            if n_bytes > most_text:
-                raise _too_large(n_bytes, most_text)
-            for member in archive.infolist():
-                if member.filename.startswith("xl/worksheets/") and member.filename.endswith(".xml"):
-                    n_cells = _extent(archive, member)
-                    if n_cells * _CELL_BYTES > most:
-                        raise _too_large(n_cells * _CELL_BYTES, most)
-
-
-def _too_large(n_bytes: int, most: int) -> RecordingError:
-    return RecordingError(
-        f"its cells take {in_gigabytes(n_bytes)}, {in_gigabytes(most)} have room; delete what lies far from the table, "
-        "or cut it into shorter recordings"
-    )
+        members = archive.infolist()
+        needed, room = sum(member.file_size for member in members), most_text
+        if needed <= room:
+            sheets = [member for member in members if member.filename.startswith("xl/worksheets/")]
+            extents = [_extent(archive, sheet) for sheet in sheets if sheet.filename.endswith(".xml")]
+            needed, room = _CELL_BYTES * max(extents, default=0), most
+    if needed > room:
+        raise RecordingError(
+            f"its cells take {in_gigabytes(needed)}, {in_gigabytes(room)} have room; delete what lies far from the "
+            "table, or cut it into shorter recordings"
+        )
 
 
 def _extent(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> int:
@@ -114,13 +109,14 @@ def _extent(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> int:
 
 def _chosen(book: Any, key: str | None) -> tuple[Any, tuple[str, ...]]:
     """The sheet that is read, and a note where others hold numbers too."""
-    sheets = [one.name for one in book.sheets_metadata if str(one.typ).endswith("WorkSheet")]
+    sheets = [about.name for about in book.sheets_metadata if str(about.typ).endswith("WorkSheet")]
     if key is not None:
         if key not in sheets:
             raise RecordingError(f"there is no sheet '{key}' in it, only: {listed(sheets)}; name one with key (--key)")
         return book.get_sheet_by_name(key), ()
-    shown = [one.name for one in book.sheets_metadata if str(one.visible).endswith("Visible") and one.name in sheets]
-    tables = [sheet for sheet in map(book.get_sheet_by_name, shown) if _table_start(_first_rows(sheet)) is not None]
+    visible = {about.name for about in book.sheets_metadata if str(about.visible).endswith("Visible")}
+    shown = [book.get_sheet_by_name(name) for name in sheets if name in visible]
+    tables = [sheet for sheet in shown if _table_start(sheet) is not None]
     if not tables:
         raise RecordingError(f"no sheet holds a table of numbers: {listed(sheets)}")
     largest = max(tables, key=lambda sheet: sheet.height * sheet.width)
@@ -130,16 +126,12 @@ def _chosen(book: Any, key: str | None) -> tuple[Any, tuple[str, ...]]:
     return largest, (f"sheet '{largest.name}' read, others left out: {listed(others)}; name one with key (--key)",)
 
 
-def _first_rows(sheet: Any) -> list[list[Any]]:
-    rows: list[list[Any]] = sheet.to_python(nrows=_ROWS_LOOKED_AT)
-    return rows
-
-
-def _table_start(rows: Sequence[Cells]) -> int | None:
+def _table_start(sheet: Any) -> int | None:
     """The row of the header, or the first one of numbers; None where there is no table.
 
     Numbers may stand in remarks too: a row of the table has at least half as many as rows usually have.
     """
+    rows: list[list[Any]] = sheet.to_python(nrows=_ROWS_LOOKED_AT)
     n_numbers = [sum(map(_is_value, row)) for row in rows]
     some = sorted(filter(None, n_numbers))
     if not some:
@@ -164,7 +156,7 @@ def _write_lines(sheet: Any, text: BinaryIO) -> None:
     """Cells between tabs. Rows above the table end with their last cell, so that they are seen to be no part of it."""
     first_row = (sheet.start or (0, 0))[0]
     text.write(b"\n" * first_row)
-    start = _table_start(_first_rows(sheet)) or 0
+    start = _table_start(sheet) or 0
     blank: list[bytes] = []
     rows = dropwhile(lambda row: not any(cell != "" for cell in row), sheet.iter_rows())  # calamine gives some of them
     for place, row in enumerate(rows):

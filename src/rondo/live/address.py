@@ -2,15 +2,9 @@
 
     scheme://host[:port]/path[?option=value&...]
 
-The scheme defines the path: an MQTT topic (with `#`, `+` or `{device}`), a Kafka topic, the path of a web page. Names
-and passwords are never part of an address, since every user of a machine can list the arguments of its processes. They
-come from the environment, and no message repeats them:
-
-RONDO_MQTT_USERNAME, RONDO_MQTT_PASSWORD     login to an MQTT broker
-RONDO_MQTT_CA                                file of certificates to trust with mqtts://; default: those of the system
-RONDO_MQTT_CERT, RONDO_MQTT_KEY              files of the client certificate and its key
-RONDO_KAFKA_...                              a setting of librdkafka: RONDO_KAFKA_SECURITY_PROTOCOL is security.protocol
-RONDO_WEBHOOK_TOKEN                          sent to a webhook as "Authorization: Bearer ..."
+The scheme defines the path: an MQTT topic, a Kafka topic, the path of a web page. Names and passwords are never part of
+an address, since every user of a machine can list the arguments of its processes. They come from the environment
+(RONDO_MQTT_..., RONDO_KAFKA_..., RONDO_WEBHOOK_TOKEN: docs/streams.md), and no message repeats them.
 """
 
 from __future__ import annotations

@@ -300,42 +300,6 @@ def _stream_fleet(opened: Callable[[], Fleet], health: Health) -> None:
     print(f"stopped after {counted(health.n_rows, 'row')}; run the same command to resume", file=sys.stderr)
 
 
-class _FleetNotes:
-    """What happened to the input of all devices: at most one line every so often, however many they are."""
-
-    def __init__(self) -> None:
-        self._n_events: Counter[str] = Counter()
-        self._devices: set[str] = set()
-        self._last = ""
-        self._printed_at = -_BETWEEN_NOTES_S
-        self._missing: dict[str, Mapping[str, int]] = {}  # cells of each device, channel by channel
-        self._has_new_missing = False
-
-    def after(self, device: str, written: Written, counters: Counters) -> None:
-        if counters.missing_cells != self._missing.get(device, {}):
-            self._missing[device], self._has_new_missing = counters.missing_cells, True
-        for event in written.events:
-            about = event.evidence
-            if event.level != "input" or about.get("rule") in ("bridged", "gridded"):
-                continue
-            self._n_events[event.kind] += 1
-            self._devices.add(device)
-            self._last = f"{device}: {about.get('reason') or about.get('cause') or about.get('rule') or event.kind}"
-
-    def say(self, *, everything: bool = False) -> None:
-        now = time.monotonic()
-        if not (self._last or self._has_new_missing) or not (everything or now - self._printed_at >= _BETWEEN_NOTES_S):
-            return
-        self._printed_at = now
-        if self._has_new_missing:
-            every = sum((Counter(cells) for cells in self._missing.values()), Counter[str]())
-            _note(f"{missing_in_words(every)}, of {counted(len(self._missing), 'device')}")
-        if self._last:
-            kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(self._n_events.items()))
-            _note(f"input of {counted(len(self._devices), 'device')}: {kinds} events so far; the last: {self._last}")
-        self._last, self._has_new_missing = "", False
-
-
 def _note(text: str) -> None:
     """One line on stderr; on a terminal the status line makes room."""
     print_over(f"note: {text}")
@@ -366,14 +330,64 @@ def missing_in_words(cells: Mapping[str, int]) -> str:
     return f"{n_cells} read as missing so far, by what the model was fitted on: {shown}{more}"
 
 
-class StreamNotes:
-    """The notes of one stream: when each kind was printed last, and what is waiting."""
+class _Notes:
+    """Notes that wait to be printed, one of each kind; each kind is printed at most every so often."""
 
-    def __init__(self, session: Session, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._before: Counters = session.counters
         self._printed_at: dict[str, float] = {}
         self._waiting: dict[str, str] = {}
+
+    def say(self, *, everything: bool = False) -> None:
+        """Print what is due; at the end `everything`."""
+        now = self._clock()
+        for kind in list(self._waiting):
+            if everything or now - self._printed_at.get(kind, -_BETWEEN_NOTES_S) >= _BETWEEN_NOTES_S:
+                _note(self._words(kind))
+                del self._waiting[kind]
+                self._printed_at[kind] = now
+
+    def _words(self, kind: str) -> str:
+        return self._waiting[kind]
+
+
+class _FleetNotes(_Notes):
+    """What happened to the input of all devices: two lines every so often, however many they are."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._n_events: Counter[str] = Counter()
+        self._devices: set[str] = set()
+        self._missing: dict[str, Mapping[str, int]] = {}  # cells of each device, channel by channel
+
+    def after(self, device: str, written: Written, counters: Counters) -> None:
+        if counters.missing_cells != self._missing.get(device, {}):
+            self._missing[device], self._waiting["missing"] = counters.missing_cells, ""
+        for event in written.events:
+            about = event.evidence
+            if event.level != "input" or about.get("rule") in ("bridged", "gridded"):
+                continue
+            self._n_events[event.kind] += 1
+            self._devices.add(device)
+            what = about.get("reason") or about.get("cause") or about.get("rule") or event.kind
+            self._waiting["last"] = f"{device}: {what}"
+
+    def _words(self, kind: str) -> str:
+        """Counted when it is printed: there may be a thousand devices."""
+        if kind == "missing":
+            every = sum((Counter(cells) for cells in self._missing.values()), Counter[str]())
+            return f"{missing_in_words(every)}, of {counted(len(self._missing), 'device')}"
+        kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(self._n_events.items()))
+        devices = counted(len(self._devices), "device")
+        return f"input of {devices}: {kinds} events so far; the last: {self._waiting['last']}"
+
+
+class StreamNotes(_Notes):
+    """The notes of one stream."""
+
+    def __init__(self, session: Session, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(clock)
+        self._before: Counters = session.counters
         self._n_gaps = 0
 
     def after(self, counters: Counters, written: Written) -> None:
@@ -399,17 +413,14 @@ class StreamNotes:
             head = self._waiting["lines"].partition(" (")[0]
             self._waiting["lines"] = f"{head} (the last: line {about['line']}, {about['reason']})"
         elif rule == "gridded":
-            self._waiting["grid"] = (
-                f"rows come unevenly from row {about['first_row']:,} on: read on the grid of the model"
-            )
-        elif rule == "filled" and about["cause"] == "no values":
-            self._waiting["silent"] = (
-                f"no values any more in {about['channels']} (frame {event.frame:,}): predicted from the others"
-            )
+            where = f"from row {about['first_row']:,} on"
+            self._waiting["grid"] = f"rows come unevenly {where}: read on the grid of the model"
         elif rule == "filled":
-            self._waiting["heard"] = (
-                f"values again in {about['channels']} (frame {event.frame:,}), after {about['rows']:,} rows"
-            )
+            channels = f"{about['channels']} (frame {event.frame:,})"
+            if about["cause"] == "no values":
+                self._waiting["silent"] = f"no values any more in {channels}: predicted from the others"
+            else:
+                self._waiting["heard"] = f"values again in {channels}, after {about['rows']:,} rows"
         elif rule == "boundary":
             self._n_gaps += 1
             many = "" if self._n_gaps == 1 else f"{self._n_gaps:,} gaps so far, the last: "
@@ -418,11 +429,3 @@ class StreamNotes:
             at = "" if event.time_s is None else f", {event.time_s:.3f} s"
             place = f"(frame {event.frame:,}{at}): no unit or motif reaches across"
             self._waiting["gaps"] = f"{many}{about['cause']}{by} {place}"
-
-    def say(self, *, everything: bool = False) -> None:
-        """Print what is due; at the end `everything`."""
-        now = self._clock()
-        for kind in list(self._waiting):
-            if everything or now - self._printed_at.get(kind, -_BETWEEN_NOTES_S) >= _BETWEEN_NOTES_S:
-                _note(self._waiting.pop(kind))
-                self._printed_at[kind] = now

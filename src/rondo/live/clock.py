@@ -1,19 +1,13 @@
 """RowClock: times of rows that come in chunks, the same however they are cut; RateCheck: is the rate the model's?
 
-A stored file is judged as a whole (`clock_column`), a live one by its head (`Lines.head`) and the rows so far:
-
-- the unit (seconds, ticks, days) is found once, from the name, the size or the steps of the readings in the head;
-- times of day rise through midnight;
-- a clock is coarse if a reading repeats in the head. Rows that share a reading u are then held until the next reading
-  comes; row j of n gets the time u + j min(d, s) with s = (next - u) / n, as in `clock_column.spread`. There d is the
-  median of all s, here it is the s of the first reading seen from its beginning. If no reading repeats in the head,
-  later repeats keep their times;
-- rows without a clock column are counted where the opening of the file gives a start and a rate.
+A stored file is judged as a whole, a live one by its head (`Lines.head`) and the rows so far. The unit is found once,
+from the name, the size or the steps of the readings in the head. A clock is coarse if a reading repeats in the head:
+rows that share a reading u are held until the next one comes; row j of n gets u + j min(d, s) with s = (next - u) / n,
+as in `clock_column.spread`. There d is the median of all s, here the s of the first reading seen from its beginning.
 
 Rows with times are laid on the grid of the model, so any rate could be read; but windows of half as many rows hold
 other values than those that the units were learned from. So `RateCheck` compares rates as `rondo label` does, in blocks
-of `BLOCK_ROWS` rows. A stream that starts at another rate is refused; one that changes its rate is cut there, with an
-event and a note. Where steps vary, rates may differ by 3 standard errors more. Gaps and lost rows are left out.
+of `BLOCK_ROWS` rows: a stream that starts at another rate is refused, one that changes its rate is cut there.
 """
 
 from __future__ import annotations
@@ -21,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,10 +73,6 @@ class RowClock:
         self._rows = np.empty(0, _Row)
         self.n_settled = 0  # of the rows pushed and not taken yet
         self.has_ended = False
-
-    @property
-    def has_times(self) -> bool:
-        return self._has_column or self._began_s is not None
 
     @property
     def state(self) -> ClockState:
@@ -228,49 +218,29 @@ _CONFUSIONS = {
 _ADVICE = "stream it to a model of its rate, or read the file with `rondo label --resample`"
 
 
-class _ClockRate(NamedTuple):
-    """Rows per second by the clock, and how much of that is uncertain."""
-
-    rate: float
-    uncertainty: float
-
-    def differs(self, expected: float, tolerance: float) -> bool:
-        return abs(self.rate / expected - 1) > tolerance + 3 * self.uncertainty
-
-
-def _rate_by(times: Floats) -> _ClockRate | None:
-    """None where too few rows follow on each other."""
+def _rate_by(times: Floats, expected: float, tolerance: float) -> tuple[float, bool] | None:
+    """Rows per second by the clock, and whether that is another rate; None where too few rows follow on each other."""
     steps = np.diff(times[np.isfinite(times)])
     steps = steps[steps > 0]
     if steps.size < _FEWEST_STEPS:
         return None
     usual = usual_steps(steps[steps < _FAR * np.median(steps)])
     mean = float(usual.mean())
-    return _ClockRate(1.0 / mean, float(usual.std()) / mean / float(np.sqrt(usual.size)))
+    uncertainty = float(usual.std()) / mean / float(np.sqrt(usual.size))
+    rate = 1.0 / mean
+    return float(f"{rate:.4g}"), abs(rate / expected - 1) > tolerance + 3 * uncertainty
 
 
 def refuse_clock_of_another_rate(times: Floats, expected: float | None) -> None:
     """Refuse rows whose times are those of another rate; where they are too few to tell, nothing happens."""
-    found = None if expected is None else _rate_by(times)
-    if expected is None or found is None or not found.differs(expected, RATE_TOLERANCE):
+    found = None if expected is None else _rate_by(times, expected, RATE_TOLERANCE)
+    if expected is None or found is None or not found[1]:
         return
-    hint = next((words for ratio, words in _CONFUSIONS.items() if abs(expected / found.rate / ratio - 1) < 0.1), "")
+    rate = found[0]
+    hint = next((words for ratio, words in _CONFUSIONS.items() if abs(expected / rate / ratio - 1) < 0.1), _ADVICE)
     raise RecordingError(
-        f"its rows come at {in_hertz(_rounded(found.rate))} by their clock, the model has {in_hertz(expected)}; "
-        f"{hint or _ADVICE}"
+        f"its rows come at {in_hertz(rate)} by their clock, the model has {in_hertz(expected)}; {hint}"
     )
-
-
-def _rounded(rate: float) -> float:
-    return float(f"{rate:.4g}")
-
-
-class SteadyRows(NamedTuple):
-    """Rows [start, stop) of a chunk, and why the rows after them do not follow on them, if they do not."""
-
-    start: int
-    stop: int
-    cause: str = ""
 
 
 class RateCheck:
@@ -282,31 +252,31 @@ class RateCheck:
         self._is_judged = False  # whether the first block has come
         self._is_off = False  # whether the last block had another rate
 
-    def stretches(self, times: Floats | None, n_rows: int) -> Iterator[SteadyRows]:
-        """A chunk in parts that end where blocks do; the first block of another rate is refused."""
+    def stretches(self, times: Floats | None, n_rows: int) -> Iterator[tuple[int, int, str]]:
+        """Rows [start, stop) that end where blocks do, and why the rows after them do not follow on them, if they do
+        not; the first block of another rate is refused."""
         start = 0
         while times is not None and self._expected is not None and n_rows - start >= BLOCK_ROWS - len(self._times):
             stop = start + BLOCK_ROWS - len(self._times)
             block = np.array([*self._times, *times[start:stop].tolist()])
             self._times = []
-            yield SteadyRows(start, stop, self._judged(block, self._expected))
+            yield start, stop, self._judged(block, self._expected)
             start = stop
         if times is not None and self._expected is not None:
             self._times += times[start:].tolist()
         if start < n_rows:
-            yield SteadyRows(start, n_rows)
+            yield start, n_rows, ""
 
     def _judged(self, block: Floats, expected: float) -> str:
         if not self._is_judged:
             refuse_clock_of_another_rate(block, expected)
             self._is_judged = True
-        found = _rate_by(block)
-        is_off = self._is_off if found is None else found.differs(expected, _CHANGES)
-        if found is None or is_off == self._is_off:
+        rate, is_off = _rate_by(block, expected, _CHANGES) or (expected, self._is_off)
+        if is_off == self._is_off:
             return ""
         self._is_off = is_off
         if is_off:
-            return f"rows now come at {in_hertz(_rounded(found.rate))}, the model has {in_hertz(expected)}"
+            return f"rows now come at {in_hertz(rate)}, the model has {in_hertz(expected)}"
         return f"rows come at the {in_hertz(expected)} of the model again"
 
     def state(self) -> dict[str, Any]:

@@ -1,15 +1,12 @@
 """Delivery: a sink follows the files of the run, each line at least once, however often either side goes down.
 
 labels.csv and events.jsonl are the truth. A delivery has a place in each of them, per device: the bytes and lines that
-the sink has confirmed. It reads whole lines after that place, hands them over as JSON, and moves on when they are
-confirmed. So a sink that is down costs no memory and loses nothing: it lags, and catches up. The places are stored now
-and then (OUT/sinks/).
+the sink has confirmed, stored now and then (OUT/sinks/). So a sink that is down costs no memory and loses nothing.
 
 After kill -9 a run restarts from its last checkpoint, which truncates the files, perhaps to before the place. Sources
 that can be read again give the same bytes again, so nothing is sent until the file has grown past the place. A pipe
-cannot be read again, and other lines follow: each place has a checksum of all bytes before it, and where that differs,
-everything after the cut is sent. What was confirmed after the places were last stored is sent twice: `n`, the number of
-the line in its file, identifies it.
+gives other lines: each place has a checksum of all bytes before it, and where that differs, everything after the cut is
+sent. What is sent twice has the same `n`, the number of the line in its file.
 """
 
 from __future__ import annotations
@@ -125,41 +122,30 @@ class _Device:
     """The files of one device, and the names that people gave its units and motifs."""
 
     def __init__(self, device: str, folder: Path, stored: Mapping[str, Any]) -> None:
-        self.device, self._edits = device, Edits()
-        self._names: dict[tuple[str, str], str] = {}  # of a unit and a motif, as they stand in a message
+        self.device, self.edits = device, Edits()
+        self.names: dict[tuple[str, str], str] = {}  # of a unit and a motif, as they stand in a message
         self.files = [_Followed(folder / name, type, stored.get(name, {})) for name, type in _FILES]
         self._start = json.dumps(device)
 
-    def use_names(self, edits: Edits) -> None:
-        if edits is not self._edits:
-            self._edits = edits
-            self._names.clear()
-
     def messages(self, file: _Followed, lines: list[bytes], first: int) -> Iterator[SinkMessage]:
         """Lines of a file as messages, numbered as in the file; the header of labels.csv is none."""
-        if file.type == "label":
-            skip = 1 if first == 0 else 0
-            for n, line in enumerate(lines[skip:], start=first + skip - 1):
-                yield SinkMessage(self.device, "label", self._label(line.decode().rstrip("\n").split(","), n))
-            return
         for n, line in enumerate(lines, start=first):
-            about = {"type": file.type, "device": self.device, "n": n} | _object(line, file.path, n)
-            yield SinkMessage(self.device, file.type, json.dumps(about))
+            if file.type == "event":
+                about = {"type": file.type, "device": self.device, "n": n} | _object(line, file.path, n)
+                yield SinkMessage(self.device, file.type, json.dumps(about))
+            elif n:
+                yield SinkMessage(self.device, "label", self._label(line.decode().rstrip("\n").split(","), n - 1))
 
     def _label(self, cells: list[str], n: int) -> str:
         """Numbers are written in labels.csv as JSON writes them, except those that JSON cannot write."""
-        pairs = (f'"{name}": {_number(cell)}' for name, cell in zip(COLUMNS, cells, strict=True))
+        numbers = ("null" if cell in ("", "nan", "inf", "-inf") else cell for cell in cells)
+        pairs = ", ".join(f'"{name}": {number}' for name, number in zip(COLUMNS, numbers, strict=True))
         ids = cells[_UNIT], cells[_MOTIF]
-        if ids not in self._names:
-            self._names[ids] = self._named(*ids)
-        return f'{{"type": "label", "device": {self._start}, "n": {n}, {", ".join(pairs)}{self._names[ids]}}}'
-
-    def _named(self, unit: str, motif: str) -> str:
-        found = {
-            "unit_name": self._edits.name("unit", int(unit)),
-            "motif_name": self._edits.name("motif", int(motif)),
-        }
-        return "".join(f', "{key}": {json.dumps(name)}' for key, name in found.items() if name)
+        if ids not in self.names:
+            unit, motif = self.edits.name("unit", int(ids[0])), self.edits.name("motif", int(ids[1]))
+            named = {"unit_name": unit, "motif_name": motif}
+            self.names[ids] = "".join(f', "{key}": {json.dumps(name)}' for key, name in named.items() if name)
+        return f'{{"type": "label", "device": {self._start}, "n": {n}, {pairs}{self.names[ids]}}}'
 
 
 def _object(line: bytes, path: Path, n: int) -> dict[str, Any]:
@@ -170,10 +156,6 @@ def _object(line: bytes, path: Path, n: int) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise OutputError(f"{path}: expected one JSON object a line, found another in line {n + 1}; put the file back")
     return found
-
-
-def _number(cell: str) -> str:
-    return "null" if cell in ("", "nan", "inf", "-inf") else cell
 
 
 class Delivery:
@@ -193,7 +175,11 @@ class Delivery:
         """Files of a device have grown; or it is new, and nothing has been written to its files since they were cut."""
         if device not in self._devices:
             self._devices[device] = _Device(device, folder, self._stored.pop(device, {}))
-        self._devices[device].use_names(edits)
+            if any(file.cut is not None for file in self._devices[device].files):
+                self.store(time.monotonic())  # before lines follow: another kill must not forget where it was cut
+        known = self._devices[device]
+        if edits is not known.edits:
+            known.edits, known.names = edits, {}
         self._look_at(device)
 
     def _look_at(self, device: str) -> None:

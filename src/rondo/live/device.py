@@ -1,19 +1,16 @@
 """DeviceRows: the messages of one device -> rows, as a `Source` that a session reads.
 
-Rules:
-
-- messages before the bookmark are passed over: every message counts once, however often it is delivered;
-- text goes through the reader of all text (`rows`). The first 64 rows decide how it is written; no row is returned
-  before they are there. They are kept in the bookmark, for no broker delivers them again, with the text that gave no
-  row yet;
-- an unreadable message is skipped, with an event; so is one that was sent twice, if messages are numbered
-  (`?sequence=FIELD`). Rows with times that repeat or go back are dropped later, with an event (`data/preparation`);
+- every message counts once, however often it is delivered: those before the bookmark are passed over;
+- text goes through the reader of all text (`rows`). The first 64 rows decide how it is written. They are kept in the
+  bookmark, for no broker delivers them again, with the text that gave no row yet;
+- an unreadable message is skipped, with an event; so is one that was sent twice, if messages are numbered;
 - a boundary, with an event: messages were lost (the feed reports it, or a number is missing), or rows without times
   come after a silence longer than `?gap=`. Rows with times show their gaps themselves.
 """
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -23,7 +20,7 @@ import numpy as np
 from rondo.errors import RecordingError
 from rondo.files.text.lines import Lines
 from rondo.live.clock import ClockState
-from rondo.live.payloads import PackedRows, UnreadablePayload, as_lines, is_packed, packed_rows, sequence_of
+from rondo.live.payloads import UnreadablePayload, as_lines, is_packed, packed_rows, sequence_of
 from rondo.live.rows import RowReader
 from rondo.live.source import Bookmark, Message, Request, Rows, Skip
 
@@ -52,7 +49,7 @@ class DeviceRows:
         self._arrived_s: float | None = None  # of the last message; its number, in the next line
         self._number: int | None = None
         self._has_times: bool | None = None  # None before the first row
-        self._array = PackedRows(np.empty((0, self._n_channels), np.float32), None)
+        self._array = Rows(np.empty((0, self._n_channels), np.float32), None, 0)  # the rest of a packed payload
         self._text = TextRows(device, request, (request.bookmark or {}).get("text"))
         if request.bookmark:
             self._go_on(request.bookmark)
@@ -80,19 +77,16 @@ class DeviceRows:
         if self._given:
             return self._given.popleft()
         if len(self._array.values):
-            return self._from_array(at_most)
+            values, times = self._array.values, self._array.times_s
+            self._array = Rows(values[at_most:], None if times is None else times[at_most:], 0)
+            self._has_times = times is not None
+            values, infinite = values[:at_most].copy(), np.isinf(values[:at_most])
+            values[infinite] = np.nan
+            return Rows(values, None if times is None else times[:at_most], self._n_messages, (), int(infinite.sum()))
         rows = self._text.read(at_most)
         if rows is not None and len(rows.values):
             self._has_times = rows.times_s is not None
         return rows
-
-    def _from_array(self, at_most: int) -> Rows:
-        values, times = self._array
-        self._array = PackedRows(values[at_most:], None if times is None else times[at_most:])
-        self._has_times = times is not None
-        values, infinite = values[:at_most].copy(), np.isinf(values[:at_most])
-        values[infinite] = np.nan
-        return Rows(values, None if times is None else times[:at_most], self._n_messages, (), int(infinite.sum()))
 
     def _open(self, message: Message) -> None:
         """Make rows of a message; what happened to the input, if anything did, comes before them."""
@@ -104,19 +98,17 @@ class DeviceRows:
             if boundary is not None:
                 self._given.extend(self._text.flushed())
                 self._tell(Skip(self._n_messages, 0, boundary))
-            self._fill(message.payload)
+            payload, kind = message.payload, self._rules.payload
+            if is_packed(payload, kind):
+                rows = packed_rows(payload, kind, self._n_channels)
+                if self._has_times is not None and self._has_times != (rows.times_s is not None):
+                    raise UnreadablePayload("rows with times and rows without cannot be mixed")
+                self._array = rows
+            else:
+                self._text.push(payload)
         except UnreadablePayload as error:
             self._tell(Skip(self._n_messages, 1, str(error)))
         self._arrived_s = message.arrived_s
-
-    def _fill(self, payload: bytes) -> None:
-        if is_packed(payload, self._rules.payload):
-            rows = packed_rows(payload, self._rules.payload, self._n_channels)
-            if self._has_times is not None and self._has_times != (rows.times_s is not None):
-                raise UnreadablePayload("rows with times and rows without cannot be mixed")
-            self._array = rows
-        else:
-            self._text.push(payload)
 
     def _tell(self, skip: Skip) -> None:
         self._given.append(Rows(np.empty((0, self._n_channels), np.float32), None, self._n_messages, (skip,)))
@@ -146,7 +138,7 @@ class DeviceRows:
 
     def bookmark(self) -> Bookmark:
         assert not self._given, "what is ready is read before a bookmark is made"
-        values, times = self._array
+        values, times = self._array.values, self._array.times_s
         return {
             "opened": dict(self._opened),
             "n_messages": self._n_messages,
@@ -163,7 +155,7 @@ class DeviceRows:
         self._number, self._has_times = bookmark["number"], bookmark["has_times"]
         values, times = bookmark["array"]
         values = np.array(values, np.float32).reshape(-1, self._n_channels)
-        self._array = PackedRows(values, None if times is None else np.array(times, np.float64))
+        self._array = Rows(values, None if times is None else np.array(times, np.float64), 0)
 
     def backlog_bytes(self) -> int:
         return sum(len(message.payload) for message in self._queue)
@@ -173,6 +165,7 @@ class DeviceRows:
 
 
 _ROWS_AT_ONCE = 1000
+_NUMBERS = re.compile(rb"(?i:[\d\s.,;+-]|e|nan|inf|infinity)*")
 
 
 class TextRows:
@@ -219,7 +212,6 @@ class TextRows:
         lines = Lines(lambda at_most: held.pop() if held else b"")
         reader = RowReader(lines, self._request, self._name, patient=True, quiet=True)
         try:
-            reader.end()
             rows = reader.read(_ROWS_AT_ONCE, at_end=True)
         except RecordingError:
             return None
@@ -230,10 +222,7 @@ class TextRows:
         if not self._unread:
             return
         try:
-            self._reader.end()
             while (rows := self._reader.read(_ROWS_AT_ONCE, at_end=True)) is not None:
-                yield rows
-            if (rows := self._reader.news()) is not None:
                 yield rows
         except RecordingError as error:
             yield self._passed_over(str(error))
@@ -271,7 +260,9 @@ class TextRows:
     def _trim(self) -> None:
         """Forget the text of the rows given; of the head once it has told."""
         if not self._head and self._reader.n_head:
-            self._head = _first_lines(bytes(self._unread), self._reader.n_head)
+            lines = bytes(self._unread).splitlines(keepends=True)
+            n_filled = np.cumsum([bool(line.strip()) for line in lines])
+            self._head = b"".join(lines[: int(np.searchsorted(n_filled, self._reader.n_head)) + 1])
         n_given = self._reader.position - self._n_trimmed
         del self._unread[:n_given]
         self._n_trimmed += n_given
@@ -285,26 +276,7 @@ class TextRows:
         return Rows(np.empty((0, len(self._request.channels)), np.float32), None, 0, (skip,))
 
 
-def _first_lines(text: bytes, n_lines: int) -> bytes:
-    kept: list[bytes] = []
-    for line in text.split(b"\n"):
-        kept.append(line + b"\n")
-        n_lines -= bool(line.strip())
-        if not n_lines:
-            break
-    return b"".join(kept)
-
-
 def _header_of(text: bytes) -> bytes:
     """The first line, if it names columns; b"" where it is a row."""
     line = text.partition(b"\n")[0].rstrip()
-    cells = line.replace(b";", b",").replace(b"\t", b",").split(b",")
-    return b"" if line[:1] in (b"{", b"[") or all(map(_is_number, cells)) else line
-
-
-def _is_number(cell: bytes) -> bool:
-    try:
-        float(cell or b"nan")
-    except ValueError:
-        return False
-    return True
+    return b"" if line[:1] in (b"{", b"[") or _NUMBERS.fullmatch(line) else line

@@ -1,27 +1,16 @@
 """FileTail, Folder, RecordedFile: rows of a growing text file, of the text files in a folder, of a stored recording.
 
-A file with `follow`, as `tail -F` does:
+A file with `follow`, as `tail -F` does: the first 64 lines decide how it is written; a last line is read once it ends;
+*rotated* (another file has the name), the old one is read to its end, then the new one from its header on; *truncated*
+or *replaced while the stream was down*, it is read from its header on, after a boundary (a file that has outgrown its
+former length by the next look, 0.1 s later, cannot be distinguished from one that grew); *missing*, it is waited for,
+`PATIENCE_S` long. Without `follow` a file that is not the one of the bookmark, or becomes shorter, is refused.
 
-- the first 64 lines decide how the file is written; no row is returned before they are there;
-- a last line without its end is not read until its end is there; without `follow` it is a row like the others;
-- *rotated* (another file has the name): the old one is read to its end, then the new one from its header on. A file
-  that cannot be read, or lacks a channel, is refused; the same command continues with it once it is corrected;
-- *truncated* (shorter than what was read): it is read again from its header on, after a boundary. A file that was
-  truncated and has outgrown its former length by the next look (0.1 s) cannot be distinguished from one that grew;
-- *missing*: it is waited for, `PATIENCE_S` long; then the run ends with an error, and can be started again;
-- *replaced while the stream was down*: the new file is read from its header on, after a boundary.
+A folder is one stream of its text files in the order of their names, each with its own header. With `follow` the last
+file may grow, and is finished as soon as there is a later one. A file whose name comes before that of the current one
+is too late: it is not read, with a note.
 
-Without `follow` a file that is not the one of the bookmark, or becomes shorter while it is read, is refused.
-
-A folder is one stream of its text files (.csv .tsv .txt .jsonl .ndjson, not hidden), in the order of their names:
-
-- each file continues the one before and has its own header;
-- with `follow` the last file may grow, and is finished as soon as there is a later one;
-- a file whose name comes before that of the current one is too late: it is not read, with a note;
-- if the file of the bookmark is missing or replaced, the run is refused: its rest would be lost.
-
-A stored recording is read whole, as `rondo label` reads it. Its bookmark holds the number of rows returned and the
-sha256 of the file: a changed file is refused.
+A stored recording is read whole, as `rondo label` reads it; if it has changed since the bookmark, it is refused.
 """
 
 from __future__ import annotations
@@ -74,7 +63,7 @@ class TableFile:
             carried = ClockState(**bookmark["clock"])
         self.reader = RowReader(Lines(self._file.read), request, str(path), carried)
         self._n_bytes_at_first = self.n_bytes()
-        self.at_end = self._is_done = False
+        self.at_end = False
         try:  # the head first, so that a file that does not fit is refused at once
             if bookmark is None or not bookmark["position"]:
                 self.reader.read_head(at_end=not request.follow)
@@ -90,7 +79,7 @@ class TableFile:
         return self.reader.read(at_most, at_end=self.at_end)
 
     def finish(self, at_most: int) -> Rows | None:
-        """The next rows of a file to which nothing will be added, at last what was skipped; None when that is all."""
+        """The next rows of a file to which nothing will be added; None when that is all."""
         if not self.at_end:
             before, now = self._n_bytes_at_first, self.n_bytes()
             if now < before and not self._request.follow:  # its last line may be half a line now
@@ -99,12 +88,7 @@ class TableFile:
                     "file back, and start the same command again"
                 )
             self.at_end = True
-            self.reader.end()
-        rows = self.read(at_most)
-        if rows is None and not self._is_done:
-            self._is_done = True
-            rows = self.reader.rest()
-        return rows
+        return self.read(at_most)
 
     def followed_by(self, path: Path) -> TableFile:
         """The file that continues this one, which is closed once that one can be read."""

@@ -1,15 +1,10 @@
-"""Fleet: the messages of many devices -> one session each, with its own state and its own folder.
-
-    OUT/model/            the model they begin with; the folders of the devices have it under second names
-    OUT/feed/             marks of partitions, and the inbox of feeds that keep nothing (`rondo.live.inbox`)
-    OUT/<device>/         a run folder, as `rondo stream` writes it for one stream
+"""Fleet: the messages of many devices -> one session each, with its own state and its own folder, OUT/<device>/.
 
 Exactly once: a checkpoint of a device holds the offset up to which it has read. The mark of a partition is the lowest
 offset that lies in no checkpoint yet; it is written after the checkpoints, and the broker is told after that. A fleet
 that is started again, or another process that gets the partition, begins at the mark; devices pass over what they have.
-
-Devices are independent: one that sends what cannot be read does not stop the others. Those that were silent longest are
-put away when more than `most_open` are open, and go on from their checkpoints when they send again.
+One that sends what cannot be read does not stop the others. Those that were silent longest are put away when more than
+`most_open` are open, and go on from their checkpoints when they send again.
 """
 
 from __future__ import annotations

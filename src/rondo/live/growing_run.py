@@ -1,26 +1,17 @@
-"""What a stream writes as it goes on: decisions and events, and the run folder around them.
-
-labels.csv        one line per decision, in the order they were taken: only ever appended to (`rondo.run.decisions`)
-rows.csv          which frame every row has become (`rondo.run.rows`)
-events.jsonl      the journal
-
-Everything else in the folder follows from these and is brought up to date as they grow.
+"""What a stream writes as it goes on: labels.csv, rows.csv and events.jsonl, which only grow, and the run folder around
+them, which follows from these and is brought up to date as they grow.
 """
 
 from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from itertools import chain, islice
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from rondo.continual.journal import AppendOnly, Event, append_events
-from rondo.data.labels import OTHER
 from rondo.editing.edits import Edits
 from rondo.editing.edits_file import write_edits
 from rondo.errors import OutputError
@@ -30,28 +21,22 @@ from rondo.report.render import write_page
 from rondo.result import Result
 from rondo.run.decisions import COLUMNS, DECISIONS, EVENTS, Label, stored_stream
 from rondo.run.overview import (
-    FrameScores,
     GrowingOverview,
     overview_path,
     stored_overview,
 )
-from rondo.run.rows import ROWS, ROWS_HEADER, RowFrames, RowPlaces
+from rondo.run.rows import ROWS, ROWS_HEADER, RowPlaces
 from rondo.run.summary import RunSummary, StreamSummary
 from rondo.run.writer import RunWriter
-from rondo.store.folder import link_file, make_folder, open_draft, whole_file, write_bytes
+from rondo.store.folder import link_file, make_folder, open_draft, write_bytes
 from rondo.store.model_file import EDITS, MOST_BYTES
 from rondo.store.reading import read_regular
-from rondo.units.vocabulary import Level
 
 if TYPE_CHECKING:
     from rondo.model.rondo import Rondo
 
 _HEADER = ",".join(COLUMNS) + "\n"
-_LABEL = np.dtype(np.int32)
-_BLOCK_FRAMES = 1 << 20
-_SPANS_AT_ONCE = 4096
 _SECONDS_BETWEEN_LOOKS = 2.0
-_Span = tuple[int, int, int]  # start, stop, id
 _GOES_ON = "make room or give permission, then start the same command again: it goes on from its last checkpoint"
 _SECONDS_BETWEEN, _TIMES_AS_LONG = 30.0, 20.0  # between updates: at least so many, and so much longer than one takes
 _SIGNAL_SECONDS, _SIGNAL_TIMES_AS_LONG = 1.0, 50.0  # the same for the signal alone, which live pages show
@@ -67,8 +52,10 @@ class Outputs:
         """Open the files of a run, cut back to the lengths in its checkpoint; they are new where these are 0."""
         self.out = out
         lengths = lengths or {}
-        with _written(out):
+        try:
             out.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise OutputError(f"{out}: cannot be written ({error.strerror or error}); {_GOES_ON}") from None
         self.places = RowPlaces()
         self._look_at = 0.0
         self._rows = AppendOnly(out / ROWS, lengths.get(ROWS, 0))
@@ -113,69 +100,9 @@ class Outputs:
         for file in self._files:
             file.sync()
 
-    def write_arrays(self, id: str, n_rows: int, edits: Edits) -> None:
-        """labels/<id>.npy and units/<id>.npy from labels.csv, however long it is: one label for every row read.
-
-        OTHER where no decision speaks, and for rows that were skipped. Under the ids that people have kept since.
-        """
-        rows = RowFrames.read(self.out)
-        skipped = [(start, stop, OTHER) for start, stop in rows.spans_of("skipped", n_rows)]
-        levels: tuple[tuple[str, Level], ...] = (("labels", "motif"), ("units", "unit"))
-        for folder, level in levels:
-            with _written(self.out):
-                make_folder(self.out / folder)
-            found = _on_rows(_spans(self.out / DECISIONS, level), rows)
-            kept = ((a, b, edits.kept(level, id)) for a, b, id in found)
-            with whole_file(self.out / folder / f"{id}.npy", _GOES_ON) as file:
-                _write_track(file, n_rows, chain(kept, skipped))
-
     def close(self) -> None:
         for file in self._files:
             file.close()
-
-
-def _on_rows(spans: Iterator[_Span], rows: RowFrames) -> Iterator[_Span]:
-    """The rows of spans of frames, some at a time."""
-    while some := list(islice(spans, _SPANS_AT_ONCE)):
-        table = np.array(some, np.int64)
-        starts, stops = rows.rows_from(table[:, 0]), rows.rows_from(table[:, 1])
-        yield from zip(starts.tolist(), stops.tolist(), table[:, 2].tolist(), strict=True)
-
-
-def _spans(labels: Path, column: str) -> Iterator[_Span]:
-    place = COLUMNS.index(column)
-    with labels.open(encoding="utf-8") as file:
-        next(file)
-        for line in file:
-            cells = line.split(",")
-            yield int(cells[0]), int(cells[1]), int(cells[place])
-
-
-def _write_track(file: IO[bytes], n_frames: int, spans: Iterator[_Span]) -> None:
-    """An .npy file of int32 that holds each value on its span, and OTHER elsewhere.
-
-    With plain writes: a sparse file that is mapped into memory ends the process on a full disk.
-    """
-    np.lib.format.write_array_header_1_0(
-        file, {"descr": np.lib.format.dtype_to_descr(_LABEL), "fortran_order": False, "shape": (n_frames,)}
-    )
-    begin = file.tell()
-    for start in range(0, n_frames, _BLOCK_FRAMES):
-        file.write(np.full(min(_BLOCK_FRAMES, n_frames - start), OTHER, _LABEL).tobytes())
-    at = file.tell()
-    for start, stop, value in spans:
-        place = begin + start * _LABEL.itemsize
-        if place != at:  # most follow on the one before, and moving empties the buffer
-            file.seek(place)
-        at = place + file.write(np.full(max(0, min(stop, n_frames) - start), value, _LABEL).tobytes())
-
-
-@contextmanager
-def _written(out: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise OutputError(f"{out}: cannot be written ({error.strerror or error}); {_GOES_ON}") from None
 
 
 class GrowingRun:
@@ -219,16 +146,16 @@ class GrowingRun:
         if max((self._out / name).stat().st_size for name in (DECISIONS, ROWS)) <= _MOST_BYTES:
             self._write(self._result(edits, progress))
 
-    def write(self, outputs: Outputs, edits: Edits, progress: Reached) -> None:
+    def write(self, edits: Edits, progress: Reached) -> None:
         """Everything: labels of every row, scores, segments, summary and report."""
         result = self._result(edits, progress)
-        outputs.write_arrays(self._id, result.recordings[0].n_frames, edits)
-        self._write(result, result.frame_scores[self._id])
+        self._write(result, whole=True)
         write_page(result, self._out / "report.html", kept_wish(self._out))
 
-    def _write(self, result: Result, scores: FrameScores | None = None) -> None:
+    def _write(self, result: Result, *, whole: bool = False) -> None:
+        arrays = (result.frame_scores[self._id], result.run.labellings[self._id]) if whole else ()
         writer = RunWriter(self._out)
-        writer.add(self._id, result.overviews[self._id], scores)
+        writer.add(self._id, result.overviews[self._id], *arrays)
         self.summary = result.summary
         writer.close(result.summary, {"segments": result.tables["segments"]})
 

@@ -1,13 +1,8 @@
 """Health: what surrounds the labelling of one stream or of many: alarms, sinks, health.json, the exit code.
 
-Three alarms, on the console and in health.json; each is raised once and cleared once:
-
-nothing-fits   no unit has accepted a window for 30 s of data
-silent         no row for so many seconds of the wall clock (`--silent`), while the source is followed
-refused        the device or its source was refused
-
-The loop that labels calls `after` with the result of each step, `tick` each time around, and `close` at the end. None
-of them waits for a server. Labels and events do not depend on any of it.
+Three alarms, each raised once and cleared once: nothing-fits (no unit has accepted a window for 30 s of data), silent
+(no row for `--silent`, while the source is followed), refused (a device or the source). The loop that labels calls
+`after` with the result of each step, `tick` each time around, and `close` at the end. None of them waits for a server.
 """
 
 from __future__ import annotations

@@ -1,13 +1,8 @@
 """FeedStore: what a feed keeps between two runs, in one SQLite file; Inbox: messages, for networks that keep none.
 
-    OUT/feed/feed.sqlite    inbox    messages that are not settled, by offset
-                            packets  MQTT: the newest message under each packet id
-                            known    marks of partitions, the client id, and so on: names with JSON values
-
 An append is one transaction: after a crash it is there whole or not at all, together with what follows from it. A
-message may be confirmed to its sender once `append` has returned. Offsets are never used twice.
-
-The file is written in WAL mode, which needs a file system of this machine: network drives are refused.
+message may be confirmed to its sender once `append` has returned. Offsets are never used twice. The file is written in
+WAL mode, which needs a file system of this machine: network drives are refused.
 """
 
 from __future__ import annotations
@@ -37,7 +32,9 @@ _TABLES = """
 CREATE TABLE IF NOT EXISTS inbox (
     offset INTEGER PRIMARY KEY AUTOINCREMENT, device TEXT, payload BLOB, arrived_s REAL, lost_until INTEGER
 );
+-- MQTT: the newest message under each packet id
 CREATE TABLE IF NOT EXISTS packets (id INTEGER PRIMARY KEY, digest BLOB);
+-- marks of partitions, the client id and so on, in JSON
 CREATE TABLE IF NOT EXISTS known (name TEXT PRIMARY KEY, value TEXT);
 """
 _SIZE = f"SELECT total(length(payload) + length(CAST(device AS BLOB)) + {_OVERHEAD_BYTES}) FROM inbox WHERE offset < ?"

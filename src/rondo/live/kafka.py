@@ -1,20 +1,13 @@
 """KafkaFeed: the messages of one Kafka topic; the broker is the log, and our checkpoints say where to go on in it.
 
-Rules:
-
-- *offsets*: a partition is read from `mark_of` on, whatever the consumer group has committed. The commit follows in
-  `settle`; it is there for people who watch the lag of the group, and nothing is ever read from it;
-- *group*: processes with the same --out are one consumer group and share the partitions. Its name is drawn once and
-  kept in the store of the feed (`?group=NAME` names another), so that two runs do not take messages from each other;
-- *rebalance*: the eager protocol. Every reader gives back all its partitions, `revoked` saves them, and only when all
-  readers have done so partitions are dealt out again: whoever gets one finds the marks of the one before on the disk;
-- *killed*: the broker notices after `session.timeout.ms` (10 s here) and deals out the partitions to the others;
+- *offsets*: a partition is read from `mark_of` on. The commit in `settle` is for people who watch the lag of the group;
+- *group*: processes with the same --out share the partitions. Its name is drawn once and kept in the store of the feed,
+  so that two runs do not take messages from each other;
+- *rebalance*: the eager protocol. Every reader gives back all its partitions and `revoked` saves them before they are
+  dealt out again: whoever gets one finds the marks of the one before on the disk;
 - *deleted by the broker* (retention) before it was read: it goes on with the oldest message that is left, and its
   offset is stored before any message after it is given: whoever reads the partition, after whatever kill, each device
-  finds the same boundary. A topic that ends before our mark is another topic of the same name: it is refused;
-- *no broker answers*: it is waited for, as long as `?patience=10min` allows, forever where that is not given.
-
-Settings of librdkafka come from the environment: RONDO_KAFKA_SECURITY_PROTOCOL is its `security.protocol`.
+  finds the same boundary. A topic that ends before our mark is another topic of the same name: it is refused.
 """
 
 from __future__ import annotations

@@ -1,16 +1,10 @@
 """LslFeed: all streams of the Lab Streaming Layer that match a query, each a device.
 
-    stream -> memory of liblsl -> inbox on the disk -> given -> checkpoints -> settled
-
-LSL keeps nothing. What is sent while Rondo or a sender is away is lost for good, and the first message of a stream
-after every connection is after a loss: a boundary in the journal. What is in the inbox is safe, however Rondo ends;
-what lies in memory (up to a `poll`, and 360 s while Rondo is busy) is not.
-
-A stream that does not fit the model (channels, rate) is left out with a note; if no stream fits, the run is refused.
-Times are those of the sender, brought to the clock of this machine and smoothed by liblsl (clock synchronisation,
-dejittering, monotonic), then to seconds since 1970: the clock of LSL restarts with every machine, and times must not go
-back. Where the network does not carry multicast, liblsl finds streams by `KnownPeers` in its file lsl_api.cfg (named by
-LSLAPICFG).
+LSL keeps nothing. What is sent while Rondo or a sender is away is lost for good: the first message of a stream after
+every connection is after a loss. What is in the inbox is safe; what lies in memory (up to a `poll`, and 360 s while
+Rondo is busy) is not. A stream that does not fit the model is left out with a note; if none fits, the run is refused.
+Times are those of the sender, brought to the clock of this machine and smoothed by liblsl, then to seconds since 1970:
+the clock of LSL restarts with every machine, and times must not go back.
 """
 
 from __future__ import annotations

@@ -2,11 +2,9 @@
 
     broker -> thread of paho-mqtt -> inbox on the disk -> confirmed to the broker -> given -> checkpoints -> settled
 
-Messages are confirmed as soon as they are on the disk, not when they are in a checkpoint: brokers have few messages on
-their way at once (mosquitto 20), and keep few that wait (mosquitto 1,000) before they drop some.
-
-The session at the broker is kept between connections (clean start off, a fixed client id): messages sent with QoS 1
-while Rondo is away wait there, within the limits of the broker. Where a broker has forgotten the session, the next
+Messages are confirmed as soon as they are on the disk: brokers have few on their way at once (mosquitto 20), and keep
+few that wait (mosquitto 1,000). The session at the broker is kept between connections (clean start off, a fixed client
+id), so messages sent with QoS 1 while Rondo is away wait there. Where a broker has forgotten the session, the next
 message of every device is after a loss. paho-mqtt retries lost connections; refusals are final.
 """
 

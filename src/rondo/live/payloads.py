@@ -6,7 +6,6 @@ Text is read as any table in text is (`rondo.live.rows`), so a payload only has 
     [{"time": 0.00, "x": 1.5}, {"time": 0.02, "x": 1.4}]  rows
     {"time": [0.00, 0.02], "x": [1.5, 1.4]}               columns of the same length
     {"time": 0.02, "acc": {"x": 1.5, "y": -2.0}}          keys inside are joined with a dot: acc.x
-    [[1.5, -2.0], [1.4, -2.1]]                            rows by position, in the order of the model's channels
     time,x,y\n0.02,1.5,-2.0                               csv; a header that comes again is passed over
 
 Arrays come as the bytes of an .npy file (n_rows, n_channels), with one column more where the times stand first, or as
@@ -17,14 +16,15 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rondo.arrays import npy_header
 from rondo.errors import SettingError
+from rondo.live.source import Rows
 
 _NPY = b"\x93NUMPY"
 _MOST_ROWS = 1 << 20  # of one message: more is no message but an attack, or a mistake
@@ -34,13 +34,6 @@ TIMED = "time+"
 
 class UnreadablePayload(Exception):  # noqa: N818 - it says what is the matter
     """A payload that holds no rows; the message is skipped, with this reason."""
-
-
-class PackedRows(NamedTuple):
-    """Rows that came as an array."""
-
-    values: NDArray[np.float32]
-    times_s: NDArray[np.float64] | None
 
 
 def check_kind(kind: str) -> str:
@@ -55,7 +48,7 @@ def is_packed(payload: bytes, kind: str) -> bool:
     return kind != "auto" or payload.startswith(_NPY)
 
 
-def packed_rows(payload: bytes, kind: str, n_channels: int) -> PackedRows:
+def packed_rows(payload: bytes, kind: str, n_channels: int) -> Rows:
     if kind == "auto":
         return _rows_of(_npy(payload), n_channels)
     timed = kind.startswith(TIMED)
@@ -66,7 +59,7 @@ def packed_rows(payload: bytes, kind: str, n_channels: int) -> PackedRows:
     if not timed:
         return _rows_of(np.frombuffer(payload, dtype).reshape(-1, n_channels), n_channels)
     rows = np.frombuffer(payload, np.dtype([("time", "<f8"), ("values", dtype, (n_channels,))]))
-    return PackedRows(rows["values"].astype(np.float32), rows["time"].astype(np.float64))
+    return Rows(rows["values"].astype(np.float32), rows["time"].astype(np.float64), 0)
 
 
 def _npy(payload: bytes) -> NDArray[Any]:
@@ -85,7 +78,7 @@ def _npy(payload: bytes) -> NDArray[Any]:
         raise UnreadablePayload(f"not a whole .npy array ({error})") from None
 
 
-def _rows_of(array: NDArray[Any], n_channels: int) -> PackedRows:
+def _rows_of(array: NDArray[Any], n_channels: int) -> Rows:
     if array.shape[1] not in (n_channels, n_channels + 1):
         raise UnreadablePayload(
             f"rows of {array.shape[1]} numbers, the model has {n_channels} channels; send them in its order, with the "
@@ -94,7 +87,7 @@ def _rows_of(array: NDArray[Any], n_channels: int) -> PackedRows:
     timed = array.shape[1] == n_channels + 1
     with np.errstate(over="ignore"):  # what is beyond float32 becomes infinite, and is counted as unreadable
         values = array[:, timed:].astype(np.float32)
-    return PackedRows(values, array[:, 0].astype(np.float64) if timed else None)
+    return Rows(values, array[:, 0].astype(np.float64) if timed else None, 0)
 
 
 def as_lines(payload: bytes, header: bytes = b"") -> bytes:
@@ -119,16 +112,12 @@ def as_lines(payload: bytes, header: bytes = b"") -> bytes:
 def _lines_of_json(text: bytes) -> bytes:
     lines = [line for line in map(bytes.strip, text.split(b"\n")) if line]
     are_objects = len(lines) > 1 and all(line[:1] == b"{" and line[-1:] == b"}" for line in lines)
-    found = [_json(line) for line in lines] if are_objects else _json(text)
-    if isinstance(found, dict):
-        return _lines_of_object(_flat(found)).encode()
-    rows = found
-    if isinstance(rows, list) and rows and all(isinstance(row, dict) for row in rows):
-        return "".join(_written(_flat(row)) + "\n" for row in rows).encode()
-    if isinstance(rows, list) and rows and not any(isinstance(row, dict) for row in rows):
-        rows = rows if all(isinstance(row, list) for row in rows) else [rows]
-        return "".join(",".join("" if cell is None else str(cell) for cell in row) + "\n" for row in rows).encode()
-    raise UnreadablePayload("JSON that is no object, and no list of objects or of rows")
+    rows = [_json(line) for line in lines] if are_objects else _json(text)
+    if isinstance(rows, dict):
+        return _lines_of_object(_flat(rows)).encode()
+    if not rows or not all(isinstance(row, dict) for row in rows):
+        raise UnreadablePayload("JSON that is no object, and no list of objects")
+    return "".join(_written(_flat(row)) + "\n" for row in rows).encode()
 
 
 class _Number(str):
@@ -172,12 +161,10 @@ def _flat(found: Mapping[str, Any], before: str = "") -> dict[str, Any]:
 
 
 def _written(row: Mapping[str, Any]) -> str:
-    cells = (f"{json.dumps(key)}:{_cell_text(value)}" for key, value in row.items())
+    cells = (
+        f"{json.dumps(key)}:{value if isinstance(value, _Number) else json.dumps(value)}" for key, value in row.items()
+    )
     return "{" + ",".join(cells) + "}"
-
-
-def _cell_text(value: Any) -> str:
-    return value if isinstance(value, _Number) else json.dumps(value)
 
 
 def split_by(payload: bytes, field: str) -> dict[str, bytes]:
@@ -186,26 +173,28 @@ def split_by(payload: bytes, field: str) -> dict[str, bytes]:
     >>> split_by(b'[{"dev": "a", "x": 1}, {"dev": "b", "x": 2}]', "dev")
     {'a': b'[{"dev":"a","x":1}]', 'b': b'[{"dev":"b","x":2}]'}
     """
-    found = _json(payload.strip()) if payload.strip()[:1] in (b"{", b"[") else None
-    rows: Sequence[Any] = found if isinstance(found, list) else [found]
     parts: dict[str, list[str]] = {}
-    for row in rows:
-        device = _flat(row).get(field) if isinstance(row, dict) else None
+    for row in _objects(payload):
+        device = row.get(field)
         if not isinstance(device, str) or not device:
             raise UnreadablePayload(f"no field '{field}' that names the device")
-        parts.setdefault(str(device), []).append(_written(_flat(row)))
-    if not isinstance(found, list):
-        return {device: rows[0].encode() for device, rows in parts.items()}
-    return {device: f"[{','.join(rows)}]".encode() for device, rows in parts.items()}
+        parts.setdefault(str(device), []).append(_written(row))
+    is_list = payload.strip().startswith(b"[")
+    return {device: (f"[{','.join(rows)}]" if is_list else rows[0]).encode() for device, rows in parts.items()}
 
 
 def sequence_of(payload: bytes, field: str) -> int:
     """The number that a JSON payload, or its last row, has in this field."""
-    found = _json(payload.strip()) if payload.strip()[:1] in (b"{", b"[") else None
-    row = found[-1] if isinstance(found, list) and found else found
-    value = _flat(row).get(field) if isinstance(row, dict) else None
+    value = _objects(payload)[-1].get(field)
     value = value[-1] if isinstance(value, list) and value else value
     try:
         return int(str(value))
     except ValueError:
         raise UnreadablePayload(f"no whole number in the field '{field}'") from None
+
+
+def _objects(payload: bytes) -> list[dict[str, Any]]:
+    """The rows of a JSON payload; an empty one for what is none."""
+    found = _json(payload.strip()) if payload.strip()[:1] in (b"{", b"[") else None
+    rows = found if isinstance(found, list) and found else [found]
+    return [_flat(row) if isinstance(row, dict) else {} for row in rows]

@@ -1,15 +1,10 @@
 """RowReader: lines of one file or pipe -> Rows, at most so many at a time, the same however they are cut.
 
-The first 64 lines decide how the text is written, as for a stored file (`rondo.files.text.layout`): rows are given
-once those lines have come, or the input has ended. The channels of the model decide which columns are read.
-
-What is done with a bad line, and counted:
-
-- a cell that is missing (empty, NA, NaN, null, no such key) is NaN, a silent sensor;
-- a cell that is no number, infinite, or beyond float32 is NaN too, and counted as unreadable;
-- a line is skipped that has more cells than the header or ends before the last column read, repeats the header, is no
-  JSON object, has no number, or no time where the stream has a clock; runs of them are one event;
-- more than `MOST_SKIPPED` skipped lines in a row are refused: the sender has changed what it sends.
+The first 64 lines decide how the text is written, as for a stored file. The channels of the model decide which columns
+are read. A cell that is no number, infinite, or beyond float32 is NaN and counted as unreadable. A line is skipped if it
+has more cells than the header, ends before the last column read, repeats the header, is no JSON object, or has no
+number, or no time where the stream has a clock; runs of them are one event. More than `MOST_SKIPPED` in a row are
+refused: the sender has changed what it sends.
 """
 
 from __future__ import annotations
@@ -97,6 +92,7 @@ class RowReader:
         self._waiting = _Waiting(len(request.channels))
         self._skipped: list[Skip] = []  # since the last row given
         self._n_head = 0
+        self._is_done = False
         self.position, self.line = lines.position, lines.number  # after the last row given
 
     def read_head(self, *, at_end: bool = False, n_lines: int = HEAD_LINES) -> bool:
@@ -143,17 +139,26 @@ class RowReader:
         return self._carried if self._clock is None else self._clock.state
 
     @property
-    def has_times(self) -> bool:
-        """Whether the rows have a clock, as far as the head has told."""
-        return self._clock is not None and self._clock.has_times
-
-    @property
     def n_head(self) -> int:
         """Lines that told how the text is written; 0 before they have come."""
         return self._n_head
 
     def read(self, at_most: int, *, at_end: bool = False) -> Rows | None:
-        """The next rows; None where none are there, however many lines were skipped meanwhile."""
+        """The next rows; None where none are there, however many lines were skipped meanwhile.
+
+        `at_end`: nothing will follow. What has come of the last line is all of it, and what was skipped after the last
+        row is given once.
+        """
+        rows = self._next(at_most, at_end)
+        if rows is None and at_end and not self._is_done:
+            with named(self._name):
+                self._lines.end()
+            rows = self._next(at_most, at_end)
+            self._is_done = rows is None
+            rows = self._rest() if rows is None else rows
+        return rows
+
+    def _next(self, at_most: int, at_end: bool) -> Rows | None:
         if self._skipped and not self._skipped[-1].n_lines:
             return self._given(0)  # news of the input itself do not wait for a row
         if not self.read_head(at_end=at_end):
@@ -212,13 +217,7 @@ class RowReader:
             cells, beside = np.ascontiguousarray(cells), beside_columns(self._request, names, further)
         return Rows(cells, self._clock.take(n_rows), self.position, skipped, n_unreadable, beside)
 
-    def end(self) -> None:
-        """Nothing will follow: what has come of the last line is all of it."""
-        with named(self._name):
-            self._lines.end()
-
-    def rest(self) -> Rows | None:
-        """What was skipped after the last row, once nothing will follow."""
+    def _rest(self) -> Rows | None:
         if self._lines.n_zeros:
             self.say(f"{self._lines.n_zeros} bytes of zeros at its end left out")
         if not self._n_head and not (self._request.bookmark or {}).get("position"):

@@ -3,9 +3,6 @@
 The files that grow are brought to the disk before the checkpoint that counts their bytes. A session that is opened
 again truncates them to that count, returns to the bookmark of the source and computes the rest again. Nothing depends
 on how rows are cut into chunks, nor on the wall clock, so the same bytes are written again.
-
-Everything else in the folder follows from these files (`run/stream_folder.py`): the summary and the segments are
-updated now and then, all of it when the stream stops or ends.
 """
 
 from __future__ import annotations
@@ -265,7 +262,7 @@ class Session:
     def stop(self) -> None:
         """Someone asked to stop: everything is brought up to date, and the same command goes on from here."""
         self.save()
-        self._run.write(self._outputs, self.edits, self._progress())
+        self._run.write(self.edits, self._progress())
 
     def _save(self, lengths: Mapping[str, int], places: list[Any], *, finished: bool) -> None:
         tensors, plain = self._stream.state()
@@ -290,7 +287,7 @@ class Session:
         written = self._written(None, report.decisions, list(report.events))
         self.finished = True
         self._outputs.sync()
-        self._run.write(self._outputs, self.edits, self._progress())
+        self._run.write(self.edits, self._progress())
         self.save()
         return written
 

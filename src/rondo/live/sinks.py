@@ -1,16 +1,10 @@
 """Sinks: standard output, a webhook, an MQTT topic and a Kafka topic; each takes batches and confirms them.
 
-A webhook gets one JSON object a line (application/x-ndjson), at most 500 in a POST:
-
-- 2xx: the batch has arrived;
-- no connection, no answer in ten seconds, 408, 425, 429 or 5xx: the same batch again, after pauses up to a minute;
-- 401, 403, 404, 405, 407 or a redirection, which are about the address or the token: again too, after a minute;
-- any other 4xx is about the content: the batch is refused for good and counted, and the next one follows.
-
-A message to an MQTT topic has arrived when the broker acknowledges it (QoS 1, PUBACK); the thread of paho-mqtt keeps
-the connection, and publishes again after a reconnection what was not acknowledged. A message to a Kafka topic has
-arrived when its delivery report says so; one that fails is produced again after a pause, unless it is too large for the
-topic.
+A webhook gets JSON lines, at most 500 in a POST. 2xx: the batch has arrived. No connection, no answer in ten seconds,
+408, 425, 429 or 5xx: the same batch again, after pauses up to a minute. 401, 403, 404, 405, 407 or a redirection, which
+are about the address or the token: again too, after a minute. Any other 4xx is about the content: the batch is refused
+for good and counted. A message to MQTT has arrived when the broker acknowledges it (QoS 1), one to Kafka when its
+delivery report says so; one that fails is produced again, unless it is too large for the topic.
 """
 
 from __future__ import annotations
@@ -20,7 +14,6 @@ import queue
 import select
 import sys
 import threading
-import time
 import urllib.error
 import urllib.request
 from collections import deque
@@ -102,36 +95,6 @@ STANDARD_OUTPUT = SinkKind(
 )
 
 
-class GrowingPauses:
-    """The current pause, and the length of the next: each twice as long, up to a minute.
-
-    >>> pauses = GrowingPauses()
-    >>> [pauses.begin(0.0) for _ in range(9)]
-    [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0]
-    >>> pauses.is_pausing(59.0), pauses.is_pausing(61.0)
-    (True, False)
-    >>> pauses.end()
-    >>> pauses.begin(100.0, at_least_s=3.0), pauses.begin(100.0)
-    (3.0, 1.0)
-    """
-
-    def __init__(self) -> None:
-        self._next_s, self._until = _FIRST_S, float("-inf")
-
-    def begin(self, now: float, at_least_s: float = 0.0) -> float:
-        """Begin a pause; its seconds."""
-        pause_s = min(max(self._next_s, at_least_s), _LONGEST_S)
-        self._until, self._next_s = now + pause_s, min(2 * self._next_s, _LONGEST_S)
-        return pause_s
-
-    def is_pausing(self, now: float) -> bool:
-        return now < self._until
-
-    def end(self) -> None:
-        """Something worked: the next pause is short again."""
-        self._next_s, self._until = _FIRST_S, float("-inf")
-
-
 class _NoRedirection(urllib.request.HTTPRedirectHandler):
     """A redirected POST would become a GET without content."""
 
@@ -157,7 +120,6 @@ class Webhook:
         self._batches: queue.SimpleQueue[Sequence[SinkMessage] | None] = queue.SimpleQueue()
         self._is_closed = threading.Event()
         self._opener = urllib.request.build_opener(_NoRedirection)
-        self._pauses = GrowingPauses()
         threading.Thread(target=self._run, name="rondo webhook", daemon=True).start()
 
     def is_ready(self) -> bool:
@@ -178,13 +140,15 @@ class Webhook:
     def _run(self) -> None:
         while (batch := self._batches.get()) is not None:
             body = "".join(message.text + "\n" for message in batch).encode()
-            while (pause_s := self._post(body, len(batch))) is not None:
-                if self._is_closed.wait(pause_s):
+            pause_s = _FIRST_S
+            while (at_least_s := self._post(body, len(batch))) is not None:
+                if self._is_closed.wait(min(max(pause_s, at_least_s), _LONGEST_S)):
                     return
+                pause_s *= 2
             self._n_done += 1
 
     def _post(self, body: bytes, n_messages: int) -> float | None:
-        """Post once; seconds until the next attempt, None if none is needed."""
+        """Post once; seconds that the next attempt waits at least, None if none is needed."""
         headers = {"Content-Type": "application/x-ndjson", "User-Agent": f"rondo/{__version__}"}
         if self._token:
             headers["Authorization"] = f"Bearer {self._token}"
@@ -196,25 +160,22 @@ class Webhook:
             with error:
                 return self._answered(error, n_messages)
         except Exception as error:  # noqa: BLE001  # whatever a server that is no web server makes http.client raise
-            return self._wait(f"{self._shown}: no answer ({getattr(error, 'reason', None) or error})")
+            self.problem = f"{self._shown}: no answer ({getattr(error, 'reason', None) or error})"
+            return 0.0
         self.problem = None
-        self._pauses.end()
         return None
 
     def _answered(self, error: urllib.error.HTTPError, n_messages: int) -> float | None:
-        answer = f"{self._shown}: answered {error.code} {error.reason}"
+        self.problem = f"{self._shown}: answered {error.code} {error.reason}"
         if error.code < 400 or error.code in _ABOUT_US:
-            return self._wait(f"{answer}; check the address and RONDO_WEBHOOK_TOKEN", _LONGEST_S)
+            self.problem += "; check the address and RONDO_WEBHOOK_TOKEN"
+            return _LONGEST_S
         if error.code >= 500 or error.code in _LATER:
             seconds = (error.headers.get("Retry-After") or "").strip()
-            return self._wait(answer, float(seconds) if seconds.isascii() and seconds.isdigit() else 0.0)
+            return float(seconds) if seconds.isascii() and seconds.isdigit() else 0.0
         self.n_refused += n_messages
-        self.problem = f"{answer}: {n_messages} messages refused"
+        self.problem += f": {n_messages} messages refused"
         return None
-
-    def _wait(self, problem: str, at_least_s: float = 0.0) -> float:
-        self.problem = problem
-        return self._pauses.begin(time.monotonic(), at_least_s)
 
 
 WEBHOOK = SinkKind(
@@ -242,7 +203,8 @@ class MqttSink:
         self._n_confirmed = 0
         self._client = client = mqtt.new_client(address.scheme)
         client.on_connect, client.on_disconnect = self._on_connect, self._on_disconnect
-        client.on_connect_fail, client.on_publish = self._on_connect_fail, self._on_publish
+        client.on_connect_fail = self._on_connect_fail
+        client.on_publish = lambda client, data, number, reason, properties: self._acknowledged.add(number)
         client.max_inflight_messages_set(0)  # as many as a batch has
         client.reconnect_delay_set(*_RECONNECT_S)
         client.connect_async(address.host, address.port or mqtt.PORTS[address.scheme], _KEEPALIVE_S)
@@ -261,18 +223,16 @@ class MqttSink:
         self._is_connected = False
         self.problem = self.problem or f"lost the connection to {self._address.host} ({reason})"
 
-    def _on_publish(self, client: Any, data: Any, number: int, reason: Any, properties: Any) -> None:
-        self._acknowledged.add(number)
-
     def is_ready(self) -> bool:
         return self._is_connected and len(self._under_way) < _MOST_BATCHES
 
     def send(self, batch: Sequence[SinkMessage]) -> None:
-        self._under_way.append({self._publish(message) for message in batch})
-
-    def _publish(self, message: SinkMessage) -> int:
-        topic = self._address.path.replace("{device}", quote(message.device, safe=_SAFE))
-        return self._client.publish(topic.replace("{type}", message.type), message.text.encode(), qos=1).mid
+        numbers = set()
+        for message in batch:
+            topic = self._address.path.replace("{device}", quote(message.device, safe=_SAFE))
+            topic = topic.replace("{type}", message.type)
+            numbers.add(self._client.publish(topic, message.text.encode(), qos=1).mid)
+        self._under_way.append(numbers)
 
     def n_confirmed(self) -> int:
         while self._under_way:
@@ -322,7 +282,6 @@ class KafkaSink:
         self.n_refused = 0
         self._n_left: deque[list[int]] = deque()  # of each batch under way, how many have not arrived
         self._again: list[tuple[list[int], SinkMessage]] = []  # those that failed
-        self._pauses = GrowingPauses()
         self._n_confirmed = 0
         fixed = {
             "bootstrap.servers": ",".join(address.servers_with(kafka.PORT)),
@@ -353,14 +312,11 @@ class KafkaSink:
         def report(error: Any, _: Any = None) -> None:
             self.problem = None if error is None else f"{self._address.host}, topic {self._topic}: {error.str()}"
             is_too_large = error is not None and error.code() in (KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.INVALID_MSG)
-            if error is None or is_too_large:
-                self.n_refused += is_too_large
-                left[0] -= 1
-                self._pauses.end()
+            if error is not None and not is_too_large:
+                self._again.append((left, message))
                 return
-            self._again.append((left, message))
-            if not self._pauses.is_pausing(time.monotonic()):
-                self._pauses.begin(time.monotonic())
+            self.n_refused += is_too_large
+            left[0] -= 1
 
         try:
             self._producer.produce(self._topic, message.text.encode(), message.device.encode(), on_delivery=report)
@@ -371,10 +327,9 @@ class KafkaSink:
 
     def _poll(self) -> None:
         self._producer.poll(0)
-        if self._again and not self._pauses.is_pausing(time.monotonic()):
-            again, self._again = self._again, []
-            for left, message in again:
-                self._produce(left, message)
+        again, self._again = self._again, []
+        for left, message in again:
+            self._produce(left, message)
 
     def n_confirmed(self) -> int:
         self._poll()

@@ -1,19 +1,9 @@
 """Source, Feed, Sink: what the ends of a stream can do, and which kinds of each are installed.
 
-A *source* gives the rows of one stream. Rows are pulled: `read` returns at most so many, so a slow reader is never
-flooded. Its bookmark, plain JSON, marks the end of the rows returned so far; a source opened with it continues with the
-next row.
-
-A *feed* gives the messages of many devices. Each message has a partition and an offset. Offsets of a partition only
-rise, and a feed that is opened again gives every message from the mark of its partition on, in the same order. Kafka
-keeps its messages itself; those of MQTT and LSL are first written to an inbox (`rondo.live.inbox`).
-
-A *sink* takes labels and events in batches. It never keeps the stream waiting: it takes a batch when it is ready,
-retries for as long as it takes, and reports how many batches have arrived. Everything else stays in the files of the
-run.
-
-A kind is a `SourceKind`, `FeedKind` or `SinkKind` at the top of a module of `rondo.live`, or of another package that
-names it as an entry point:
+A *source* gives the rows of one stream. A *feed* gives the messages of many devices; Kafka keeps them itself, those of
+MQTT and LSL are first written to an inbox. A *sink* takes labels and events in batches, and never keeps the stream
+waiting. A kind is a `SourceKind`, `FeedKind` or `SinkKind` at the top of a module of `rondo.live`, or of another
+package that names it as an entry point:
 
     [project.entry-points."rondo.sources"]        # or rondo.feeds, rondo.sinks
     modbus = "my_package.modbus_source:SOURCE"
@@ -82,7 +72,7 @@ class Request(NamedTuple):
 
 
 class Source(Protocol):
-    r"""An open source of rows; `open_source` returns one.
+    r"""An open source of rows; opened with its bookmark, it continues with the next row.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -265,7 +255,7 @@ class FeedRequest(NamedTuple):
 
 
 class Feed(Protocol):
-    """Messages, each once for every opening, from the marks on."""
+    """Messages, each once for every opening, from the marks on, in the same order; offsets of a partition only rise."""
 
     def poll(self, seconds: float) -> list[Message]:
         """Return the next messages; wait at most so long for the first.
@@ -323,7 +313,7 @@ class SinkMessage(NamedTuple):
 
 
 class Sink(Protocol):
-    """Where messages go."""
+    """Where messages go: it takes a batch when it is ready, and retries for as long as it takes."""
 
     @property
     def problem(self) -> str | None:

@@ -1,12 +1,8 @@
 """StandardInput: rows that another program pipes in, as text with a header or as JSON lines.
 
-A pipe cannot be read twice, so there are two rules for a run that is started again:
-
-- without `follow` the same bytes must be piped in again from the beginning: those already labelled are passed over,
-  and refused if they are not the same (sha256);
-- with `follow` the pipe is live: it goes on with new rows, after a header of its own. Rows that were sent between the
-  last checkpoint and the new start are lost. So every new start is a boundary, with or without a clock: no window, unit
-  or motif reaches across it, and the journal says where.
+A pipe cannot be read twice. Started again without `follow`, the same bytes must be piped in from the beginning: those
+already labelled are passed over, and refused if they differ (sha256). With `follow` the pipe is live: it goes on with
+new rows, after a header of its own; rows sent meanwhile are lost, so every new start is a boundary.
 """
 
 from __future__ import annotations
@@ -51,12 +47,9 @@ class StandardInput:
         if self.ended or not self._passed_over():
             return None
         rows = self._reader.read(at_most, at_end=self._closed)
-        if rows is None and self._closed:
-            self._reader.end()
+        if rows is None and self._closed:  # perhaps only since then
             rows = self._reader.read(at_most, at_end=True)
-            if rows is None:
-                self.ended = True
-                rows = self._reader.rest()
+            self.ended = rows is None
         self._digest_given()
         return None if rows is None else rows._replace(position=self._before + rows.position)
 
@@ -66,10 +59,7 @@ class StandardInput:
             return True
         position, is_there = self._to_pass_over["position"], False
         while not is_there:
-            at_end = self._closed
-            if at_end:
-                self._reader.end()
-            n_head = self._to_pass_over["n_head"]
+            at_end, n_head = self._closed, self._to_pass_over["n_head"]
             is_there = self._reader.read_head(at_end=at_end, n_lines=n_head) and self._reader.go_on(self._to_pass_over)
             if not is_there and at_end:
                 raise _refused(f"only {len(self._ahead)} of {position} bytes came")

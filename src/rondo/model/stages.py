@@ -27,5 +27,5 @@ NONE = MotifStage(
     restore=lazily("rondo.motifs.model:MotifModel.restore"),
 )
 DP_GAUSSIAN = Mixture(name="dp_gaussian", order=0, fit=lazily("rondo.units.mixture:fit_mixture"))
-EXEMPLARS = Rule(name="exemplars", order=0, begin=lazily("rondo.continual.updater:Updater.begin"))
+EXEMPLARS = Rule(name="exemplars", order=0, begin=lazily("rondo.continual.updater:Updater"))
 DEFAULT = Preset(name="default", order=0, make=RondoConfig)

@@ -51,7 +51,7 @@ class UnitRuns(NamedTuple):
     @property
     def first(self) -> Flags:
         """True where a span begins."""
-        return np.diff(self.spans, prepend=-1) != 0
+        return np.asarray(np.diff(self.spans, prepend=-1) != 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,26 +64,18 @@ class MotifTimeline:
 
 
 class Motifs(Protocol):
-    """A vocabulary of motifs over a vocabulary of units."""
+    """A vocabulary of motifs over a vocabulary of units, whichever way it was learned."""
 
     @property
-    def unit_ids(self) -> tuple[int, ...]:
-        """The units they are made of, ascending."""
-
+    def unit_ids(self) -> tuple[int, ...]: ...  # ascending
     @property
-    def ids(self) -> tuple[int, ...]:
-        """The motifs that labels show."""
-
+    def ids(self) -> tuple[int, ...]: ...  # of the motifs that labels show
     @property
-    def unshown_ids(self) -> tuple[int, ...]:
-        """Motifs of the kind that labels do not show, in the same space of ids."""
-
-    def kind(self, motif: int) -> MotifKind:
-        """What kind of motif it is."""
-
+    def unshown_ids(self) -> tuple[int, ...]: ...  # of those of the kind that labels do not show, in the same space
     @property
-    def composed(self) -> bool:
-        """False where every unit is its own motif: the two levels coincide."""
+    def composed(self) -> bool: ...  # False where every unit is its own motif: the two levels coincide
+    @property
+    def curves(self) -> Curves: ...  # the training log, to be plotted; empty where nothing is trained
 
     @property
     def standing_units(self) -> tuple[int, ...]:
@@ -93,12 +85,8 @@ class Motifs(Protocol):
     def known_phrases(self) -> Sequence[tuple[tuple[int, ...], int]]:
         """Phrases of several units, as runs, with the motif of each; none where motifs are not made of such."""
 
-    @property
-    def curves(self) -> Curves:
-        """The training log, to be plotted; empty where nothing is trained."""
-
-    def timeline(self, units: Timeline) -> MotifTimeline:
-        """The motif of every window."""
+    def kind(self, motif: int) -> MotifKind: ...
+    def timeline(self, units: Timeline) -> MotifTimeline: ...
 
     def phrase_book(self) -> PhraseBook:
         """The phrases in which each motif occurs in the fitted recordings; a motif that occurs nowhere has none."""
@@ -106,5 +94,4 @@ class Motifs(Protocol):
     def composition(self, motif: int, kept: Kept = int) -> str:
         """What a motif is made of, for people, in units under the ids that are kept."""
 
-    def tensors(self) -> Mapping[str, NDArray[np.generic]]:
-        """Everything learned, as arrays, for the model folder."""
+    def tensors(self) -> Mapping[str, NDArray[np.generic]]: ...

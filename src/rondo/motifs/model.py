@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +23,8 @@ from rondo.motifs.phrases import STANDING, Lexicon, Phrase, composition, in_kept
 from rondo.units.viterbi import Timeline
 
 
-class PhraseUse(NamedTuple):
+@dataclass(frozen=True)
+class PhraseUse:
     """The units of some occurrences in the fitted recordings, the motif, and how many there were."""
 
     motif: int

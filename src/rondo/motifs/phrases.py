@@ -37,14 +37,14 @@ class Part(NamedTuple):
     """A part of the composition: a unit or a cycle, in how many occurrences, and how often it goes round in them."""
 
     cycle: Cycle
-    count: int
+    n_occurrences: int
     fewest: int
     most: int
     in_backbone: bool
 
     def seen_again(self, count: int, times: int) -> Part:
         fewest, most = min(self.fewest, times), max(self.most, times)
-        return self._replace(count=self.count + count, fewest=fewest, most=most)
+        return self._replace(n_occurrences=self.n_occurrences + count, fewest=fewest, most=most)
 
 
 def composition(counts: Mapping[Phrase, int]) -> str:
@@ -73,7 +73,7 @@ def composition(counts: Mapping[Phrase, int]) -> str:
                 merged += [*known, *(Part(cycle, count, times, times, False) for cycle, times in found)]
         parts = merged
     total = sum(counts[phrase] for phrase in ranked)
-    shares = [part.count / total if total else 1.0 for part in parts]
+    shares = [part.n_occurrences / total if total else 1.0 for part in parts]
     kept = zip(parts, shares, strict=True)
     return " ".join(_word(part, share) for part, share in kept if part.in_backbone or share >= _OFTEN)
 

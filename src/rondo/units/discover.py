@@ -99,8 +99,9 @@ def discover_units(
     ]
     prototypes = np.stack([embeddings[own].mean(axis=0) for own in members])
     supports = np.array([own.sum() for own in members], np.float64)
-    ids = tuple(range(components.size))
-    return Vocabulary(ids, centres[components], prototypes, *np.array(accepted).T.copy(), supports, len(ids)), penalty
+    radii, floors = np.array(accepted).T.copy()
+    ids, next_id = tuple(range(components.size)), components.size
+    return Vocabulary(ids, next_id, centres[components], prototypes, radii, floors, supports), penalty
 
 
 def _persisting(distances: Floats, spans: Sequence[Span], penalty: float, shortest_run: float) -> Ints:

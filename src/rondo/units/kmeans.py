@@ -38,25 +38,25 @@ def _first_centres(points: Floats, weights: Floats, n_clusters: int, rng: np.ran
     """
     n_trials = 2 + int(np.log(n_clusters))
     squared_norms = np.einsum("ij,ij->i", points, points)
-    chosen = [int(rng.choice(len(points), p=weights / weights.sum()))]
-    nearest = _squared_distances(points[chosen], points, squared_norms)
-    total = (nearest @ weights)[0]
-    for _ in range(1, n_clusters):
+    drawn = np.array([rng.choice(len(points), p=weights / weights.sum())])
+    chosen: list[int] = []
+    while True:
+        distances = -2 * (points[drawn] @ points.T)
+        distances += np.einsum("ij,ij->i", points[drawn], points[drawn])[:, None]
+        distances += squared_norms
+        distances = np.maximum(distances, 0)
+        if not chosen:
+            nearest, total, best = distances[0], (distances @ weights)[0], 0
+        else:
+            then_nearest = np.minimum(nearest, distances)
+            totals = (then_nearest @ weights[:, None])[:, 0]
+            best = int(totals.argmin())
+            nearest, total = then_nearest[best], totals[best]
+        chosen.append(int(drawn[best]))
+        if len(chosen) == n_clusters:
+            return points[chosen]
         drawn = np.searchsorted(np.cumsum(weights * nearest), rng.uniform(size=n_trials) * total)
         drawn = np.minimum(drawn, len(points) - 1)  # rounding may lead past the end
-        then_nearest = np.minimum(nearest, _squared_distances(points[drawn], points, squared_norms))
-        totals = (then_nearest @ weights[:, None])[:, 0]
-        best = int(totals.argmin())
-        nearest, total = then_nearest[best], totals[best]
-        chosen.append(int(drawn[best]))
-    return points[chosen]
-
-
-def _squared_distances(centres: Floats, points: Floats, squared_norms: Floats) -> Floats:
-    distances = -2 * (centres @ points.T)
-    distances += np.einsum("ij,ij->i", centres, centres)[:, None]
-    distances += squared_norms
-    return np.maximum(distances, 0)
 
 
 def _moved(points: Floats, weights: Floats, clusters: Ints, centres: Floats) -> Floats:

@@ -41,12 +41,12 @@ class Vocabulary:
     """
 
     ids: tuple[int, ...]
+    next_id: int
     centres: Floats  # (n_entries, n_dims), mean of the members in the mixture's latent space
     prototypes: Floats  # (n_entries, n_embedding_dims), mean of the members' embeddings
     radii: Floats  # P95 of the members' distances to the centre
     posterior_floors: Floats  # P5 of the members' posteriors
     supports: Floats  # windows that back the entry
-    next_id: int
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -80,7 +80,7 @@ class Vocabulary:
                 f"the unit vocabulary expects rising ids below its next id {next_id}, got {ids}; "
                 "fit and save the model again"
             )
-        vocabulary = cls(tuple(ids), *columns, next_id)
+        vocabulary = cls(tuple(ids), next_id, *columns)
         for id, support, radius in zip(ids, vocabulary.supports, vocabulary.radii, strict=True):
             if not (support > 0 and radius >= 0):
                 raise ModelError(

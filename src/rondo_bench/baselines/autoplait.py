@@ -1,27 +1,20 @@
 """AutoPlait: regimes, each a hidden Markov model, are split while that shortens the description of a recording.
 
 Y. Matsubara, Y. Sakurai, C. Faloutsos, "AutoPlait: Automatic Mining of Co-evolving Time Sequences", SIGMOD 2014.
-Own code after the paper and the released C code (18 June 2014, as in github.com/Lab-ANT/Time2State at fccb11c),
-whose constants stand in the settings below and at the top of the files.
+Own code after the paper and the released C code (18 June 2014, as in github.com/Lab-ANT/Time2State at fccb11c), whose
+constants stand below. With the same draws it gives the segments of that code on MoCap, but for one cut point of nine
+recordings, which is one frame off. What differs, and why:
 
-Given the same random draws, it gives the segments of that code: on eight of the nine MoCap recordings to the frame, on
-the ninth with one cut point one frame off. What differs from that code, and why:
-
-- Draws come from one generator. The released code has a fixed seed, and its result is one of many: on MoCap it scores a
-  frame accuracy of 90.27 with that seed and 91.32 with the next, ours 92.48 +- 0.69 over seeds 0 to 4.
+- Draws come from one generator; the released code has a fixed seed, one of many results.
 - The model with the best number of states is kept, where the released code fits it again with other draws.
 - A segment of one frame between two of the other regime belongs to one regime, not to both.
-- Nothing crosses a gap: spans are the first segments, and seeds end where spans do.
+- Nothing crosses a gap: spans are the first segments, and seeds end where spans do. Frames outside spans are OTHER.
 - Where states never become dearer, 16 are taken; the released code then reads a variable that was never set.
-- Frames outside `spans` are OTHER; all others have a regime.
-
-It cannot read another recording: regimes are found in the one whose description they shorten.
 
 One regime becomes two: seeds, then models and cut points in turn until neither makes the two cheaper. Frames of the
 regime that is split stand one after the other (`Joined`), so that all searches run on one array. A piece may go to the
 other regime, and then joins its neighbours there, where that costs less than a share of all that the recording costs.
-How large a share is found by doubling it, while the two pieces that are least certain of their regime become better
-seeds for a search.
+The share is doubled while the two pieces that are least certain of their regime become better seeds for a search.
 
 Seeds are chosen among pairs of regimes of one state each, all pairs side by side. The best score P_i of a path that
 ends in regime i is then known from their difference d = P_1 - P_0:
@@ -84,12 +77,9 @@ class AutoPlaitConfig(BaselineSettings):
 
 @dataclass(frozen=True)
 class AutoPlait:
-    """The method with its settings."""
-
     config: AutoPlaitConfig = field(default_factory=AutoPlaitConfig)
 
     def fit_predict(self, signal: Signal, rng: np.random.Generator, progress: Progress = silent) -> Labels:
-        """The regime of each frame."""
         seed_share, n_usable = self.config.seed_share, sum(stop - start for start, stop in signal.spans)
         if math.ceil(n_usable * seed_share) < _SHORTEST_SEED:
             raise RecordingError(
@@ -118,16 +108,17 @@ def regimes_of(
 ) -> list[Regime]:
     """Split regimes, the newest first, while two cost less than one by a share of what it costs."""
     n_usable = sum(stop - start for start, stop in spans)
-    candidates = [cheapest(values, spans, config.max_states, config.float_bits, rng)]
     final: list[Regime] = []
 
     def tick() -> None:
         progress("splitting regimes", sum(stop - start for r in final for start, stop in r.segments), n_usable)
 
+    splitter = Splitter(values, spans, config, rng, tick)
+    candidates = [splitter.cheapest(values, spans)]
     while candidates:
         total = total_cost([*final, *candidates], config.float_bits)
         regime = candidates.pop()
-        halves = split(values, spans, regime, total, config, rng, tick)
+        halves = splitter.split(regime, total)
         if halves and sum(half.cost for half in halves) + config.split_share * regime.cost < regime.cost:
             candidates.extend(halves)
         else:
@@ -152,9 +143,6 @@ def standardised(signal: Signal) -> Floats:
     return values
 
 
-# ---------------------------------------------------------------- one regime becomes two
-
-
 _FEWEST_ROUNDS, _MOST_ROUNDS = 3, 10  # released code
 
 
@@ -173,54 +161,93 @@ class Joined:
         return cls(np.concatenate([values[start:stop] for start, stop in segments]), stretches, tuple(segments))
 
     def in_recording(self, pieces: Sequence[Piece], side: int) -> tuple[Span, ...]:
-        """The pieces of one side as frames of the recording."""
         shifts = [segment[0] - stretch[0] for segment, stretch in zip(self.segments, self.stretches, strict=True)]
         return tuple((p.start + shifts[p.stretch], p.stop + shifts[p.stretch]) for p in pieces if p.side == side)
 
 
-def split(
-    values: Floats,
-    spans: Sequence[Span],
-    regime: Regime,
-    total: float,
-    config: AutoPlaitConfig,
-    rng: np.random.Generator,
-    tick: Callable[[], None],
-) -> tuple[Regime, Regime] | None:
-    """The two regimes that describe the segments of one best; None where all frames end up in one of them.
+@dataclass(frozen=True, eq=False)
+class Splitter:
+    """One regime becomes two: what every split of a recording shares."""
 
-    `total` is what the recording costs now, of which noise may cost a share; seeds are cut from `spans`.
-    """
-    joined = Joined.of(values, regime.segments)
-    largest = best_seeds(values, spans, joined, total, config, tick)
-    best: tuple[float, Pieces] = (math.inf, [])
-    for turn in range(_MOST_ROUNDS):
-        tick()
-        sides = [cheapest(seed, [(0, len(seed))], config.max_states, config.float_bits, rng) for seed in largest]
-        pieces = pruned(joined, sides[0], sides[1], total, config)
-        found = [spans_of(pieces, side) for side in (0, 1)]
-        if not all(found):
-            break
-        cost = sum(
-            regime_cost(side, joined.values, segments, config.float_bits)
-            for side, segments in zip(sides, found, strict=True)
-        )
-        if cost < best[0]:
-            best = cost, pieces
-        elif turn >= _FEWEST_ROUNDS:
-            break
-        largest = [joined.values[slice(*max(segments, key=lambda span: span[1] - span[0]))] for segments in found]
-    if not best[1]:
-        return None
-    tick()
-    first, second = (
-        cheapest(values, joined.in_recording(best[1], side), config.max_states, config.float_bits, rng)
-        for side in (0, 1)
-    )
-    return first, second
+    values: Floats
+    spans: Sequence[Span]
+    config: AutoPlaitConfig
+    rng: np.random.Generator
+    tick: Callable[[], None]
 
+    def cheapest(self, values: Floats, segments: Sequence[Span]) -> Regime:
+        return cheapest(values, segments, self.config.max_states, self.config.float_bits, self.rng)
 
-# ---------------------------------------------------------------- cut points
+    def split(self, regime: Regime, total: float) -> tuple[Regime, Regime] | None:
+        """The two regimes that describe the segments of one best; None where all frames end up in one of them.
+
+        `total` is what the recording costs now, of which noise may cost a share.
+        """
+        joined = Joined.of(self.values, regime.segments)
+        largest = self.best_seeds(joined, total)
+        best: tuple[float, Pieces] = (math.inf, [])
+        for turn in range(_MOST_ROUNDS):
+            self.tick()
+            sides = [self.cheapest(seed, [(0, len(seed))]) for seed in largest]
+            pieces = self.pruned(joined, sides[0], sides[1], total)
+            found = [spans_of(pieces, side) for side in (0, 1)]
+            if not all(found):
+                break
+            pairs = zip(sides, found, strict=True)
+            cost = sum(regime_cost(side, joined.values, own, self.config.float_bits) for side, own in pairs)
+            if cost < best[0]:
+                best = cost, pieces
+            elif turn >= _FEWEST_ROUNDS:
+                break
+            largest = [joined.values[slice(*max(segments, key=lambda span: span[1] - span[0]))] for segments in found]
+        if not best[1]:
+            return None
+        self.tick()
+        first, second = (self.cheapest(self.values, joined.in_recording(best[1], side)) for side in (0, 1))
+        return first, second
+
+    def pruned(self, joined: Joined, first: Fitted, second: Fitted, total: float) -> Pieces:
+        """Cut points without noise."""
+
+        @cache
+        def costs(start: int, stop: int) -> tuple[float, float]:
+            return segment_cost(first, joined.values[start:stop]), segment_cost(second, joined.values[start:stop])
+
+        only = pruning(cut_points(joined, first, second), costs, total, self.config.noise_share)
+        return all_pruned([only], joined)[0]
+
+    def best_seeds(self, joined: Joined, total: float) -> list[Floats]:
+        """The two seeds, a model of one state each, from which a search makes the cheapest regimes."""
+        length = math.ceil(sum(stop - start for start, stop in self.spans) * self.config.seed_share)
+        seeds = seed_spans(joined.segments, self.spans, length, self.config.n_seeds)
+        apart = [(i, j) for i, j in combinations(range(len(seeds)), 2) if abs(seeds[i][0] - seeds[j][0]) >= length]
+        self.tick()
+        chosen = self._cheapest_pair([self.values[start:stop] for start, stop in seeds], apart, joined, total)
+        if chosen:
+            pair = [seeds[i] for i in chosen]
+        else:  # no two seeds are apart: the start of the first segment and the middle of the second
+            (start, stop), (second, end) = joined.segments[0], joined.segments[1 % len(joined.segments)]
+            middle = second + (end - second) // 2
+            pair = [_within(self.spans, stop, start, length), _within(self.spans, end, middle, length)]
+        return [self.values[start:stop] for start, stop in pair]
+
+    def _cheapest_pair(
+        self, seeds: Sequence[Floats], pairs: Sequence[tuple[int, int]], joined: Joined, total: float
+    ) -> tuple[int, int] | None:
+        if not pairs:
+            return None
+        found = search_pairs(joined.values, joined.stretches, seeds, np.array(pairs))
+        costs = [found.costs(i) for i in range(len(pairs))]
+        share = self.config.noise_share
+        prunings = [pruning(found.pieces(i), costs[i], total, share) for i in range(len(pairs))]
+        bits = [  # of two regimes of one state, but for their models, which cost the same for all pairs
+            sum(cost(p.start, p.stop)[p.side] + math.log2(p.stop - p.start) for p in pieces)
+            if len({piece.side for piece in pieces}) == 2
+            else math.inf
+            for pieces, cost in zip(all_pruned(prunings, joined), costs, strict=True)
+        ]
+        best = int(np.argmin(bits))
+        return pairs[best] if math.isfinite(bits[best]) else None
 
 
 def cut_points(joined: Joined, first: Fitted, second: Fitted) -> Pieces:
@@ -240,17 +267,6 @@ def cut_points(joined: Joined, first: Fitted, second: Fitted) -> Pieces:
     return pieces_of(np.concatenate(paths) >= k, joined.stretches)
 
 
-def pruned(joined: Joined, first: Fitted, second: Fitted, total: float, config: AutoPlaitConfig) -> Pieces:
-    """Cut points without noise."""
-
-    @cache
-    def costs(start: int, stop: int) -> tuple[float, float]:
-        return segment_cost(first, joined.values[start:stop]), segment_cost(second, joined.values[start:stop])
-
-    only = pruning(cut_points(joined, first, second), costs, total, config.noise_share)
-    return all_pruned([only], joined)[0]
-
-
 def all_pruned(prunings: Sequence[Pruning], joined: Joined) -> list[Pieces]:
     """What each pruning leaves; the searches that they ask for run side by side."""
     left: dict[int, Pieces] = {}
@@ -267,53 +283,9 @@ def all_pruned(prunings: Sequence[Pruning], joined: Joined) -> list[Pieces]:
         if asked:
             segments = [joined.values[start:stop] for seeds in asked.values() for start, stop in seeds]
             pairs = np.arange(len(segments)).reshape(-1, 2)
-            found = search_pairs(joined.values, joined.stretches, Singles.of(segments), pairs, with_sums=False)
+            found = search_pairs(joined.values, joined.stretches, segments, pairs, with_sums=False)
             answers = dict(zip(asked, found.bits.tolist(), strict=True))
     return [left[i] for i in range(len(prunings))]
-
-
-# ---------------------------------------------------------------- seeds
-
-
-def best_seeds(
-    values: Floats,
-    spans: Sequence[Span],
-    joined: Joined,
-    total: float,
-    config: AutoPlaitConfig,
-    tick: Callable[[], None],
-) -> list[Floats]:
-    """The two seeds, a model of one state each, from which a search makes the cheapest regimes."""
-    length = math.ceil(sum(stop - start for start, stop in spans) * config.seed_share)
-    seeds = seed_spans(joined.segments, spans, length, config.n_seeds)
-    apart = [(i, j) for i, j in combinations(range(len(seeds)), 2) if abs(seeds[i][0] - seeds[j][0]) >= length]
-    tick()
-    chosen = _cheapest_pair([values[start:stop] for start, stop in seeds], apart, joined, total, config)
-    if chosen:
-        pair = [seeds[i] for i in chosen]
-    else:  # no two seeds are apart: the start of the first segment and the middle of the second
-        (start, stop), (second, end) = joined.segments[0], joined.segments[1 % len(joined.segments)]
-        middle = second + (end - second) // 2
-        pair = [_within(spans, stop, start, length), _within(spans, end, middle, length)]
-    return [values[start:stop] for start, stop in pair]
-
-
-def _cheapest_pair(
-    seeds: Sequence[Floats], pairs: Sequence[tuple[int, int]], joined: Joined, total: float, config: AutoPlaitConfig
-) -> tuple[int, int] | None:
-    if not pairs:
-        return None
-    found = search_pairs(joined.values, joined.stretches, Singles.of(seeds), np.array(pairs))
-    costs = [found.costs(i) for i in range(len(pairs))]
-    prunings = [pruning(found.pieces(i), costs[i], total, config.noise_share) for i in range(len(pairs))]
-    bits = [  # of two regimes of one state, but for their models, which cost the same for all pairs
-        sum(cost(p.start, p.stop)[p.side] + math.log2(p.stop - p.start) for p in pieces)
-        if len({piece.side for piece in pieces}) == 2
-        else math.inf
-        for pieces, cost in zip(all_pruned(prunings, joined), costs, strict=True)
-    ]
-    best = int(np.argmin(bits))
-    return pairs[best] if math.isfinite(bits[best]) else None
 
 
 def seed_spans(segments: Sequence[Span], spans: Sequence[Span], length: int, n_seeds: int) -> list[Span]:
@@ -344,9 +316,6 @@ def _within(spans: Sequence[Span], stop: int, first: int, length: int) -> Span:
     return first, min(first + length, high)
 
 
-# ---------------------------------------------------------------- pieces that are too cheap to be segments
-
-
 class Piece(NamedTuple):
     """Frames [start, stop) of one stretch, which belong to regime 0 or 1."""
 
@@ -363,11 +332,7 @@ PieceCosts = Callable[[int, int], tuple[float, float]]
 
 
 def pieces_of(sides: NDArray[np.generic], stretches: Sequence[Span]) -> list[Piece]:
-    """Runs of frames of one side, which end where a stretch does.
-
-    >>> [tuple(piece) for piece in pieces_of(np.array([0, 0, 1, 1, 1]), [(0, 3), (3, 5)])]
-    [(0, 2, 0, 0), (2, 3, 1, 0), (3, 5, 1, 1)]
-    """
+    """Runs of frames of one side, which end where a stretch does."""
     starts = {start for start, _ in stretches} | set((np.flatnonzero(np.diff(sides)) + 1).tolist())
     edges = [*sorted(starts), len(sides)]
     stretch_of = np.searchsorted([start for start, _ in stretches], edges[:-1], side="right") - 1
@@ -448,36 +413,15 @@ def _least_certain(pieces: Sequence[Piece], costs: PieceCosts, side: int) -> Spa
     return piece.start, piece.stop
 
 
-# ---------------------------------------------------------------- seeds: all pairs of one-state regimes at once
-
-
 _CERTAIN = math.log1p(FLOOR)  # a single state is certain, but logarithms of probabilities have the floor added
 
 
 @dataclass(frozen=True, eq=False)
-class Singles:
-    """Models of one state, each of one segment, kept as the states of one model, and when segments of them begin."""
-
-    states: Hmm
-    delta: Floats
-
-    @classmethod
-    def of(cls, segments: Sequence[Floats]) -> Singles:
-        mean = np.stack([segment.mean(axis=0) for segment in segments])
-        variance = np.maximum(np.stack([segment.var(axis=0) for segment in segments]), FLOOR)
-        even = np.full(len(segments), 1 / len(segments))
-        delta = np.minimum([1 / len(segment) for segment in segments], 0.5)
-        return cls(Hmm(even, np.tile(even, (len(segments), 1)), mean, variance), delta)
-
-
-@dataclass(frozen=True, eq=False)
 class PairSearch:
-    """What a search found for each pair (n_pairs, 2) of models."""
-
     sides: NDArray[np.bool_]  # (n_frames, n_pairs)
     bits: Floats  # (n_pairs,) of the best path
     sums: Floats  # (n_frames + 1, n_models) log densities before a frame
-    singles: Singles
+    delta: Floats  # (n_models,) when segments of each begin
     pairs: NDArray[np.intp]
     stretches: Sequence[Span]
 
@@ -490,17 +434,21 @@ class PairSearch:
         return lambda start, stop: (first(start, stop), second(start, stop))
 
     def _cost_with(self, model: int) -> Callable[[int, int], float]:
-        sums, delta = self.sums[:, model], float(self.singles.delta[model])
+        sums, delta = self.sums[:, model], float(self.delta[model])
         begin, stay = math.log(delta) + _CERTAIN, math.log1p(-delta) + _CERTAIN
         return lambda start, stop: -float(sums[stop] - sums[start] + begin + (stop - start - 1) * stay) / math.log(2)
 
 
 def search_pairs(
-    values: Floats, stretches: Sequence[Span], singles: Singles, pairs: NDArray[np.intp], with_sums: bool = True
+    values: Floats, stretches: Sequence[Span], seeds: Sequence[Floats], pairs: NDArray[np.intp], with_sums: bool = True
 ) -> PairSearch:
-    """The best path between the two regimes of each pair, in each stretch again."""
-    log_density = np.log(densities(singles.states, values))
-    begin, stay = (np.log(p)[pairs] for p in (singles.delta, 1 - singles.delta))  # (n_pairs, 2)
+    """The best path between the two regimes of each pair, in each stretch again; each seed is a model of one state."""
+    mean = np.stack([seed.mean(axis=0) for seed in seeds])
+    variance = np.maximum(np.stack([seed.var(axis=0) for seed in seeds]), FLOOR)
+    even = np.full(len(seeds), 1 / len(seeds))
+    delta = np.minimum([1 / len(seed) for seed in seeds], 0.5)
+    log_density = np.log(densities(Hmm(even, np.tile(even, (len(seeds), 1)), mean, variance), values))
+    begin, stay = (np.log(p)[pairs] for p in (delta, 1 - delta))  # (n_pairs, 2)
     low, high = begin[:, 0] - stay[:, 1], stay[:, 0] - begin[:, 1]
     gain = log_density[:, pairs[:, 1]] - log_density[:, pairs[:, 0]] + (stay[:, 1] - stay[:, 0])
     for start, _ in stretches:
@@ -512,7 +460,7 @@ def search_pairs(
         nats += np.maximum(gain[start : stop - 1] - high, 0).sum(axis=0) + np.maximum(gain[stop - 1], 0)
     sides = _paths(gain, low, high, stretches)
     sums = np.vstack([np.zeros(log_density.shape[1]), np.cumsum(log_density, axis=0)]) if with_sums else log_density[:0]
-    return PairSearch(sides, -nats / math.log(2), sums, singles, pairs, stretches)
+    return PairSearch(sides, -nats / math.log(2), sums, delta, pairs, stretches)
 
 
 def _differences(gain: Floats, low: Floats, high: Floats) -> None:

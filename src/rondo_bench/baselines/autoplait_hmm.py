@@ -1,21 +1,16 @@
 """The models of AutoPlait: hidden Markov models with diagonal Gaussian states, their paths, their fit, and their bits.
 
 A recursion over frames is a product of one small matrix per frame, and products can be bracketed. Frames are cut into
-about sqrt(n_frames) chunks of as many frames. One loop over the frames of a chunk multiplies the matrices of all chunks
-side by side, one loop over chunks carries the state of the recursion from chunk to chunk, and a second loop over the
-frames of a chunk fills in what lies between. In the best path a product is a maximum of sums, in the passes forward and
-backward a sum of products. It costs n_states times the arithmetic, so that many states take the plain loop.
-
-The released AutoPlait bounds every density, and so does this:
+about sqrt(n_frames) chunks of as many frames: one loop over the frames of a chunk multiplies the matrices of all chunks
+side by side, one loop over chunks carries the state on, and a second loop over the frames of a chunk fills in what lies
+between. A product is a maximum of sums in the best path, a sum of products in the passes forward and backward. It costs
+n_states times the arithmetic, so that many states take the plain loop. Densities are bounded as in the released code:
 
     b_i(x) = max(FLOOR, prod_c (FLOOR + clip(N(x_c; mean_ic, variance_ic), FLOOR, 1 - FLOOR))),   FLOOR = 1e-6
 
-No frame can cost more than 20 bits, whatever its number of channels, and none can earn from a variance below 1 / 2 pi.
 With ten independent channels or more, most frames of the right state are at the floor too, and regimes can no longer be
-told apart: this is why AutoPlait returns one regime for wide recordings.
-
-Bits are those of the released code (18 June 2014), which differ from the paper's in that they count the best path
-instead of all paths, and the moves between regimes with the frames:
+told apart: this is why AutoPlait returns one regime for wide recordings. Bits are those of the released code, which
+counts the best path instead of all paths, and the moves between regimes with the frames:
 
     model     F (k + k^2 + 2 k n_channels) + log*(k)                   F bits for a number, log*(x) = 2 log2(x) + 1
     segments  sum log2(length)
@@ -116,9 +111,6 @@ def _traced(before: NDArray[np.uint8], last: int) -> NDArray[np.uint8]:
     return np.frombuffer(path, dtype=np.uint8)
 
 
-# ---------------------------------------------------------------- models
-
-
 FLOOR = 1e-6  # released code: ZERO
 _KMEANS_ITERATIONS = 100  # released code
 _BAUM_WELCH_ITERATIONS = 10  # released code
@@ -161,9 +153,6 @@ def logs(probabilities: Floats) -> Floats:
     """Logarithms that stay finite at zero."""
     out: Floats = np.log(probabilities + FLOOR)
     return out
-
-
-# ---------------------------------------------------------------- expectations
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,9 +269,6 @@ def _fill_backward(state: Floats, transition: Floats, density: Floats, beta: Flo
         state /= state.sum(axis=1, keepdims=True)
 
 
-# ---------------------------------------------------------------- fitting
-
-
 def fit(sequences: Sequence[Floats], k: int, rng: np.random.Generator) -> Hmm:
     """k-means, then Baum-Welch until the log-likelihood changes by a nat or less.
 
@@ -344,9 +330,6 @@ def k_means(values: Floats, mean: Floats, rng: np.random.Generator) -> NDArray[n
     return nearest
 
 
-# ---------------------------------------------------------------- bits
-
-
 _TRAINING_SEGMENTS = 3  # released code: the first ones, however many there are
 
 
@@ -367,16 +350,11 @@ class Regime(Fitted):
 
 
 def log_star(x: int) -> float:
-    """Bits for a whole number of unknown size, as in the released code.
-
-    >>> log_star(4)
-    5.0
-    """
+    """Bits for a whole number of unknown size, as in the released code."""
     return 2 * math.log2(x) + 1
 
 
 def model_cost(k: int, n_channels: int, float_bits: int) -> float:
-    """Bits for the numbers of a model."""
     return float_bits * (k + k * k + 2 * k * n_channels) + log_star(k)
 
 
@@ -402,7 +380,6 @@ def dwelling(delta: float, length: int) -> float:
 
 
 def total_cost(regimes: Sequence[Regime], float_bits: int) -> float:
-    """Bits for everything."""
     r, m = len(regimes), sum(len(regime.segments) for regime in regimes)
     return sum(regime.cost for regime in regimes) + log_star(r) + log_star(m) + m * math.log2(r) + float_bits * r * r
 

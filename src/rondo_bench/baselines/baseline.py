@@ -1,19 +1,9 @@
 """What every baseline is, and how one becomes a method of `rondo discover`.
 
 A baseline has settings, and one function from the signal of one recording to one label per frame. It sees one recording
-at a time, as in the paper: labels are states of that recording, 0, 1, … in order of appearance, and mean nothing beside
-those of another, unless the method joins recordings. What a method needs (a window, a number of states) is a setting of
-it, with its source. No baseline can import annotations or metrics.
-
-The file of a baseline ends with its declaration, which an entry point of the group `rondo.methods` names:
-
-    METHOD = BaselineMethod("ticc", TICC, "what it does, in one line")
-
->>> from rondo.synthetic import plant
->>> settings = {"windows.length": 60, "windows.step": 30, "n_steps": 1, "depth": 2}
->>> baseline = build_baseline("time2state", settings)
->>> label_recording(plant(n_frames=600).recording, baseline, np.random.default_rng(0)).shape
-(600,)
+at a time, as in the paper, unless it joins recordings: labels are states of that recording, 0, 1, … in order of
+appearance. No baseline can import annotations or metrics. Its file ends with its declaration, which an entry point of
+the group `rondo.methods` names: METHOD = BaselineMethod("ticc", TICC, "what it does, in one line")
 """
 
 from __future__ import annotations
@@ -83,19 +73,12 @@ class ReadingBaseline(Baseline, Protocol):
 
 @runtime_checkable
 class JoiningBaseline(Baseline, Protocol):
-    """A baseline that learns the same states for several recordings.
-
-    >>> isinstance(build_baseline("compile"), JoiningBaseline), isinstance(build_baseline("kmeans"), JoiningBaseline)
-    (True, False)
-    """
+    """A baseline that learns the same states for several recordings."""
 
     def fit_predict_many(
         self, signals: Sequence[Signal], rng: np.random.Generator, progress: Progress = silent
     ) -> list[Labels]:
         """A label for each frame of each signal, with one set of states."""
-
-
-# ---------------------------------------------------------------- by name
 
 
 def baseline_names() -> tuple[str, ...]:
@@ -104,11 +87,7 @@ def baseline_names() -> tuple[str, ...]:
 
 
 def build_baseline(name: str, overrides: Mapping[str, Any] | None = None) -> Baseline:
-    """The baseline of this name, with some settings by their dotted names and the defaults of the method for the rest.
-
-    >>> build_baseline("kmeans", {"windows.length": 256}).config.windows.length
-    256
-    """
+    """The baseline of this name; `overrides` are settings by their dotted names."""
     known = baseline_names()
     if name not in known:
         hint = did_you_mean(name, known, f"expected one of {', '.join(known)}")
@@ -124,14 +103,7 @@ def build_baseline(name: str, overrides: Mapping[str, Any] | None = None) -> Bas
 def label_recording(
     recording: Recording, baseline: Baseline, rng: np.random.Generator, progress: Progress = silent
 ) -> Labels:
-    """Prepare one recording as the settings of a method say, and label its rows 0, 1, … in order of appearance.
-
-    >>> from rondo.synthetic import plant
-    >>> baseline = build_baseline("kmeans", {"n_states": 3})
-    >>> labels = label_recording(plant(n_frames=2_000, seed=0).recording, baseline, np.random.default_rng(0))
-    >>> labels.shape, np.unique(labels).tolist()
-    ((2000,), [0, 1, 2])
-    """
+    """Prepare one recording as the settings of a method say, and label its rows 0, 1, … in order of appearance."""
     signal = Preprocessor.fit([recording], baseline.config.preprocess).apply(recording)
     return in_order_of_appearance(signal.to_rows(baseline.fit_predict(signal, rng, progress)))
 
@@ -149,9 +121,6 @@ def in_order_of_appearance(labels: ArrayLike) -> Labels:
     return names[codes]
 
 
-# ---------------------------------------------------------------- as a method of `rondo discover`
-
-
 @dataclass(frozen=True)
 class BaselineMethod:
     """A baseline by its name; `make()` has the defaults of the method."""
@@ -162,7 +131,6 @@ class BaselineMethod:
     is_network: bool = False  # it needs torch, the extra `nets`
 
     def baseline(self) -> Baseline:
-        """The baseline with its defaults."""
         require_torch(f"--method {self.name}" if self.is_network else None)
         made: Baseline = self.make()
         return made
@@ -259,12 +227,6 @@ def discover(
     Each recording has a vocabulary of its own, unless the method joins recordings. They share the axes of a PCA
     (`preprocess.pca_components`) and statistics over the data set, where the settings ask for those. Every recording
     draws from a generator with the same seed, so that its labels do not depend on the others.
-
-    >>> from rondo.synthetic import plant
-    >>> method = build_baseline("kmeans", {"windows.length": 60, "n_states": 4})
-    >>> (found,) = discover([plant(n_frames=1_200).recording], method)
-    >>> found.labelling.units.shape
-    (1200,)
     """
     if isinstance(baseline, JoiningBaseline):
         preprocessor = Preprocessor.fit(recordings, baseline.config.preprocess)
@@ -305,9 +267,6 @@ def _discovery(recording: Recording, signal: Signal, labels: Labels, baseline: B
 
 def _named(progress: Progress, recording: Recording) -> Progress:
     return lambda what, done, total: progress(f"{recording.id}: {what}", done, total)
-
-
-# ---------------------------------------------------------------- how long it will take
 
 
 def estimated_seconds(baseline: Baseline, n_frames: int, n_channels: int) -> float | None:
@@ -351,9 +310,4 @@ def warnings_before(recordings: Sequence[Recording], name: str, baseline: Baseli
 
 
 def rounded(count: int) -> int:
-    """Two digits are all that an estimate has.
-
-    >>> rounded(123_456), rounded(87), rounded(0)
-    (120000, 87, 0)
-    """
     return int(float(f"{count:.1e}"))

@@ -2,33 +2,21 @@
 
 A. Ermshaus, P. Schäfer, U. Leser, "CLaP - State Detection from Time Series", PVLDB 19(1), 2025. Own code after the
 authors' code (github.com/ermshaua/classification-label-profile and claspy 0.2.8, both BSD-3), whose constants stand in
-the settings below; as in the RONDO paper, change points are those of ClaSP (`clasp`), and each channel is standardised
-within a recording, which changes nothing here: every comparison standardises again. claspy itself cannot be installed
-beside numpy 2.3 or Python 3.13.
+the settings below; change points are those of ClaSP (`clasp`), as in the RONDO paper. What differs, and why:
 
-What differs from claspy, and why:
-
-- The kernels of ROCKET are other draws from the same distributions. On MoCap all change points are equal to
-  those of claspy, and so are all states but one each in two of nine recordings. MoF there is 76.4, with claspy itself
-  77.3, and 75.0 to 78.8 over five other states of the generator; the RONDO paper has 74.6.
-- Features are computed once, not once per fold: the kernels do not depend on the fold. With that and matrix products,
-  the longest recording of MoCap takes 9 s instead of 42 s.
-- Gaps are closed up: the method knows one unbroken series, so its windows cross them; frames in gaps are OTHER.
-- Channels that stand still throughout are left out.
-- `downsample`: time grows with the square of the frames (see `estimated_seconds`), so that a long recording is only
-  practical with means of a few frames each in place of frames.
-
-It is not random beyond the fixed state of the released code.
-
-ROCKET: what random convolutions make of windows, as features for a linear classifier.
+- The kernels of ROCKET are other draws from the same distributions: on MoCap all change points are equal to those of
+  claspy, and so are all states but one each in two of nine recordings.
+- Features are computed once, not once per fold: the kernels do not depend on the fold.
+- Gaps are closed up: the method knows one unbroken series. Frames in gaps are OTHER; channels that stand still
+  throughout are left out.
+- `downsample`: time grows with the square of the frames (`estimated_seconds`), so that a long recording is only
+  practical with means of a few frames each.
 
 A. Dempster, F. Petitjean, G. I. Webb, "ROCKET: exceptionally fast and accurate time series classification using random
 convolutional kernels", DMKD 2020. Constants and the draw for several channels are those of the library aeon, which CLaP
-uses. Kernels of one length, dilation and padding are applied together, as one matrix product.
-
-A kernel has 7, 9 or 11 taps per channel, drawn from N(0, 1) and centred; 2^U(0, log2(C + 1)) of the C channels (no more
-than it has taps); a bias from U(-1, 1); a dilation of 2^U(0, log2((L - 1) / (taps - 1))) frames; and padding with zeros
-that keeps the length, or none. Its features are the largest output and the share of outputs above 0.
+uses. A kernel has 7, 9 or 11 taps per channel, drawn from N(0, 1) and centred; 2^U(0, log2(C + 1)) of the C channels
+(no more than it has taps); a bias from U(-1, 1); a dilation of 2^U(0, log2((L - 1) / (taps - 1))) frames; and padding
+with zeros that keeps the length, or none. Its features are the largest output and the share of outputs above 0.
 """
 
 from __future__ import annotations
@@ -75,8 +63,6 @@ class CLaPConfig(BaselineSettings):
 
 @dataclass(frozen=True)
 class CLaP:
-    """The method with its settings."""
-
     config: CLaPConfig = field(default_factory=CLaPConfig)
 
     def fit_predict(self, signal: Signal, rng: np.random.Generator, progress: Progress = silent) -> Labels:
@@ -120,17 +106,10 @@ def warn_long(recording_id: str, n_frames: int, n_channels: int, config: CLaPCon
 
 
 def block_means(series: Series, factor: int) -> Series:
-    """The mean of each `factor` frames; the last block may be shorter.
-
-    >>> block_means(np.array([[1.0], [3.0], [5.0]]), 2).tolist()
-    [[2.0], [5.0]]
-    """
+    """The mean of each `factor` frames; the last block may be shorter."""
     starts = np.arange(0, len(series), factor)
     sizes = np.diff(starts, append=len(series))
     return np.asarray(np.add.reduceat(series, starts) / sizes[:, None])
-
-
-# ---------------------------------------------------------------- which segments are confused
 
 
 def states_of_segments(
@@ -198,9 +177,6 @@ def out_of_fold(windows: RocketWindows, segments: Ids, config: CLaPConfig, progr
     return guesses
 
 
-# ---------------------------------------------------------------- merging
-
-
 def merged(confusion: Ids) -> Ids:
     """A state for each segment: those most confused are merged, while the classification gain does not fall.
 
@@ -256,9 +232,6 @@ def classification_gain(counts: NDArray[np.float64]) -> float:
     return float(f1.mean() - 1 / len(counts))
 
 
-# ---------------------------------------------------------------- input
-
-
 def _varying(signal: Signal, seen: Ids) -> Series:
     """The frames that windows may use, closed up, without the channels that never change in them.
 
@@ -284,9 +257,6 @@ def _refuse_short(signal: Signal, n_seen: int, config: CLaPConfig) -> None:
         )
 
 
-# ---------------------------------------------------------------- ROCKET
-
-
 TAPS = (7, 9, 11)
 _STILL = 1e-8  # a channel of a window with a smaller deviation is constant
 _BLOCK = 1 << 22  # numbers in memory at a time, of patches and of outputs
@@ -310,7 +280,6 @@ class Kernels:
 
 
 def draw_kernels(n_kernels: int, n_channels: int, length: int, rng: np.random.RandomState) -> list[Kernels]:
-    """Random kernels for windows of this length, by kind."""
     n_taps = np.minimum(rng.choice(TAPS, n_kernels), length)
     most = [(length - 1) / (taps - 1) if 1 < taps < length else 1.0 for taps in n_taps.tolist()]
     dilations = np.array([int(2 ** rng.uniform(0, np.log2(each))) if each > 1 else 1 for each in most])

@@ -71,9 +71,6 @@ def _unheard(done: int, total: int) -> None:
     """For those who do not ask how many windows have been compared."""
 
 
-# ---------------------------------------------------------------- window
-
-
 def suss(channel: NDArray[np.float64]) -> int:
     """A window length in frames: twice the smallest whose mean, deviation and range are like those of the channel.
 
@@ -115,13 +112,9 @@ def _unlikeness(scaled: NDArray[np.float64], length: int) -> float:
 
 
 def _moments(channel: NDArray[np.float64], length: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean and deviation of every window."""
     sums, squares = (np.cumsum(np.concatenate([[0.0], channel**power])) for power in (1, 2))
     mean = (sums[length:] - sums[:-length]) / length
     return mean, np.sqrt(np.maximum((squares[length:] - squares[:-length]) / length - mean**2, 0))
-
-
-# ---------------------------------------------------------------- neighbours
 
 
 def neighbours(
@@ -186,9 +179,6 @@ def _largest(rows: NDArray[np.float32]) -> NDArray[np.int64]:
     for k in range(N_NEIGHBOURS):
         rows[every, found[:, k]] = values[:, k]
     return found
-
-
-# ---------------------------------------------------------------- splits
 
 
 @dataclass(frozen=True)

@@ -4,31 +4,24 @@ T. Kipf, Y. Li, H. Dai, V. Zambaldi, A. Sanchez-Gonzalez, E. Grefenstette, P. Ko
 Compositional Imitation Learning and Execution", ICML 2019. Network and loss follow the released toy
 example (github.com/tkipf/compile, MIT, commit b88b174), which takes symbols. The RONDO paper adapts it: a linear map in
 place of the embedding, squared error in place of cross-entropy, sequences of 2,000 frames, eight segments each, every
-channel standardised within its recording, and one mixture of the segments' latents over the whole data set.
+channel standardised within its recording, and one mixture of the segments' latents over the whole data set, so that
+recordings given together (`fit_predict_many`) share network and mixture. What the paper leaves open, and our choice
+(none by scores):
 
-One mixture makes sense only for latents of one network, so recordings that are given together (`fit_predict_many`)
-share both, as in the paper's rows; `fit_predict` does the same with a single recording. What the paper leaves open, and
-what is done here (none of it chosen by scores; the measured effect of some is said where it was measured):
-
-- Inputs are standardised here once more, after any PCA: the paper calls principal components "input channels" too.
-- A step is one mini-batch, as in the released code, and its batch of 512 sequences holds every sequence of MoCap (38)
-  and ActRecTut (102). Two runs with batches of 8 gave MoF 69.2 and 63.1 on MoCap, beside 67.8 and 60.7.
+- Inputs are standardised once more, after any PCA: the paper calls principal components "input channels" too.
+- A step is one mini-batch, as in the released code; 512 sequences hold all of MoCap (38) and ActRecTut (102).
 - The squared error is summed over channels, as the log likelihood of a Gaussian is.
 - Weights of both divergences 0.1, and the prior of the first boundary Poisson(3): released code. On sequences of 2,000
   frames that prior asks for a boundary within the first ten or so; `prior_rate` can change it.
 - The last sequence of a recording or of a stretch between gaps may be shorter. Frames that only fill it up can hold no
-  boundary and have no share in the loss (the released code leaves that to do). A single frame at the end joins the
-  sequence before it; a stretch of one frame is OTHER.
+  boundary and have no share in the loss. A single frame at the end joins the sequence before it; a stretch of one frame
+  is OTHER.
 - A segment whose boundary lies before that of the one before it is empty, as in the released evaluation, and takes no
   part in the mixture. The last frame of a sequence, where the last boundary always lies, goes with the frame before it.
 - The mixture is that of Time2State, whose clustering the paper follows: 20 components, concentration 1000.
-- Everything that was learned is kept, so that it can read another recording; neither paper asks for that.
 
-Reached, recordings together (MoF, Recall, F1@50, Edit, SegRatio): two runs on MoCap, 67.8 / 59.1 / 46.7 / 64.3 / 2.09
-and 60.7 / 49.7 / 42.5 / 62.9 / 1.59, where the paper has 66.5 / 61.1 / 52.2 / 63.1 / 1.97 from one run. ActRecTut in 8
-principal components, mean of seeds 0 to 4, 56.6 / 26.1 / 9.5 / 26.0 / 0.32, where the paper has 45.7 / 28.0 / 8.8 /
-31.1 / 0.44; that MoF was not reproduced. Mind how little MoF says here: with states drawn at random for the segments of
-one run each, it is 68.4 on MoCap (F1@50 32.9, Edit 39.9) and 54.2 on ActRecTut (6.2, 17.9).
+Two runs on MoCap gave MoF 67.8 and 60.7 (paper 66.5), five on ActRecTut 56.6 (paper 45.7, not reproduced). MoF says
+little here: with states drawn at random for the segments of one run it is 68.4 and 54.2.
 """
 
 from __future__ import annotations
@@ -74,8 +67,6 @@ class CompileConfig(BaselineSettings):
 
 @dataclass(frozen=True)
 class Compile:
-    """The method with its settings."""
-
     config: CompileConfig = field(default_factory=CompileConfig)
 
     def fit_predict(self, signal: Signal, rng: np.random.Generator, progress: Progress = silent) -> Labels:
@@ -90,7 +81,6 @@ class Compile:
         return [learned.predict(signal) for signal in signals]
 
     def fit(self, signal: Signal, rng: np.random.Generator, progress: Progress = silent) -> FittedCompile:
-        """What is learned from this signal."""
         return self.fit_many([signal], rng, progress)
 
     def fit_many(

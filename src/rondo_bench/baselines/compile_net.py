@@ -8,29 +8,20 @@ which is 1 for the first segment. From its states h_s(t)
     next mask  m_{s+1}(t) = m_s(t) Σ_{u ≤ t} b_s(u)
     share      p_s(t) = m_s(t) (1 − Σ_{u ≤ t} b_s(u)), how much frame t belongs to segment s
     picture    x̂_s = decoder(z_s), one vector for all frames of the segment
+    loss       Σ_s Σ_t p_s(t) ‖x_t − x̂_s‖² + β Σ_s KL(z_s ‖ N(0, I)) + β S KL(softmax of the first logits ‖ Poisson(λ))
 
-and the loss, a mean over sequences, is
-
-    Σ_s Σ_t p_s(t) ‖x_t − x̂_s‖²  +  β Σ_s KL(z_s ‖ N(0, I))  +  β S KL(softmax of the first logits ‖ Poisson(λ))
-
-Sequences may differ in length: frames after the last one take no boundary. All shares are 0 from the last frame on, so
-that neither it, which the released code leaves out of the loss, nor what follows it counts.
-
-The LSTM multiplies its state by the mask after every step, and runs over blocks of time side by side.
-With x the drive (what the input adds to the gates), m the mask, R the recurrent weights and (h, c) = 0 at the start,
+The loss is a mean over sequences, which may differ in length: frames after the last one take no boundary, and all
+shares are 0 from the last frame on. With x the drive (what the input adds to the gates), m the mask, R the recurrent
+weights and (h, c) = 0 at the start, a step of the LSTM is
 
     i, f, o, g = σ(a_1), σ(a_2), σ(a_3), tanh(a_4)    where a = x_t + h_{t-1} Rᵀ
     c = f c_{t-1} + i g,   h = o tanh(c),   c_t = m_t c,   h_t = m_t h
 
-A step is a small product of matrices, so that thousands of them in a row cost mostly the calls. The time axis is
-therefore cut into blocks, and all blocks take their steps together. A block must begin in the state in which the one
-before it ends. That state is first guessed, by a run over the last frames of each block from zero, which an LSTM that
-forgets brings close. Then the blocks run, and run again from the ends they reached, until the state at every seam is
-the one the next block began with, to `_AGREED` (states lie within ±1, so that is rounding). After as many runs as there
-are blocks it is so whatever the weights: the result is that of one run from end to end. The way back is the same in
-reverse, on gradients.
-
-Tensors are in rows: (block_length, n_blocks · n_sequences, …), see `Blocks`.
+Thousands of small products in a row cost mostly the calls, so the time axis is cut into blocks, which take their steps
+together as rows (block_length, n_blocks · n_sequences, …). The state in which a block begins is first guessed, by a run
+over the last frames of the block before it from zero. Then the blocks run, and run again from the ends they reached,
+until the state at every seam is the one the next block began with, to `_AGREED`. After as many runs as there are blocks
+it is so whatever the weights. The way back is the same in reverse, on gradients.
 """
 
 from __future__ import annotations
@@ -109,7 +100,6 @@ class CompileNet(nn.Module):
         return mean, log_variance
 
     def loss(self, frames: Tensor, lengths: Tensor, noise: Noise) -> Tensor:
-        """The sum of the sequences' losses."""
         segments = self(frames, lengths, noise)
         total = frames.new_zeros(())
         for segment in segments:
@@ -168,9 +158,6 @@ def _poisson(n_frames: int, rate: float) -> Tensor:
     return torch.log_softmax(at * np.log(rate) - torch.lgamma(at + 1), dim=0)
 
 
-# ---------------------------------------------------------------- training and reading
-
-
 def trained(
     pieces: Sequence[NDArray[np.float32]], config: CompileConfig, seed: int, progress: Progress = silent
 ) -> CompileNet:
@@ -216,9 +203,6 @@ def padded(pieces: Sequence[NDArray[np.float32]]) -> tuple[Tensor, Tensor]:
     return nn.utils.rnn.pad_sequence(sequences, batch_first=True), lengths
 
 
-# ---------------------------------------------------------------- the LSTM
-
-
 _ROWS = 128  # that step together, about: fewer leave the time to the calls, more leave the cache
 _GUESS_FRAMES = 48  # before a seam from which its state is guessed
 _AGREED = 1e-6  # at a seam, for states; for gradients relative to the largest
@@ -252,7 +236,6 @@ class Blocks:
         return blocks.movedim(2, 0).transpose(1, 2).flatten(1, 2)
 
     def sequences(self, rows: Tensor) -> Tensor:
-        """The inverse of `rows`."""
         blocks: Tensor = rows.unflatten(1, (self.n_blocks, self.n_sequences)).transpose(1, 2)
         return blocks.movedim(0, 2).flatten(1, 2)[:, : self.n_frames]
 
@@ -277,9 +260,10 @@ class _MaskedLSTM(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, drive: Tensor, mask: Tensor, recurrent: Tensor, blocks: Blocks) -> Tensor:
         run = _Forth(drive, mask[..., None], recurrent.t().contiguous())
-        start = blocks.later(run.guess()) if blocks.n_blocks > 1 else run.nothing()
+        zero = drive.new_zeros(drive.shape[1], 2 * recurrent.shape[1])
+        start = blocks.later(run.steps(max(0, len(drive) - _GUESS_FRAMES), zero)) if blocks.n_blocks > 1 else zero
         for _ in range(blocks.n_blocks):
-            reached = blocks.later(run.all(start))
+            reached = blocks.later(run.steps(0, start))
             if bool((reached - start).abs().max() <= _AGREED):
                 break
             start = reached
@@ -294,9 +278,10 @@ class _MaskedLSTM(torch.autograd.Function):
         blocks: Blocks = ctx.blocks
         hidden = recurrent.shape[1]
         run = _Back(upstream[0], mask[..., None], recurrent, gates, cells, start[:, hidden:])
-        end = blocks.earlier(run.guess()) if blocks.n_blocks > 1 else run.nothing()
+        n_frames, zero = len(mask), mask.new_zeros(mask.shape[1], 2 * hidden)
+        end = blocks.earlier(run.steps(min(n_frames, _GUESS_FRAMES), zero)) if blocks.n_blocks > 1 else zero
         for _ in range(blocks.n_blocks):
-            reached = blocks.earlier(run.all(end))
+            reached = blocks.earlier(run.steps(n_frames, end))
             if bool((reached - end).abs().max() <= _AGREED * reached.abs().max()):
                 break
             end = reached
@@ -315,16 +300,7 @@ class _Forth:
         self.cells = drive.new_empty(length, rows, self.hidden)  # before the mask
         self.states = drive.new_empty(length, rows, self.hidden)  # after it
 
-    def nothing(self) -> Tensor:
-        return self.drive.new_zeros(self.drive.shape[1], 2 * self.hidden)
-
-    def guess(self) -> Tensor:
-        return self._steps(max(0, len(self.drive) - _GUESS_FRAMES), self.nothing())
-
-    def all(self, start: Tensor) -> Tensor:
-        return self._steps(0, start)
-
-    def _steps(self, first: int, start: Tensor) -> Tensor:
+    def steps(self, first: int, start: Tensor) -> Tensor:
         """States and cells (rows, 2 hidden) after the last frame, from those before frame `first`."""
         hidden = self.hidden
         state, cell = start[:, :hidden], start[:, hidden:]
@@ -364,22 +340,13 @@ class _Back:
         self.grad_gates = torch.empty_like(gates)
         self.grad_mask = torch.empty_like(mask[..., 0])
 
-    def nothing(self) -> Tensor:
-        return self.upstream.new_zeros(self.upstream.shape[1], 2 * self.hidden)
-
-    def guess(self) -> Tensor:
-        return self._slabs(min(len(self.upstream), _GUESS_FRAMES), self.nothing())
-
-    def all(self, end: Tensor) -> Tensor:
-        return self._slabs(len(self.upstream), end)
-
-    def _slabs(self, stop: int, end: Tensor) -> Tensor:
+    def steps(self, stop: int, end: Tensor) -> Tensor:
         """Gradients (rows, 2 hidden) that leave the first frame, from those that come to frame `stop` - 1."""
         for last in range(stop, 0, -_SLAB):
-            end = self._steps(max(0, last - _SLAB), last, end)
+            end = self._slab(max(0, last - _SLAB), last, end)
         return end
 
-    def _steps(self, first: int, stop: int, end: Tensor) -> Tensor:
+    def _slab(self, first: int, stop: int, end: Tensor) -> Tensor:
         hidden = self.hidden
         span = slice(first, stop)
         mask, cells = self.mask[span], self.cells[span]
@@ -403,7 +370,7 @@ class _Back:
         return torch.cat([to_state, to_cell], dim=1)
 
     def _factors(self, first: int, stop: int, squashed: Tensor) -> Tensor:
-        """What the gradient of c, in the third place that of h, is multiplied with to give those of the gates."""
+        """Factors from the gradients of c and, for the output gate, of h to those of the gates."""
         gates, mask = self.gates[first:stop], self.mask
         into, _, _, new = gates.unbind(2)
         before = self.start[None] if first == 0 else self.cells[first - 1 : first] * mask[first - 1 : first]

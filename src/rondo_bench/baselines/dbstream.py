@@ -43,8 +43,6 @@ class DBStreamConfig(StreamSettings):
 
 @dataclass(frozen=True)
 class DBStream:
-    """The method with its settings."""
-
     config: DBStreamConfig = field(default_factory=DBStreamConfig)
 
     def fit_predict(self, signal: Signal, rng: np.random.Generator, progress: Progress = silent) -> Labels:

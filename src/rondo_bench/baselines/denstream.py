@@ -17,9 +17,7 @@ paper leaves open, and our choice:
 - Points at the start that have too few neighbours to found a micro-cluster arrive in order, at the same instant.
 - λ and ε follow the start of the stream (see `micro_clusters`). The paper has λ = 0.25 per 1,000 points.
 
-river 0.26.1 differs, by defects that its issue tracker knows: its radius is far too small in many dimensions, its
-clusters reach one link only, new micro-clusters overwrite living ones after a deletion, old weights do not fade when a
-point is added, and T_p has the natural logarithm. It has no noise label, and its cluster ids change from call to call.
+river 0.26.1 differs, by defects that its issue tracker knows (radius, links, deletion, fading, T_p); it has no noise.
 """
 
 from __future__ import annotations
@@ -46,8 +44,6 @@ class DenStreamConfig(StreamSettings):
 
 @dataclass(frozen=True)
 class DenStream:
-    """The method with its settings."""
-
     config: DenStreamConfig = field(default_factory=DenStreamConfig)
 
     def fit_predict(self, signal: Signal, rng: np.random.Generator, progress: Progress = silent) -> Labels:
@@ -146,11 +142,7 @@ class DenStreamClusters(StreamClusters):
 
 
 def tidy_interval(potential_weight: float, half_life: int) -> int:
-    """T_p, in which a micro-cluster of weight β μ fades by 1; 0, for never, where β μ is at most 1.
-
-    >>> tidy_interval(2.0, half_life=100), tidy_interval(7.5, half_life=100), tidy_interval(1.0, half_life=100)
-    (100, 21, 0)
-    """
+    """T_p, in which a micro-cluster of weight β μ fades by 1; 0, for never, where β μ is at most 1."""
     if potential_weight <= 1:  # each point is a potential micro-cluster then: nothing is noise
         return 0
     return math.ceil(half_life * math.log2(potential_weight / (potential_weight - 1)))
@@ -161,9 +153,6 @@ def outlier_floor(ages: Ids, interval: int, half_life: int) -> Floats:
 
     The formula of the paper, written as ξ = 1 + (1 − 2^(−λ age)) 2^(−λ T_p) / (1 − 2^(−λ T_p)), so that a newborn one
     does not go because of a rounding.
-
-    >>> outlier_floor(np.array([0, 10, 20]), interval=10, half_life=10).tolist()
-    [1.0, 1.5, 1.75]
     """
     left = 2.0 ** (-interval / half_life)
     return np.asarray(1 + (1 - 2.0 ** (-ages / half_life)) * left / (1 - left))

@@ -6,40 +6,21 @@ for Multivariate Time Series", WWW 2024. Own code from the paper and from what t
 from that code, and why:
 
 - The band of frequencies is the lowest, as in the code; the paper describes a choice by energy.
-- A recording comes prepared as for Rondo, each channel with its own mean and deviation; the network trains on windows
-  as long as those it embeds, drawn from all of a recording; frames after the last window take its label; gaps are
-  never crossed; every draw comes from one generator. All as for Time2State, whose module says why.
-- The pairs of the loss are matrix products where the code asks for each of 3,040 numbers by itself, and no gradient
-  passes through the frozen part: see `window_nets`.
-- Single instead of double precision in the network.
-- The online mode works: see below.
+- Preparation, training windows, frames after the last window, gaps and draws are those of Time2State, whose module says
+  why; single instead of double precision in the network.
+- The pairs of the loss are matrix products, and no gradient passes through the frozen part (`window_nets`).
 
-Beside its rows in the RONDO paper, MoF / Recall / F1@50 / Edit / SegRatio, mean of seeds 0 to 4:
-
-    MoCap       published                       84.97  87.45  77.95  76.48  1.97
-                defaults                        85.26  86.61  76.92  75.96  1.82
-                preprocess.scaling = "none"     85.21  88.53  78.09  75.86  1.96
-    ActRecTut   published                       72.87  46.83  40.41  45.03  1.01
-                90/30                           73.04  49.23  37.48  43.93  1.05
-                  and training = 256            73.31  50.88  38.12  47.70  1.06
-                preprocess.scaling = "none"     75.33  53.72  41.52  47.06  1.02
-
-The online mode (adaTD) asks the mixture about a window only where it no longer looks like the last change.
-
-Kept are the embedding e* of the window where the state last changed, that state, and a threshold τ. For each window,
-in order, with its embedding e:
+The online mode (adaTD) asks the mixture about a window only where it no longer looks like the last change. Kept are the
+embedding e* of the window where the state last changed, that state, and a threshold τ, which starts at 1. For each
+window, in order, with its embedding e:
 
     e · e* ≥ τ            the state stays, the mixture is not asked,            τ ← τ (1 + rise)
     else, ask:  a change  the new state and its embedding are kept,             τ ← τ (1 + rise)
                 the same  the state stays, e* too: the threshold was too high,  τ ← τ (1 − fall)
 
 The released method of that name cannot run: it uses attributes and functions that exist nowhere. This is its control
-flow with the missing parts put in: the mixture is the one fitted before, frozen, so that asking it is a lookup and ids
-are stable; τ starts at 1; rise 0.08 and fall 0.1 are δ_i and δ_r of the paper's appendix. Products of embeddings, not
-cosines, meet the threshold, as in the code: a state whose embeddings are short is asked about until τ has come down.
-Measured on MoCap, seed 0, all of each recording learned from: 854 of 1,270 windows are asked about, 86 in 100 get the
-state that asking about each would give, and MoF is 78.8 instead of 84.2. What it saves is small where a frozen mixture
-answers, in 0.2 ms; the paper has a costlier clustering in mind.
+flow with the mixture that was fitted before, frozen, so that ids are stable; rise 0.08 and fall 0.1 are δ_i and δ_r of
+the paper's appendix. Products of embeddings, not cosines, meet the threshold, as in the code.
 """
 
 from __future__ import annotations
@@ -92,8 +73,6 @@ class FittedE2USD:
 
 @dataclass(frozen=True)
 class E2USD:
-    """The method with its settings."""
-
     config: E2USDConfig = field(default_factory=E2USDConfig)
 
     def fit_predict(self, signal: Signal, rng: np.random.Generator, progress: Progress = silent) -> Labels:
@@ -112,9 +91,9 @@ class E2USD:
     def _learn(
         self, signal: Signal, config: E2USDConfig, rng: np.random.Generator, progress: Progress
     ) -> tuple[WindowStates, Labels]:
-        from rondo_bench.baselines.window_nets import trained_two_views  # brings torch, which takes seconds to import
+        from rondo_bench.baselines.window_nets import TwoViewNet  # brings torch, which takes seconds to import
 
-        return learn(signal, config, trained_two_views, _NAME, rng, progress, shortest=_SHORTEST)
+        return learn(signal, config, TwoViewNet.trained, _NAME, rng, progress, shortest=_SHORTEST)
 
 
 def _beginning(signal: Signal, share: float) -> Signal:
@@ -139,21 +118,12 @@ def estimated_seconds(n_frames: int, n_channels: int, config: E2USDConfig) -> fl
     return 5e-11 * products * (trained_on + embedded) + 3e-3 * config.n_steps + mixture_s
 
 
-# ---------------------------------------------------------------- online
-
-
 Ask = Callable[[NDArray[np.float64]], int]
 """The state of one embedding (n_dims,): one clustering call."""
 
 
 def read_online(embeddings: NDArray[np.float64], ask: Ask, config: E2USDConfig) -> tuple[Labels, int]:
-    """A state for each window (n_windows, n_dims), read in order, and how many the mixture was asked about.
-
-    >>> level = np.array([[2.0], [2.0], [2.0], [-2.0], [-2.0]])
-    >>> states, n_asked = read_online(level, lambda z: int(z[0] < 0), E2USDConfig())
-    >>> states.tolist(), n_asked
-    ([0, 0, 0, 1, 1], 2)
-    """
+    """A state for each window (n_windows, n_dims), read in order, and how many the mixture was asked about."""
     states, n_asked, threshold = np.empty(len(embeddings), dtype=np.int32), 0, config.threshold
     last: NDArray[np.float64] | None = None  # the embedding of the window where the state last changed
     state = -1

@@ -7,14 +7,11 @@ another answer than before, and a label is the id of the point's cluster at that
 Weights fade by 2^(−t / half_life). All fade alike, so the tables hold weights as of the last whole half-life, a point
 that comes `age` later counts 2^(age / half_life), and at each half-life everything is halved, which is exact.
 
-The representation is that of the training-free encoder. The first `fit_share` of the windows are known
-together: the encoder is fitted to them alone, they give the radius of micro-clusters and the half-life, and they begin
-the clustering. The others arrive one by one, and a label is final when it is given. Neither paper says how to choose a
-radius without looking at the answer; ours is `radius_factor` times the 95th percentile of the distances from a point to
-the nearest other one, at the start.
-
-The scaling of channels is that of all baselines, over the whole recording. It cancels out here but for the floor under
-the correlations of the encoder, because the encoder scales what it sees by the start of the recording.
+The first `fit_share` of the windows are known together: the training-free encoder is fitted to them alone, they give
+the radius and the half-life, and they begin the clustering. Neither paper says how to choose a radius without looking
+at the answer; ours is `radius_factor` times the 95th percentile of the distances from a point to the nearest other one,
+at the start. The scaling of channels over the whole recording cancels out, because the encoder scales what it sees by
+the start, but for the floor under its correlations.
 """
 
 from __future__ import annotations
@@ -112,7 +109,6 @@ class StreamClusters(ABC):
 
     @property
     def faded_weights(self) -> Floats:
-        """The weight of each row now."""
         return np.asarray(self.weights[: self.n_rows] / self.unit)
 
     def _columns(self) -> tuple[NDArray[np.generic], ...]:
@@ -124,7 +120,6 @@ class StreamClusters(ABC):
         return (self.links,)
 
     def _fading(self) -> tuple[Floats, ...]:
-        """Tables that fade."""
         return (self.weights,)
 
     def _squared_distances(self, point: Floats) -> Floats:
@@ -148,7 +143,6 @@ class StreamClusters(ABC):
         return row
 
     def _keep(self, keep: Mask) -> None:
-        """Drop the other rows."""
         if keep.all():
             return
         rows = np.flatnonzero(keep)
@@ -192,26 +186,14 @@ def groups_of(links: Mask, strong: Mask, border: Mask) -> Ids:
     """A group 0, 1, … for each row, OTHER for none: strong rows that are linked, directly or through strong rows.
 
     A border row joins the group of the first strong row that it is linked to.
-
-    >>> links = np.eye(5, k=1, dtype=bool) | np.eye(5, k=-1, dtype=bool)
-    >>> strong, border = np.array([1, 1, 0, 1, 0], dtype=bool), np.array([0, 0, 0, 0, 1], dtype=bool)
-    >>> groups_of(links, strong, border).tolist()
-    [0, 0, -1, 1, 1]
     """
     groups = np.full(strong.size, OTHER, dtype=np.int64)
     seeds = np.flatnonzero(strong)
     if not seeds.size:
         return groups
-    inner = links[np.ix_(seeds, seeds)]
-    np.fill_diagonal(inner, True)
-    reached = np.arange(seeds.size)
-    while True:
-        further = np.where(inner, reached, seeds.size).min(axis=1)
-        further = further[further]
-        if np.array_equal(further, reached):
-            break
-        reached = further
-    groups[seeds] = np.unique(reached, return_inverse=True)[1]
+    from scipy.sparse.csgraph import connected_components  # slow to import
+
+    groups[seeds] = connected_components(links[np.ix_(seeds, seeds)], directed=False)[1]
     edge = np.flatnonzero(border & ~strong)
     touched = links[np.ix_(edge, seeds)]
     near = touched.any(axis=1)
@@ -225,10 +207,6 @@ def lasting_ids(groups: Ids, weights: Floats, current: Ids, homes: Ids, n_given:
     The group with the greatest weight in rows of a current cluster takes over its id. A group that is still without
     one takes, likewise, the id that its rows had first, if nobody bears it: a cluster that was swallowed, or was weak
     for a while, comes back under its own name. The others get ids that were never given.
-
-    >>> groups, weights = np.array([0, 0, 1, 1, 2]), np.array([1.0, 3.0, 2.0, 2.0, 9.0])
-    >>> lasting_ids(groups, weights, np.array([5, 4, 4, 4, -1]), np.array([5, 4, 4, 4, -1]), n_given=6).tolist()
-    [5, 4, 6]
     """
     ids: dict[int, int] = {}
     for former in (current, homes):
@@ -247,9 +225,6 @@ def lasting_ids(groups: Ids, weights: Floats, current: Ids, homes: Ids, n_given:
             ids[group] = n_given
             n_given += 1
     return np.array([ids[group] for group in range(len(ids))], dtype=np.int64)
-
-
-# ---------------------------------------------------------------- a recording as a stream of points
 
 
 _PERCENTILE = 95
@@ -315,11 +290,7 @@ def points_of(windows: Windows, n_initial: int) -> Floats:
 
 
 def nearest_distance(points: Floats) -> float:
-    """The 95th percentile of the distance from a point to the nearest other one; one row at a time, for memory.
-
-    >>> nearest_distance(np.array([[0.0], [1.0], [1.5], [1.5]])) < 1
-    True
-    """
+    """The 95th percentile of the distance from a point to the nearest other one; one row at a time, for memory."""
     nearest = np.empty(len(points))
     for i, point in enumerate(points):
         away = points - point

@@ -11,25 +11,17 @@ Data", KDD 2017. Own code after that paper and the released code (github.com/dav
 What differs from the released code, and why:
 
 - Its labels are those of the last round *after* empty states got their windows, so that a state which nothing supports
-  is still painted over 20 frames somewhere at random. Here labels are the cheapest path and nothing else, which is also
-  what the states give when they read a recording again. `as_released` paints them all the same.
+  is painted over 20 frames somewhere at random. Here labels are the cheapest path and nothing else.
 - It sets the global seed 102, draws a permutation which it does not need, and starts from an unseeded mixture, which so
-  follows that seed. Here the seed comes from the generator. `as_released` repeats the draws of the released code and
-  leaves the generator alone. With both, MoCap gives the RONDO paper's row to the last digit (MoF 86.61, Recall 84.52,
-  F1@50 79.39, Edit 83.18, SegRatio 2.19). Without the paint it is 86.48, 84.52, 81.51, 84.37, 1.81. That the row has no
-  spread is due to the fixed seed; seeds 0 to 4 here give 86.9 ± 1.5, 85.5 ± 2.3, 80.0 ± 3.3, 82.4 ± 3.0, 1.79 ± 0.10.
+  follows that seed. Here the seed comes from the generator. `as_released` paints and draws as the released code does,
+  and then MoCap gives the RONDO paper's row to the last digit; that the row has no spread is due to the fixed seed.
 - A window's label goes to its middle frame, and the first and last frames of a span take that of the nearest window;
   there it goes to the first frame, the last frames get none, and windows at the end are filled with zeros. With the
   paper's window of one frame there is no difference.
 - Spans are labelled apart: no window crosses a gap and a change there costs nothing.
-- log det comes from `slogdet`: the product of 54 variances need not be a number that a float can hold.
-- A state of a single window has covariance 0 instead of none.
+- log det comes from `slogdet`; a state of a single window has covariance 0 instead of none.
 
-It starts from a Gaussian mixture with full covariances, whose components are the first labels.
-
-The mixture is scikit-learn's, by its definition and with its defaults: k-means, then expectation and maximisation until
-the mean log-likelihood gains less than a tolerance. scikit-learn's own takes four fifths of the time of a whole run of
-TICC on a recording of MoCap; with the costs of `ticc_solver` the same steps take a third of that.
+First labels are components of scikit-learn's Gaussian mixture with full covariances, as in the released code.
 """
 
 from __future__ import annotations
@@ -45,18 +37,19 @@ from rondo.data.labels import OTHER, Labels
 from rondo.data.signal import Signal
 from rondo.data.windows import Span
 from rondo.errors import RecordingError
+from rondo.units.viterbi import smooth
 from rondo.wording import Progress, counted, silent
 from rondo_bench.baselines.baseline import BaselineMethod, BaselineSettings
 from rondo_bench.baselines.ticc_solver import (
     Matrix,
-    Path,
     States,
-    cheapest_path,
     mean_and_covariance,
     stacked,
     toeplitz_classes,
     toeplitz_lasso,
 )
+
+Path = NDArray[np.int64]  # a state for each window
 
 _RELEASED_SEED = 102
 
@@ -83,7 +76,6 @@ class FittedTICC:
     states: States
 
     def predict(self, signal: Signal) -> Labels:
-        """The cheapest states, one for each frame."""
         rows, row_spans = stacked(signal.values, signal.spans, self.config.window)
         expected, got = self.states.means.shape[1], rows.shape[1]
         if got != expected:
@@ -97,8 +89,6 @@ class FittedTICC:
 
 @dataclass(frozen=True)
 class TICC:
-    """The method with its settings."""
-
     config: TICCConfig = field(default_factory=TICCConfig)
 
     def fit_predict(self, signal: Signal, rng: np.random.Generator, progress: Progress = silent) -> Labels:
@@ -109,15 +99,12 @@ class TICC:
         return on_frames(path, signal, row_spans, self.config.window)
 
     def fit(self, signal: Signal, rng: np.random.Generator, progress: Progress = silent) -> FittedTICC:
-        """The states of this recording."""
         rows, row_spans = _windows_of(signal, self.config)
         return FittedTICC(self.config, learned(rows, row_spans, self.config, rng, progress).states)
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """How the alternation ended."""
-
     states: States
     path: Path  # the cheapest one through these states
     painted: Path  # the same with the windows that were then given to empty states
@@ -150,7 +137,7 @@ def learned(
 def path_through(rows: Matrix, row_spans: tuple[Span, ...], states: States, switch_cost: float) -> Path:
     """The cheapest state of each window when a change costs `switch_cost`, except from one span to the next."""
     costs = states.costs(rows)
-    return np.concatenate([cheapest_path(costs[start:stop], switch_cost) for start, stop in row_spans])
+    return np.concatenate([smooth(costs[start:stop], switch_cost) for start, stop in row_spans])
 
 
 def on_frames(path: Path, signal: Signal, row_spans: tuple[Span, ...], window: int) -> Labels:
@@ -226,66 +213,25 @@ def estimated_seconds(n_frames: int, n_channels: int, config: TICCConfig) -> flo
     mixture = 4e-7 * n_frames * n_states * size
     lasso = n_states * (6e-4 + 5e-6 * size**2 + 9e-8 * size**3)
     costs = n_frames * n_states * (2e-8 + 3e-9 * size + 7e-11 * size**2)
-    moments_and_path = n_frames * (2e-8 * size + 5e-9 * n_states**2)
+    moments_and_path = n_frames * (2e-8 * size + 1.2e-6)
     return mixture + config.n_iterations * (lasso + costs + moments_and_path)
 
 
-# ---------------------------------------------------------------- first labels
-
-
-_VARIANCE_FLOOR = 1e-6  # this and the next two: scikit-learn's defaults
-_LEAST_GAIN = 1e-3
-_MOST_ROUNDS = 100
-
-
 def first_labels(rows: Matrix, n_states: int, draws: np.random.RandomState) -> Path:
-    """The component of each window. Where covariances are so singular that the floor is lost, that of k-means."""
-    labels = _k_means(rows, n_states, draws)
-    memberships = (labels == np.arange(n_states)[:, None]).astype(np.float64).T
-    bound, gain, n_rounds = -np.inf, np.inf, 0
-    try:
-        log_weights, states = _maximised(rows, memberships)
-        while gain >= _LEAST_GAIN and n_rounds < _MOST_ROUNDS:
-            log_likelihood, memberships = _expected(rows, log_weights, states)
-            log_weights, states = _maximised(rows, memberships)
-            gain, bound, n_rounds = abs(log_likelihood - bound), log_likelihood, n_rounds + 1
-    except np.linalg.LinAlgError:
-        return labels
-    return np.asarray((log_weights - states.costs(rows) / 2).argmax(axis=1), dtype=np.int64)
-
-
-def _k_means(rows: Matrix, n_states: int, draws: np.random.RandomState) -> Path:
+    """The component of each window in a Gaussian mixture; that of k-means where covariances are too singular for it."""
     from sklearn.cluster import KMeans  # slow to import
     from sklearn.exceptions import ConvergenceWarning
+    from sklearn.mixture import GaussianMixture
 
+    before = draws.get_state()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer different windows than states: some stay empty
-        return np.asarray(KMeans(n_states, n_init=1, random_state=draws).fit(rows).labels_, dtype=np.int64)
-
-
-def _expected(rows: Matrix, log_weights: Matrix, states: States) -> tuple[float, Matrix]:
-    """The mean log-likelihood, but for a constant, and the share of each component in each window."""
-    log_joint = states.costs(rows)
-    log_joint *= -0.5
-    log_joint += log_weights
-    most = log_joint.max(axis=1, keepdims=True)
-    shares = np.exp(log_joint - most)
-    total = shares.sum(axis=1, keepdims=True)
-    shares /= total
-    return float((most + np.log(total)).mean()), shares
-
-
-def _maximised(rows: Matrix, memberships: Matrix) -> tuple[Matrix, States]:
-    """Log-weights, means and inverse covariances of the components, given the share that each window has in them."""
-    sizes = memberships.sum(axis=0) + 10 * np.finfo(np.float64).eps
-    means = memberships.T @ rows / sizes[:, None]
-    covariances = np.empty((len(sizes), rows.shape[1], rows.shape[1]))
-    for covariance, share, mean, size in zip(covariances, memberships.T, means, sizes, strict=True):
-        away = rows - mean
-        covariance[:] = (away * share[:, None]).T @ away / size
-    covariances += _VARIANCE_FLOOR * np.eye(rows.shape[1])
-    np.linalg.cholesky(covariances)  # refuses what is not positive definite
-    return np.log(sizes / sizes.sum()), States(means, np.asarray(np.linalg.inv(covariances), dtype=np.float64))
+        try:
+            labels = GaussianMixture(n_states, random_state=draws).fit(rows).predict(rows)
+        except ValueError:  # an ill-defined covariance
+            draws.set_state(before)
+            labels = KMeans(n_states, n_init=1, random_state=draws).fit(rows).labels_
+    return np.asarray(labels, dtype=np.int64)
 
 
 METHOD = BaselineMethod(

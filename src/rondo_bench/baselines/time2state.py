@@ -5,29 +5,16 @@ Data", PACMMOD (SIGMOD) 2023. Own code after the released code (github.com/Lab-A
 whose constants stand in the settings below. What differs from that code, and why:
 
 - A recording comes prepared as for Rondo, each channel with its own mean and deviation, so that units of measurement do
-  not matter. The released scripts give MoCap as it is and scale channels to [0, 1] elsewhere. Both then take one mean
-  and one deviation over all channels. ARI on MoCap, mean of seeds 0 and 1: 79.8 with channels scaled, 76.5
-  without (`preprocess.scaling = "none"`), which lies within the spread of seeds; the released code reached 74.6.
+  not matter. The released scripts give MoCap as it is (`preprocess.scaling = "none"`; within the spread of seeds) and
+  scale channels to [0, 1] elsewhere. Both then take one mean and one deviation over all channels.
 - The network trains on windows as long as those it embeds. The released scripts mean to set that length, but under a
-  name which the encoder refuses, so that it stays 256 (the same on MoCap; `windows.training = 256` elsewhere).
+  name which the encoder refuses, so that it stays 256 (`windows.training = 256`).
 - Training windows come from all of a recording. The released code leaves out the last window length, and so cannot
   train on a recording shorter than two windows.
 - Frames after the last window take its label, not 0; windows do not cross gaps, and frames that no window can reach
   are OTHER.
-- Single instead of double precision in the network, and no work on padding (see `window_nets`): about a tenth of the
-  CPU time of the released code on the longest MoCap recording.
-- Every draw comes from one generator; the released code is not seeded.
-
-It does better here than in its rows in the RONDO paper, and less so with the first two undone. MoF / Recall / F1@50 /
-Edit / SegRatio, mean of seeds 0 to 4 unless said (between seeds MoF deviates by 1 to 2.5, Recall by 1 to 7):
-
-    MoCap       published                       88.68  91.49  84.48  83.80  1.70
-                defaults                        91.22  95.27  91.66  90.60  1.65
-                preprocess.scaling = "none"     89.87  93.12  88.95  88.46  1.75
-    ActRecTut   published                       73.40  49.08  42.20  49.07  1.10
-                90/30, n_groups = 20            77.45  61.94  46.75  52.05  1.11
-                  seeds 0-2 alone               77.40  62.55  46.90  53.50  1.12
-                  and training = 256, seeds 0-2 75.42  55.94  41.86  47.36  1.12
+- Single instead of double precision, no work on padding (`window_nets`), and every draw from one generator; the
+  released code is not seeded.
 """
 
 from __future__ import annotations
@@ -57,8 +44,6 @@ class Time2StateConfig(WindowStatesConfig):
 
 @dataclass(frozen=True)
 class Time2State:
-    """The method with its settings."""
-
     config: Time2StateConfig = field(default_factory=Time2StateConfig)
 
     def fit_predict(self, signal: Signal, rng: np.random.Generator, progress: Progress = silent) -> Labels:
@@ -66,13 +51,12 @@ class Time2State:
         return self._learn(signal, rng, progress)[1]
 
     def fit(self, signal: Signal, rng: np.random.Generator, progress: Progress = silent) -> WindowStates:
-        """What is learned from this signal."""
         return self._learn(signal, rng, progress)[0]
 
     def _learn(self, signal: Signal, rng: np.random.Generator, progress: Progress) -> tuple[WindowStates, Labels]:
-        from rondo_bench.baselines.window_nets import trained_causal  # brings torch, which takes seconds to import
+        from rondo_bench.baselines.window_nets import CausalNet  # brings torch, which takes seconds to import
 
-        return learn(signal, self.config, trained_causal, _NAME, rng, progress)
+        return learn(signal, self.config, CausalNet.trained, _NAME, rng, progress)
 
 
 def estimated_seconds(n_frames: int, n_channels: int, config: Time2StateConfig) -> float:

@@ -1,15 +1,8 @@
-"""k-means and HDBSCAN on window statistics: what one would try first.
+"""k-means and HDBSCAN of scikit-learn on window statistics: what one would try first. Neither is in the RONDO paper.
 
-S. Lloyd, "Least Squares Quantization in PCM", IEEE Trans. Information Theory 28(2), 1982; D. Arthur, S. Vassilvitskii,
-"k-means++", SODA 2007; R. Campello, D. Moulavi, J. Sander, "Density-Based Clustering Based on Hierarchical Density
-Estimates", PAKDD 2013. Both are scikit-learn's. Neither is in the RONDO paper.
-
-A window is what the training-free encoder says about it (`rondo.encoders.summary_stats`: mean, spread, change and
-correlations of channels); a frame takes the state of the window with the nearest centre. There is no smoothing over
-time: what these miss beside the other methods is what time is worth.
-
-- k-means takes the number of states as a setting.
-- HDBSCAN finds the number, and calls sparse windows noise, which are OTHER.
+A window is what the training-free encoder says about it; a frame takes the state of the window with the nearest centre.
+There is no smoothing over time. k-means takes the number of states as a setting; HDBSCAN finds it, and calls sparse
+windows noise, which are OTHER.
 """
 
 from __future__ import annotations
@@ -91,7 +84,6 @@ class WindowKMeans:
         return FittedWindowKMeans(encoder, np.asarray(found.cluster_centers_), grid.length_frames, grid.step_frames)
 
     def fit_predict(self, signal: Signal, rng: np.random.Generator, progress: Progress = silent) -> Labels:
-        """One state for each frame."""
         return self.fit(signal, rng, progress).predict(signal)
 
 
@@ -153,11 +145,7 @@ def estimated_seconds(n_frames: int, n_channels: int, config: WindowClusterSetti
 
 
 def nearest(points: Representations, others: NDArray[np.generic]) -> NDArray[np.int64]:
-    """The number of the other point that is nearest to each; of equal ones the first.
-
-    >>> nearest(np.float32([[0.1], [2.4], [9]]), np.float32([[0], [2], [3]])).tolist()
-    [0, 1, 2]
-    """
+    """The number of the other point that is nearest to each; of equal ones the first."""
     if not len(points):
         return np.zeros(0, dtype=np.int64)
     from sklearn.metrics import pairwise_distances_argmin  # slow to import

@@ -15,9 +15,10 @@ gradient passes through them: a step of training differentiates three small line
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 
 import numpy as np
 import torch
@@ -34,28 +35,49 @@ from rondo.wording import Progress, silent
 if TYPE_CHECKING:
     from rondo_bench.baselines.e2usd import E2USDConfig
     from rondo_bench.baselines.time2state import Time2StateConfig
-    from rondo_bench.baselines.window_states import Groups
+    from rondo_bench.baselines.window_states import Groups, WindowStatesConfig
 
 _TAPS = 3  # of the convolutions of both
 _SLOPE = 0.01  # of LeakyReLU below zero, torch's default
-_WINDOWS_AT_ONCE = 32  # that are encoded together; more of them no longer fit the cache
+_SMOOTHED = 5  # samples of the moving average
 
 
-def trained_causal(
-    values: Values, groups: Groups, config: Time2StateConfig, seed: int, progress: Progress = silent
-) -> CausalNet:
-    """The encoder, trained on groups of windows of these values (n_frames, n_channels)."""
-    generator = torch.Generator().manual_seed(seed)
-    net = CausalNet(values.shape[1], config, generator)
-    stream = torch.from_numpy(values)
+class _WindowNet(nn.Module):
+    """A network over windows: `embeddings` and `loss` take a stream (n_frames, n_channels), starts and a length."""
 
-    def loss_of_step(_: int) -> Tensor:
-        drawn = torch.randint(groups.starts.size, (config.n_groups,), generator=generator)
-        firsts = torch.from_numpy(groups.starts[drawn.numpy()])[:, None] + torch.arange(config.group_size)
-        return lse_loss(net(stream, firsts.flatten(), groups.length).unflatten(0, firsts.shape))
+    output_dim: int
+    at_once: int  # windows that are embedded together; more of them no longer fit the cache
+    embeddings: Callable[[Tensor, Tensor, int], Tensor]  # starts (n_windows,) -> (n_windows, output_dim)
+    loss: Callable[[Tensor, Tensor, int], Tensor]  # starts (n_groups, group_size)
 
-    minimise(loss_of_step, torch.optim.Adam(net.parameters(), lr=config.learning_rate), config.n_steps, None, progress)
-    return net
+    @classmethod
+    def trained(
+        cls, values: Values, groups: Groups, config: WindowStatesConfig, seed: int, progress: Progress = silent
+    ) -> Self:
+        """A network trained on groups of windows of these values (n_frames, n_channels)."""
+        generator = torch.Generator().manual_seed(seed)
+        net = cls(values.shape[1], config, generator)
+        stream = torch.from_numpy(values)
+
+        def loss_of_step(_: int) -> Tensor:
+            drawn = torch.randint(groups.starts.size, (config.n_groups,), generator=generator)
+            firsts = torch.from_numpy(groups.starts[drawn.numpy()])[:, None] + torch.arange(config.group_size)
+            return net.loss(stream, firsts, groups.length)
+
+        optimiser = torch.optim.Adam(net.parameters(), lr=config.learning_rate)
+        minimise(loss_of_step, optimiser, config.n_steps, None, progress)
+        return net
+
+    @torch.no_grad()
+    def embed(self, windows: Windows, progress: Progress = silent) -> NDArray[np.float64]:
+        """One embedding for each window, (n_windows, output_dim)."""
+        stream, grid = torch.from_numpy(windows.values), windows.grid
+        found = np.empty((grid.n_windows, self.output_dim))
+        for first in range(0, grid.n_windows, self.at_once):
+            batch = slice(first, first + self.at_once)
+            found[batch] = self.embeddings(stream, torch.from_numpy(grid.starts[batch]), grid.length_frames).numpy()
+            progress("embedding", min(batch.stop, grid.n_windows), grid.n_windows)
+        return found
 
 
 def lse_loss(embeddings: Tensor) -> Tensor:
@@ -74,11 +96,14 @@ def lse_loss(embeddings: Tensor) -> Tensor:
     return functional.softplus(-near[:, one, other]).mean() + functional.softplus(far[this, that]).mean()
 
 
-class CausalNet(nn.Module):
+class CausalNet(_WindowNet):
     """Blocks of causal convolutions, dilation 2^j in block j; the maximum over the window; a linear map."""
+
+    at_once = 32
 
     def __init__(self, n_channels: int, config: Time2StateConfig, generator: torch.Generator) -> None:
         super().__init__()
+        self.output_dim = config.output_dim
         widths = [n_channels, *[config.hidden_dim] * config.depth, config.pooled_dim]
         self.blocks = nn.ModuleList(
             Block(n_in, n_out, 2**j, generator) for j, (n_in, n_out) in enumerate(pairwise(widths))
@@ -95,16 +120,10 @@ class CausalNet(nn.Module):
         pooled = rows.view(length, n_windows, -1).max(dim=0).values
         return cast(Tensor, self.readout(pooled))
 
-    @torch.no_grad()
-    def embed(self, windows: Windows, progress: Progress = silent) -> NDArray[np.float64]:
-        """One embedding for each window, (n_windows, output_dim)."""
-        stream, grid = torch.from_numpy(windows.values), windows.grid
-        embeddings = np.empty((grid.n_windows, self.readout.out_features))
-        for first in range(0, grid.n_windows, _WINDOWS_AT_ONCE):
-            batch = slice(first, first + _WINDOWS_AT_ONCE)
-            embeddings[batch] = self(stream, torch.from_numpy(grid.starts[batch]), grid.length_frames).numpy()
-            progress("embedding", min(batch.stop, grid.n_windows), grid.n_windows)
-        return embeddings
+    embeddings = forward
+
+    def loss(self, stream: Tensor, starts: Tensor, length: int) -> Tensor:
+        return lse_loss(self(stream, starts.flatten(), length).unflatten(0, starts.shape))
 
 
 class Block(nn.Module):
@@ -179,33 +198,6 @@ def _input_gradient(ctx: Any, grad: Tensor, weight: Tensor) -> Tensor | None:
     return grad_x
 
 
-# ---------------------------------------------------------------- E2USD
-
-
-_SMOOTHED = 5  # samples of the moving average
-_VIEWS_AT_ONCE = 64
-
-
-def trained_two_views(
-    values: Values, groups: Groups, config: E2USDConfig, seed: int, progress: Progress = silent
-) -> TwoViewNet:
-    """The encoder, trained on groups of windows of these values (n_frames, n_channels)."""
-    generator = torch.Generator().manual_seed(seed)
-    net = TwoViewNet(values.shape[1], config, generator)
-    stream = torch.from_numpy(values)
-
-    def loss_of_step(_: int) -> Tensor:
-        drawn = torch.randint(groups.starts.size, (config.n_groups,), generator=generator)
-        firsts = torch.from_numpy(groups.starts[drawn.numpy()])[:, None] + torch.arange(config.group_size)
-        joint, trend, seasonal = (
-            each.unflatten(0, firsts.shape) for each in net(net.pooled(stream, firsts.flatten(), groups.length))
-        )
-        return fncc_loss(joint, trend, seasonal, config.negative_share)
-
-    minimise(loss_of_step, torch.optim.Adam(net.parameters(), lr=config.learning_rate), config.n_steps, None, progress)
-    return net
-
-
 def fncc_loss(joint: Tensor, trend: Tensor, seasonal: Tensor, negative_share: float) -> Tensor:
     """The contrast that cancels false negatives, for three kinds of embeddings (n_groups, group_size, output_dim).
 
@@ -239,15 +231,16 @@ class Views(NamedTuple):
     seasonal: Tensor
 
 
-class TwoViewNet(nn.Module):
+class TwoViewNet(_WindowNet):
     """Trend and season of a compressed window, each through frozen random filters, their maxima, and linear maps."""
 
+    at_once = 64
     taps: Tensor
     bias: Tensor
 
     def __init__(self, n_channels: int, config: E2USDConfig, generator: torch.Generator) -> None:
         super().__init__()
-        self.n_bins = config.n_bins
+        self.n_bins, self.negative_share, self.output_dim = config.n_bins, config.negative_share, config.output_dim
         bound = 1 / math.sqrt(_TAPS * n_channels)  # torch's own start of a convolution
         taps = torch.empty(2, _TAPS, n_channels, config.pooled_dim).uniform_(-bound, bound, generator=generator)
         self.register_buffer("taps", taps)
@@ -277,17 +270,13 @@ class TwoViewNet(nn.Module):
         trend, seasonal = self.trend(pooled[0]), self.seasonal(pooled[1])
         return Views(self.joint(torch.cat([trend, seasonal], dim=-1)), trend, seasonal)
 
-    @torch.no_grad()
-    def embed(self, windows: Windows, progress: Progress = silent) -> NDArray[np.float64]:
-        """One embedding for each window, (n_windows, output_dim)."""
-        stream, grid = torch.from_numpy(windows.values), windows.grid
-        embeddings = np.empty((grid.n_windows, self.joint.out_features))
-        for first in range(0, grid.n_windows, _VIEWS_AT_ONCE):
-            batch = slice(first, first + _VIEWS_AT_ONCE)
-            starts = torch.from_numpy(grid.starts[batch])
-            embeddings[batch] = self(self.pooled(stream, starts, grid.length_frames)).joint.numpy()
-            progress("embedding", min(batch.stop, grid.n_windows), grid.n_windows)
-        return embeddings
+    def embeddings(self, stream: Tensor, starts: Tensor, length: int) -> Tensor:
+        return cast(Views, self(self.pooled(stream, starts, length))).joint
+
+    def loss(self, stream: Tensor, starts: Tensor, length: int) -> Tensor:
+        views = self(self.pooled(stream, starts.flatten(), length))
+        joint, trend, seasonal = (view.unflatten(0, starts.shape) for view in views)
+        return fncc_loss(joint, trend, seasonal, self.negative_share)
 
 
 @lru_cache(maxsize=4)

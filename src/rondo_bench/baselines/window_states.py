@@ -4,13 +4,6 @@ They differ in the network and its loss alone. A recording is standardised by on
 are embedded by a network trained on it, a Dirichlet-process mixture of the embeddings names a state for each window,
 and each frame takes the state of most windows that cover it. Unlike the released codes, whose `predict` clusters again,
 what was learned can read another recording and call the same states by the same numbers.
-
-Both released codes fit scikit-learn's truncated Dirichlet-process mixture and throw it away. What it needs to place
-another window is three arrays: with D dimensions, factors F_k of the mean precisions (F_k F_kᵀ), and everything in its
-variational bound that does not depend on the window summed up in one number c_k,
-
-    component of z  =  argmax_k  c_k − ½ ‖(z − m_k) F_k‖²
-    c_k = E[log π_k] + log |F_k| − ½ D log ν_k + ½ (D log 2 + Σ_d ψ(½ (ν_k − d)) − D / κ_k)
 """
 
 from __future__ import annotations
@@ -41,25 +34,23 @@ _VARIANCE_FLOOR = 1e-6  # scikit-learn's default
 
 @dataclass(frozen=True, eq=False)
 class Components:
-    """Gaussian components that divide embeddings among them; the number of a component is its state."""
+    """A mixture that divides embeddings among its components, and the state that each component stands for."""
 
-    offsets: NDArray[np.float64]  # (n_components,)
-    means: NDArray[np.float64]  # (n_components, n_dims)
-    factors: NDArray[np.float64]  # (n_components, n_dims, n_dims)
+    mixture: Any  # None: a single component
+    numbers: Labels  # (n_components,)
 
     def states_of(self, embeddings: NDArray[np.float64]) -> Labels:
         """The state of each embedding, (n_windows, n_dims) -> (n_windows,)."""
-        scores = np.empty((len(embeddings), len(self.means)))
-        for k, (mean, factor) in enumerate(zip(self.means, self.factors, strict=True)):
-            scores[:, k] = self.offsets[k] - 0.5 * np.square(embeddings @ factor - mean @ factor).sum(axis=1)
-        return np.asarray(scores.argmax(axis=1), dtype=np.int32)
+        if self.mixture is None or not len(embeddings):
+            return np.zeros(len(embeddings), dtype=np.int32)
+        return np.asarray(self.numbers[self.mixture.predict(embeddings)])
 
     def in_order(self, states: Labels) -> Components:
         """The same components, numbered as they appear in these states; those that do not appear come after."""
-        absent = np.setdiff1d(np.arange(len(self.means)), states)
+        absent = np.setdiff1d(self.numbers, states)
         seen, firsts = np.unique(states, return_index=True)
         order = np.concatenate([seen[firsts.argsort()], absent])
-        return Components(self.offsets[order], self.means[order], self.factors[order])
+        return Components(self.mixture, order.argsort().astype(np.int32)[self.numbers])
 
 
 def fitted_components(
@@ -72,7 +63,7 @@ def fitted_components(
     """
     n_windows, n_dims = embeddings.shape
     if n_windows < 2:
-        return Components(np.zeros(1), np.zeros((1, n_dims)), np.eye(n_dims)[None])
+        return Components(None, np.zeros(1, dtype=np.int32))
     from sklearn.exceptions import ConvergenceWarning  # slow to import
     from sklearn.mixture import BayesianGaussianMixture
 
@@ -94,24 +85,7 @@ def fitted_components(
             RondoWarning,
             stacklevel=2,
         )
-    return Components(_offsets(mixture, n_dims), mixture.means_, mixture.precisions_cholesky_)
-
-
-def _offsets(mixture: Any, n_dims: int) -> NDArray[np.float64]:
-    """c_k of the module's equation; E[log π_k] is that of breaking a stick, Beta(a_k, b_k) of the rest each time."""
-    from scipy.special import digamma
-
-    a, b = mixture.weight_concentration_
-    freedom, precision = mixture.degrees_of_freedom_, mixture.mean_precision_
-    left = np.cumsum(digamma(b) - digamma(a + b))
-    weights = digamma(a) - digamma(a + b) + np.concatenate([[0.0], left[:-1]])
-    volumes = np.log(np.diagonal(mixture.precisions_cholesky_, axis1=1, axis2=2)).sum(axis=1)
-    spread = digamma(0.5 * (freedom[:, None] - np.arange(n_dims))).sum(axis=1)
-    expected = n_dims * np.log(2) + spread - n_dims / precision
-    return np.asarray(weights + volumes - 0.5 * n_dims * np.log(freedom) + 0.5 * expected)
-
-
-# ---------------------------------------------------------------- windows
+    return Components(mixture, np.arange(mixture.n_components, dtype=np.int32))
 
 
 class StateWindows(StageSettings):

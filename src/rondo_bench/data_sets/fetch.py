@@ -6,9 +6,8 @@ checksum, where one is known, is right. A note (`downloaded.json`) makes a secon
 are taken away once unpacked. Nothing in an archive is trusted: no file outside the folder, no link, nothing half
 written.
 
-This is not left to `pooch` (1.9), which begins every download again, hours with data sets of many gigabytes; its
-`Unzip` unpacks a name that leads outside under another name instead of refusing the archive, chooses members by the
-beginning of their names only, and begins again when it was stopped.
+This is not left to `pooch` (1.9), which begins every download again, hours with data sets of many gigabytes, and whose
+`Unzip` does not refuse an archive with a name that leads outside.
 """
 
 from __future__ import annotations
@@ -80,10 +79,10 @@ def fetch(remote: Remote, target: Path, progress: Progress = silent) -> None:
             problem = _reason(error)
         tries = 1 if _size(part) > before else tries + 1
         if tries >= N_TRIES:
-            later = f"{_size(part):,} bytes are kept; run it again to go on"
-            if _size(part) and not _known(part):
-                later = "this server sends only whole files, so that a later run begins again"
-            raise RecordingError(f"{remote.address}: {problem}, {N_TRIES} times; {later}")
+            later = "run it again to go on, if the server sends parts of files"
+            raise RecordingError(
+                f"{remote.address}: {problem}, {N_TRIES} times; {_size(part):,} bytes are kept; {later}"
+            )
         time.sleep(FIRST_WAIT_S * 2 ** (tries - 1))
     _check(remote, part)
     _about(part).unlink(missing_ok=True)
@@ -130,7 +129,9 @@ def _fetch_rest(remote: Remote, part: Path, progress: Progress) -> bool:
         with os.fdopen(open_appending(part), "r+b") as file:
             file.seek(have)
             file.truncate()
-            _remember(part, answer, total, asked_for_rest="Range" in headers)  # now that no other file's byte is left
+            strong = [tag for tag in answer.headers.get_all("ETag", []) if not tag.startswith("W/")]  # weak: may differ
+            tag = (*strong, *answer.headers.get_all("Last-Modified", []), "")[0]
+            write_text(_about(part), json.dumps({"tag": tag, "total": total}))  # no byte of another file is left now
             have = _copy(answer, file, have, total, remote.name, progress)
     return total is None or have == total
 
@@ -166,27 +167,13 @@ def _about(part: Path) -> Path:
     return part.with_name(part.name + ".json")
 
 
-def _noted(part: Path) -> dict[str, Any]:
+def _known(part: Path) -> dict[str, Any]:
+    """What the server said of the file of which a part is here; nothing where the part cannot be continued."""
     try:
-        return dict(json.loads(_about(part).read_text(encoding="utf-8")))
+        noted = dict(json.loads(_about(part).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
         return {}
-
-
-def _known(part: Path) -> dict[str, Any]:
-    """What the server said of the file of which a part is here; nothing where the part cannot be gone on with."""
-    noted = _noted(part)
-    return noted if part.is_file() and noted.get("tag") and noted.get("sends_rest", True) else {}
-
-
-def _remember(part: Path, answer: Any, total: int | None, asked_for_rest: bool) -> None:
-    """The tag by which the server knows the file again; whether it ever sent all of it when asked for the rest."""
-    strong = [tag for tag in answer.headers.get_all("ETag", []) if not tag.startswith("W/")]  # weak: bytes may differ
-    tag = str((*strong, *answer.headers.get_all("Last-Modified", []), "")[0])
-    before = _noted(part)
-    is_same = before.get("tag") == tag
-    sends_rest = not (is_same and (before.get("sends_rest") is False or (asked_for_rest and answer.status != 206)))
-    write_text(_about(part), json.dumps({"tag": tag, "total": total, "sends_rest": sends_rest}))
+    return noted if part.is_file() and noted.get("tag") else {}
 
 
 def _forget(part: Path) -> None:
@@ -221,9 +208,6 @@ def _refuse_other_schemes(address: str) -> None:
 def _reason(error: BaseException) -> str:
     reason = getattr(error, "reason", None) or getattr(error, "strerror", None) or error
     return " ".join(str(reason).split()) or type(error).__name__
-
-
-# ---------------------------------------------------------------- where each can be had
 
 
 @dataclass(frozen=True)
@@ -270,9 +254,6 @@ def _files_of_record(address: str, match: str) -> list[Remote]:
     return found
 
 
-# ---------------------------------------------------------------- unpacking
-
-
 NOTE = "downloaded.json"
 _AGAIN = "make room or check its permissions, then run it again"
 _DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
@@ -282,7 +263,10 @@ def download(offer: Offer, folder: Path, progress: Progress = silent) -> int:
     """All files of an offer under `folder`; how many were fetched now."""
     if offer.by_hand:
         raise SettingError(f"{offer.name} is fetched by hand: {offer.by_hand} into {folder} (page: {offer.page})")
-    done = _note(folder)
+    try:
+        done = dict(json.loads((folder / NOTE).read_text(encoding="utf-8")))
+    except (OSError, ValueError):
+        done = {}
     fetched = 0
     for remote in offer.remotes():
         target = folder / remote.name
@@ -316,13 +300,6 @@ def _unpack(archive: Path, folder: Path, keep: tuple[str, ...], progress: Progre
         raise RecordingError(f"{archive.name}: no file in it is called like {', '.join(keep)}; the archive has changed")
 
 
-def _note(folder: Path) -> dict[str, str]:
-    try:
-        return dict(json.loads((folder / NOTE).read_text(encoding="utf-8")))
-    except (OSError, ValueError):
-        return {}
-
-
 def unpack(archive: Path, folder: Path, keep: Sequence[str] = ("*",), progress: Progress = silent) -> int:
     """Unpack the members that match one of `keep`, and the archives among them; how many files there are now.
 
@@ -339,8 +316,11 @@ def unpack(archive: Path, folder: Path, keep: Sequence[str] = ("*",), progress: 
             _refuse_small_disk(folder, need, "unpacked it takes")
             for done, (member, target) in enumerate(targets):
                 progress(f"unpacking {archive.name}", done, len(targets))
-                if not (target.is_file() and target.stat().st_size == member.file_size):
-                    _write(opened, member, target)
+                if target.is_file() and target.stat().st_size == member.file_size:
+                    continue
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with opened.open(member) as source, whole_file(target, _AGAIN) as file:
+                    shutil.copyfileobj(source, file, 1 << 20)  # the checksum is compared at the end of the read
     except _DAMAGED as error:
         cause = (str(error) or type(error).__name__).splitlines()[0][:100]
         raise RecordingError(f"{archive}: it is truncated or damaged ({cause}); fetch it again") from None
@@ -367,9 +347,3 @@ def _target(member: zipfile.ZipInfo, folder: Path, archive: Path) -> Path:
             f"{archive}: its member '{name[:80]}' would be written outside {folder}; nothing was unpacked"
         )
     return target
-
-
-def _write(archive: zipfile.ZipFile, member: zipfile.ZipInfo, target: Path) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with archive.open(member) as source, whole_file(target, _AGAIN) as file:
-        shutil.copyfileobj(source, file, 1 << 20)  # the checksum is compared at the end of the read

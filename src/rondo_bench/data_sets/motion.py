@@ -1,20 +1,14 @@
 """Motion capture: MoCap and MoCap6.
 
-CMU motion capture, subject 86, in four channels: the files that Time2State and AutoPlait are compared on.
+MoCap, CMU motion capture, subject 86: `data/MoCap/4d/amc_86_01.4d` of github.com/Lab-ANT/Time2State (MIT licence; the
+captures of mocap.cs.cmu.edu are free for all uses) has four numbers in a row between blanks, an angle of the left and
+right upper arm and thigh. Nine recordings are annotated, 65,611 rows in all, the paper's count. No rate is given there
+(the captures were made at 120 Hz, the paper prints none). The labels are a table in Time2State's scripts
+(`evaluate.py`): the row at which each segment ends, and its class, local to a recording and without a name.
 
-`data/MoCap/4d/amc_86_01.4d` of github.com/Lab-ANT/Time2State (MIT licence; the captures of mocap.cs.cmu.edu are free
-for all uses) has four numbers in a row between blanks: an angle of the left and right upper arm and thigh. Nine
-recordings are annotated, 65,611 rows in all, the paper's count. No rate is given there (the captures were made at 120
-Hz, the paper prints none).
-
-The labels are no file but a table in Time2State's scripts (`evaluate.py` beside the data): the row at which each
-segment ends, and its class. Class numbers are local to a recording and have no names; there are up to 9 in one, which
-is the paper's number of classes.
-
-MoCap6: six motion captures of two people doing exercises, twelve joint angles at 10 Hz (Fox et al., AOAS 2014).
-
-`bnpy/datasets/mocap6/dataset.npz` of github.com/bnpy/bnpy, a copy of github.com/michaelchughes/mocap6dataset. Give
---data the clone, or a folder that holds the clone or a folder `mocap6` with that file. Its arrays:
+MoCap6, six captures of two people doing exercises, twelve joint angles at 10 Hz (Fox et al., AOAS 2014):
+`bnpy/datasets/mocap6/dataset.npz` of github.com/bnpy/bnpy. Give --data the clone, or a folder that holds the clone or a
+folder `mocap6` with that file. Its arrays:
 
     X                  (2058, 12), all captures one after the other
     doc_range          (7,) the row at which each capture begins, and the end
@@ -38,9 +32,6 @@ from rondo.data.recording import Recording
 from rondo.errors import AnnotationError, RecordingError
 from rondo_bench.data_sets.tables import Reader, first_found, read_numbers
 
-# ---------------------------------------------------------------- MoCap
-
-
 MOCAP_CHANNELS = ("lhumerus", "rhumerus", "lfemur", "rfemur")
 MOCAP_SEGMENTS = {  # recording: (first row after the segment, class) of each
     "amc_86_01": ((588, 0), (1200, 1), (2006, 0), (2530, 2), (3282, 0), (4048, 3), (4579, 2)),
@@ -62,27 +53,16 @@ MOCAP_SEGMENTS = {  # recording: (first row after the segment, class) of each
 }  # fmt: skip
 
 
-def find_mocap(folder: Path) -> list[Path]:
-    """The nine annotated recordings, in a folder or where the repository has them in it."""
-    places = ("4d", "data/MoCap/4d", "Time2State-main/data/MoCap/4d")
-    return first_found(folder, places, [f"{name}.4d" for name in MOCAP_SEGMENTS])
-
-
 def read_mocap(path: Path) -> Recording:
-    """One capture, without its segments."""
     return Recording(read_numbers(path, 4, range(4), "MoCap"), None, MOCAP_CHANNELS, path.stem)
 
 
 def mocap_annotation(path: Path) -> Annotation:
-    """The class of each row, from the table."""
     if path.stem not in MOCAP_SEGMENTS:
         raise AnnotationError(f"{path}: there is no annotation of '{path.stem}'; known are {', '.join(MOCAP_SEGMENTS)}")
     segments = MOCAP_SEGMENTS[path.stem]
     lengths = [stop - start for start, stop in pairwise((0, *(stop for stop, _ in segments)))]
     return Annotation(np.repeat([number for _, number in segments], lengths), id=path.stem)
-
-
-# ---------------------------------------------------------------- MoCap6
 
 
 MOCAP6_IDS = ("13_29", "13_30", "13_31", "14_06", "14_14", "14_20")  # subject and trial, in the order of the file
@@ -96,14 +76,12 @@ def find_mocap6(folder: Path) -> list[Path]:
 
 
 def read_mocap6(path: Path) -> Recording:
-    """One capture, without its exercises."""
     values, columns = (_array(path, name) for name in ("X", "column_names"))
     start, stop = _range(path, len(values))
     return Recording(values[start:stop], MOCAP6_RATE, tuple(_names(columns)), path.name)
 
 
 def mocap6_annotation(path: Path) -> Annotation:
-    """The exercise of each row, with its name."""
     classes, names = (_array(path, name) for name in ("TrueZ", "true_state_names"))
     start, stop = _range(path, len(classes))
     own = classes[start:stop]
@@ -141,6 +119,9 @@ def _names(names: NDArray[Any]) -> list[str]:
     return [name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name) for name in names.tolist()]
 
 
+find_mocap = first_found(
+    ("4d", "data/MoCap/4d", "Time2State-main/data/MoCap/4d"), [f"{name}.4d" for name in MOCAP_SEGMENTS]
+)
 READERS = {
     "mocap": Reader(find_mocap, read_mocap, mocap_annotation),
     "mocap6": Reader(find_mocap6, read_mocap6, mocap6_annotation, lambda path: path.name, comes_first=True),

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from rondo.annotations.annotation import Annotation
 from rondo.data.recording import Recording
@@ -22,8 +23,7 @@ from rondo_bench.data_sets.catalogue import Listing, find_data_set, folders_of, 
 from rondo_bench.data_sets.tables import Reader
 
 
-@dataclass(frozen=True, eq=False)
-class DataSet:
+class DataSet(NamedTuple):
     """Recordings without classes, and the annotations of those that have one."""
 
     name: str  # of the set, or of the folder
@@ -36,8 +36,7 @@ _OWN_FILES = Reader(stored.find_files, stored.read_recording, stored.read_annota
 _OFFICIAL = motion.READERS | wearables.READERS | work.READERS | series.READERS
 
 
-@dataclass(frozen=True)
-class Copy:
+class Copy(NamedTuple):
     """A copy of a data set on this machine: its files in order, each a recording, and what reads them."""
 
     name: str
@@ -53,8 +52,7 @@ class Copy:
         """One recording; at the rate of the catalogue where the file does not tell its own."""
         recording = self.reader.read_recording(path)
         if recording.rate is None and self.listing is not None and self.listing.rate is not None:
-            values, channels, notes = recording.values, recording.channels, recording.notes
-            return Recording(values, self.listing.rate, channels, recording.id, recording.timestamps_s, notes)
+            return replace(recording, rate=self.listing.rate)
         return recording
 
     def read(self, path: Path) -> tuple[Recording, Annotation | None]:
@@ -68,38 +66,22 @@ class Copy:
         return recording, annotation
 
 
-def read_data_set(
-    name: str, folder: Path | None = None, limit: int | None = None, only: tuple[str, ...] = ()
-) -> DataSet:
+def read_data_set(name: str, folder: Path | None = None, limit: int | None = None, only: Sequence[str] = ()) -> DataSet:
     """A public data set from a local copy (`folder` as in `data_directory`), or the recordings of a folder of your own.
 
-    The first `limit` recordings, or those whose ids are in `only`.
-
-    >>> import tempfile
-    >>> import numpy as np
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     np.savez(Path(folder, "day1.npz"), X=np.zeros((5, 2)), y=[0, 0, 3, 3, 3], rate=50.0)
-    ...     data_set = read_data_set(folder)
-    >>> data_set.recordings[0], data_set.annotations["day1"].classes.tolist()
-    (Recording('day1', 5 frames x 2 channels, 50 Hz), [0, 0, 3, 3, 3])
+    `only` names recordings, in the order in which they are wanted; `limit` takes the first so many.
     """
-    copy = find_copy(name, folder)
-    paths = list(copy.paths)
-    if only:
-        by_id = dict(zip(copy.ids, copy.paths, strict=True))
-        missing = next((id for id in only if id not in by_id), None)
-        if missing is not None:
-            raise SettingError(f"{copy.name} has no recording '{missing}'; it has {', '.join(list(by_id)[:12])}")
-        paths = [by_id[id] for id in only]
     if limit is not None and limit < 1:
         raise SettingError(f"a limit of {limit} recordings leaves none; expected 1 or more")
-    recordings, annotations = [], {}
-    for path in paths[:limit]:
-        recording, annotation = copy.read(path)
-        recordings.append(recording)
-        if annotation is not None:
-            annotations[recording.id] = annotation
-    return DataSet(copy.name, tuple(recordings), annotations)
+    copy = find_copy(name, folder)
+    by_id = dict(zip(copy.ids, copy.paths, strict=True))
+    missing = next((id for id in only if id not in by_id), None)
+    if missing is not None:
+        raise SettingError(f"{copy.name} has no recording '{missing}'; it has {', '.join(list(by_id)[:12])}")
+    paths = [by_id[id] for id in only] or copy.paths
+    pairs = [copy.read(path) for path in paths[:limit]]
+    annotations = {recording.id: annotation for recording, annotation in pairs if annotation is not None}
+    return DataSet(copy.name, tuple(recording for recording, _ in pairs), annotations)
 
 
 def find_copy(name: str, folder: Path | None = None) -> Copy:

@@ -57,11 +57,7 @@ def find_clap_suite(folder: Path) -> list[Path]:
 
 
 def clap_suite_id(path: Path) -> str:
-    """The name of the series.
-
-    >>> clap_suite_id(Path("UTSA/Cane.txt")), clap_suite_id(Path("SKAB/data.npz/SKAB_other_1"))
-    ('Cane', 'SKAB_other_1')
-    """
+    """`Cane` for UTSA/Cane.txt, `SKAB_other_1` for SKAB/data.npz/SKAB_other_1."""
     return path.name.removesuffix(".txt")
 
 
@@ -80,7 +76,6 @@ def read_clap_suite(path: Path) -> Recording:
 
 
 def clap_suite_annotation(path: Path) -> Annotation:
-    """The state of each row."""
     folder = path.parents[1] if path.parent.name == _ARRAYS else path.parent
     id, n_frames = clap_suite_id(path), read_clap_suite(path).n_frames
     changes = _whole_numbers(folder / _SEGMENTS, id, _row_of(folder / _SEGMENTS, id)[_BEFORE_CHANGES:])
@@ -131,9 +126,6 @@ def _whole_numbers(path: Path, id: str, cells: list[str]) -> list[int]:
 
 _READER = Reader(find_clap_suite, read_clap_suite, clap_suite_annotation, clap_suite_id, comes_first=True)
 READERS = dict.fromkeys(("tssb", "utsa", "skab"), _READER)
-
-
-# ---------------------------------------------------------------- stored labels
 
 
 TOLERANCE = 0.1  # percent; scores are stored with three decimals, of 1

@@ -48,10 +48,14 @@ def read_numbers(path: Path, n_columns: int, columns: Sequence[int], what: str) 
         raise RecordingError(f"{path}: {expected} ({str(error).splitlines()[0][:120]}); get the file again") from None
 
 
-def first_found(folder: Path, places: Sequence[str], names: Sequence[str]) -> list[Path]:
-    """What has one of the names in a folder, or in the first of the places below it where anything has."""
-    found = ([path for name in names if (path := folder / place / name).exists()] for place in ("", *places))
-    return next((paths for paths in found if paths), [])
+def first_found(places: Sequence[str], names: Sequence[str]) -> Callable[[Path], list[Path]]:
+    """Finds what has one of the names in a folder, or in the first of the places below it where anything has."""
+
+    def find(folder: Path) -> list[Path]:
+        found = ([path for name in names if (path := folder / place / name).exists()] for place in ("", *places))
+        return next((paths for paths in found if paths), [])
+
+    return find
 
 
 def timed_recording(path: Path, numbers: Numbers, times_s: Numbers, rate: float, channels: Sequence[str]) -> Recording:
@@ -84,9 +88,6 @@ def _read_by_numpy(path: Path, n_columns: int, columns: Sequence[int]) -> Number
     if table.shape[1] != n_columns:
         raise ValueError(f"got {table.shape[1]}")
     return np.asarray(table[:, list(columns)])
-
-
-# ---------------------------------------------------------------- with a header
 
 
 def read_header(path: Path, what: str, separator: str = ",", skip: int = 0) -> list[str]:
@@ -150,9 +151,6 @@ def whole_number(text: str, path: Path, column: str) -> int:
     raise RecordingError(f"{path}: column '{column}' holds '{text[:40]}', expected a whole number; get the file again")
 
 
-# ---------------------------------------------------------------- MATLAB
-
-
 def read_mat(path: Path, name: str, what: str) -> NDArray[np.float64]:
     """The numbers of one variable; `what` names the data set in errors."""
     import scipy.io
@@ -181,9 +179,6 @@ def _opened(path: Path, name: str, what: str, read: Any) -> dict[str, Any]:
     if name not in found:
         raise RecordingError(f"{path}: no variable '{name}' in it, as {what} has it; give the file as published")
     return found
-
-
-# ---------------------------------------------------------------- annotations
 
 
 def painted(

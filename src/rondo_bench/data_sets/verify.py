@@ -151,7 +151,6 @@ def differences(listing: Listing, counts: Counts) -> list[str]:
 
 
 def what_to_do(listing: Listing, data_dir: Path) -> str:
-    """How a copy that differs is replaced."""
     offer, folder = offers()[listing.name], next(iter(folders_of(listing, data_dir)), data_dir)
     if offer.by_hand:
         return f"to get it again, {offer.by_hand} (page: {offer.page})"

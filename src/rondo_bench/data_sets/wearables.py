@@ -1,67 +1,49 @@
-"""Sets of sensors that people wear: PAMAP2, OPPORTUNITY, USC-HAD, HuGaDB, ActRecTut.
+"""Sets of sensors that people wear, as they are published: PAMAP2, OPPORTUNITY, USC-HAD, HuGaDB, ActRecTut.
 
-PAMAP2 Physical Activity Monitoring (Reiss and Stricker, ISWC 2012), the Protocol files as they are published.
-
-A row of `Protocol/subject101.dat` has 54 numbers, a hundred rows a second; NaN where a wireless sensor was silent:
+PAMAP2 (Reiss and Stricker, ISWC 2012): a row of `Protocol/subject101.dat` has 54 numbers, a hundred rows a second; NaN
+where a wireless sensor was silent:
 
     1 time in seconds   2 activity   3 heart rate (about 9 a second)   4-20 hand   21-37 chest   38-54 ankle
 
-and each IMU its temperature, acceleration up to 16 g, acceleration up to 6 g, turning rate, magnetic field (three axes
-each) and an orientation that is not valid in this collection. Without time, activity and orientations that leaves the
-40 channels of the paper, of which its experiments take nine (the acceleration up to 16 g). Activity 0 is what lies
-between activities: a class like the others, so that every row counts (2,864,056 in subjects 101 to 108, as the paper
-has it).
+and each IMU its temperature, acceleration up to 16 g and up to 6 g, turning rate, magnetic field (three axes each) and
+an orientation that is not valid. Without time, activity and orientations that leaves the 40 channels of the paper, of
+which its experiments take nine (the acceleration up to 16 g). Activity 0, between activities, is a class like the
+others, so that every row counts (2,864,056 in subjects 101 to 108, as the paper has it).
 
-OPPORTUNITY (Chavarriaga et al., Pattern Recognition Letters 2013), the UCI files as they are published.
-
-A row of `dataset/S1-ADL1.dat` has 250 numbers, NaN where a sensor was silent. Their order, as `column_names.txt` beside
-the files has it:
+OPPORTUNITY (Chavarriaga et al., Pattern Recognition Letters 2013), the UCI files: a row of `dataset/S1-ADL1.dat` has
+250 numbers, NaN where a sensor was silent. Their order, as in `column_names.txt` beside the files:
 
     1 milliseconds   2-37 twelve accelerometers on the body   38-102 five IMUs (back, upper and lower arms)
     103-134 an IMU on each shoe   135-194 twelve objects   195-207 reed switches   208-231 eight accelerometers in the
     room   232-243 four location tags   244-250 seven tracks of labels
 
-Without time and labels that leaves the 242 channels of the paper, which projects them on 54 axes. Its classes are those
-of the track Locomotion: standing, walking, sitting, lying, and 0 for none of them, 5 in all. Every subject has five ADL
-runs and a Drill: 24 recordings, 869,387 rows.
+Without time and labels that leaves the 242 channels of the paper. Its 5 classes are those of the track Locomotion.
+Every subject has five ADL runs and a Drill: 24 recordings, 869,387 rows.
 
-USC-HAD (Zhang and Sawchuk, UbiComp 2012): twelve daily activities of fourteen subjects, one IMU at the hip.
+USC-HAD (Zhang and Sawchuk, UbiComp 2012; sipi.usc.edu/had/USC-HAD.zip, for research use): one IMU at the hip of
+fourteen subjects. `Subject1/a3t2.mat` is activity 3, trial 2; its variable `sensor_readings` (n, 6) holds acceleration
+in g and turning rate in degrees per second, 100 rows a second. The five trials of twelve activities are put one after
+the other, trial 1 of activities 1 to 12, then trial 2 and so on, as Time2State does it. 2,811,490 rows in all (counted;
+the set is not in the paper). The activity is in the name of the file: one of the 840 misspells its variable.
 
-sipi.usc.edu/had/USC-HAD.zip, for research use, with citation of the paper. A folder `Subject1` to `Subject14` has a
-file for each trial, `a3t2.mat` being activity 3, trial 2: its variable `sensor_readings` (n, 6) holds acceleration x
-y z in g and turning rate x y z in degrees per second, 100 rows a second. There are five trials of each of twelve
-activities.
+HuGaDB (Chereshnev and Kertész-Farkas, AIST 2017; github.com/romanchereshnev/HuGaDB, free for research): gait of
+eighteen people. `HuGaDB_v2_various_01_00.txt` is activity, participant, counter. A file has three lines of comment, a
+line of names, then 39 numbers in a row between tabs: for the right foot, shin and thigh and the left ones acceleration
+and turning rate (int16, up to 2 g and 2000 degrees per second), two EMGs, and the activity. About 60 rows a second (the
+documentation gives 2,111,962 rows in 35,903 seconds, 58.8). Not in the paper.
 
-A trial is one activity from beginning to end. For discovery they are put one after the other, trial 1 of activities 1
-to 12, then trial 2 and so on, as Time2State does it; the joins are artificial. 2,811,490 rows in all (counted; the set
-is not in the paper). The activity is in the name of the file: one of the 840 misspells its variable `activity_number`.
-
-HuGaDB (Chereshnev and Kertész-Farkas, AIST 2017): gait of eighteen people, six IMUs and two EMGs on the legs.
-
-github.com/romanchereshnev/HuGaDB, free for research with citation of the paper; the archive lies on its authors'
-Dropbox and Google Drive. `HuGaDB_v2_various_01_00.txt` is activity, participant, counter; version 2 has better
-labels. A file has three lines of comment, a line of names, then 39 numbers in a row between tabs: for the right foot,
-shin and thigh and the left ones acceleration x y z and turning rate x y z (int16, up to 2 g and 2000 degrees per
-second), two EMGs, and the activity. About 60 rows a second (the documentation gives 2,111,962 rows in 35,903 seconds,
-58.8). Not in the paper.
-
-ActRecTut (Bulling, Blanke and Schiele, ACM Computing Surveys 2014): walking and gestures of two subjects.
-
-github.com/andreas-bulling/ActRecTut (now codeberg.org/andreas-bulling/ActRecTut), GPL 3. A folder
-`Data/subject1_walk` holds a file per sensor and the labels, numbers between blanks:
+ActRecTut (Bulling, Blanke and Schiele, ACM Computing Surveys 2014; codeberg.org/andreas-bulling/ActRecTut, GPL 3):
+walking and gestures of two subjects. A folder `Data/subject1_walk` holds numbers between blanks:
 
     S111.dat S112.dat S125.dat S131.dat   seconds, sensor, counter, acceleration x y z, turning rate x y z
     labels.dat                            seconds, the key that was held (about 16 a second)
     data.mat                              what the authors made of it: `data` and `labels` (1 is NULL)
 
-The sensors run at about 32 Hz (the documentation says 32, the paper 42), each at its own, jittering times. The
-paper's 200,693 frames are the rows of the four S111.dat, so those are the clock here, and the other sensors are
-interpolated onto it; the four data.mat have 197,227 rows. S112 was not worn for gestures: its six channels, which
-make the paper's 24, are 0 there.
-
-Keys are ASCII codes: 49 to 53 are the five ways of walking; 49 to 57, 48 and 39 the eleven gestures; 0, 32 and a few
-stray codes are NULL. That makes 17 classes, as the paper has them. Where the .dat are missing data.mat is read as it
-is.
+The sensors run at about 32 Hz (the documentation says 32, the paper 42), each at its own, jittering times. The paper's
+200,693 frames are the rows of the four S111.dat, so those are the clock here, and the other sensors are interpolated
+onto it. S112 was not worn for gestures: its six channels, which make the paper's 24, are 0 there. Keys are ASCII codes:
+49 to 53 are the five ways of walking; 49 to 57, 48 and 39 the eleven gestures; 0, 32 and a few stray codes are NULL:
+17 classes, as the paper has them. Where the .dat are missing data.mat is read as it is.
 """
 
 from __future__ import annotations
@@ -88,9 +70,6 @@ from rondo_bench.data_sets.tables import (
     timed_recording,
 )
 
-# ---------------------------------------------------------------- PAMAP2
-
-
 PAMAP2_RATE = 100.0
 PAMAP2_IDS = tuple(f"subject{number}" for number in range(101, 109))  # the paper leaves out 109, who did little
 _PAMAP2, _PAMAP2_COLUMNS = "PAMAP2", 54
@@ -108,24 +87,14 @@ PAMAP2_CLASSES = {
 }  # fmt: skip
 
 
-def find_pamap2(folder: Path) -> list[Path]:
-    """The Protocol files of the subjects of the paper, in a folder or where the published archive has them in it."""
-    return first_found(folder, ("Protocol", "PAMAP2_Dataset/Protocol"), [f"{id}.dat" for id in PAMAP2_IDS])
-
-
 def read_pamap2(path: Path) -> Recording:
-    """One subject, without the activities."""
     numbers = read_numbers(path, _PAMAP2_COLUMNS, [0, *_PAMAP2_COLUMN_OF.values()], _PAMAP2)
     return timed_recording(path, numbers[:, 1:], numbers[:, 0], PAMAP2_RATE, PAMAP2_CHANNELS)
 
 
 def pamap2_annotation(path: Path) -> Annotation:
-    """The activity of each row of that subject, for evaluation."""
     classes = read_numbers(path, _PAMAP2_COLUMNS, [1], _PAMAP2)[:, 0]
     return numbered(classes, PAMAP2_CLASSES, path.stem, path, _PAMAP2, "activity")
-
-
-# ---------------------------------------------------------------- OPPORTUNITY
 
 
 OPPORTUNITY_RATE = 30.0  # of the documentation; the times in the files are more exact (the paper prints 30.3)
@@ -172,14 +141,7 @@ OPPORTUNITY_IDS = tuple(
 LOCOMOTION = {0: "other", 1: "stand", 2: "walk", 4: "sit", 5: "lie"}
 
 
-def find_opportunity(folder: Path) -> list[Path]:
-    """The 24 runs, in a folder or where the published archive has them in it."""
-    places = ("dataset", "OpportunityUCIDataset/dataset")
-    return first_found(folder, places, [f"{id}.dat" for id in OPPORTUNITY_IDS])
-
-
 def read_opportunity(path: Path) -> Recording:
-    """One run, without any label."""
     numbers = read_numbers(path, _OPPORTUNITY_COLUMNS, range(1 + len(OPPORTUNITY_CHANNELS)), _OPPORTUNITY)
     return timed_recording(path, numbers[:, 1:], numbers[:, 0] / 1000, OPPORTUNITY_RATE, OPPORTUNITY_CHANNELS)
 
@@ -188,9 +150,6 @@ def opportunity_annotation(path: Path) -> Annotation:
     """The locomotion of each row, the first track of labels, under its published number."""
     classes = read_numbers(path, _OPPORTUNITY_COLUMNS, [1 + len(OPPORTUNITY_CHANNELS)], _OPPORTUNITY)[:, 0]
     return numbered(classes, LOCOMOTION, path.stem, path, _OPPORTUNITY, "locomotion")
-
-
-# ---------------------------------------------------------------- USC-HAD
 
 
 USC_HAD_RATE = 100.0
@@ -204,22 +163,12 @@ _USC_HAD, _READINGS = "USC-HAD", "sensor_readings"
 _TRIAL = re.compile(r"a(\d+)t(\d+)\.mat", re.IGNORECASE)
 
 
-def find_usc_had(folder: Path) -> list[Path]:
-    """The folders of the subjects, in a folder or where the published archive has them in it."""
-    return first_found(folder, ("USC-HAD",), [f"Subject{number}" for number in range(1, 15)])
-
-
 def usc_had_id(path: Path) -> str:
-    """`subject01` for the folder Subject1.
-
-    >>> usc_had_id(Path("USC-HAD/Subject1"))
-    'subject01'
-    """
+    """`subject01` for the folder Subject1."""
     return f"subject{int(path.name.removeprefix('Subject')):02d}"
 
 
 def read_usc_had(path: Path) -> Recording:
-    """The trials of one subject, one after the other."""
     trials = [read_mat(file, _READINGS, _USC_HAD) for _, file in _trials(path)]
     odd = next((trial.shape for trial in trials if trial.ndim != 2 or trial.shape[1] != len(USC_HAD_CHANNELS)), None)
     if odd is not None:
@@ -248,9 +197,6 @@ def _trials(path: Path) -> list[tuple[int, Path]]:
     return [(activity, file) for _, activity, file in trials]
 
 
-# ---------------------------------------------------------------- HuGaDB
-
-
 HUGADB_RATE = 60.0
 HUGADB_CLASSES = {
     1: "walking", 2: "running", 3: "going up", 4: "going down", 5: "sitting", 6: "sitting down", 7: "standing up",
@@ -272,29 +218,20 @@ def find_hugadb(folder: Path) -> list[Path]:
 
 
 def hugadb_id(path: Path) -> str:
-    """The name without the version.
-
-    >>> hugadb_id(Path("HuGaDB_v2_various_01_00.txt"))
-    'various_01_00'
-    """
+    """`various_01_00` for HuGaDB_v2_various_01_00.txt."""
     match = _HUGADB_NAME.fullmatch(path.name)
     return match[2] if match else path.stem
 
 
 def read_hugadb(path: Path) -> Recording:
-    """One recording, without its activities."""
     return Recording(
         read_columns(path, HUGADB_CHANNELS, _HUGADB, "\t", _N_COMMENTS), HUGADB_RATE, HUGADB_CHANNELS, hugadb_id(path)
     )
 
 
 def hugadb_annotation(path: Path) -> Annotation:
-    """The activity of each row."""
     activities = read_columns(path, ["act"], _HUGADB, "\t", _N_COMMENTS)[:, 0]
     return numbered(activities, HUGADB_CLASSES, hugadb_id(path), path, _HUGADB)
-
-
-# ---------------------------------------------------------------- ActRecTut
 
 
 ACTRECTUT_RATE = 32.0
@@ -313,13 +250,11 @@ _CLOCK, _ACTRECTUT, _ACTRECTUT_COLUMNS = "S111", "ActRecTut", 9
 
 
 def find_actrectut(folder: Path) -> list[Path]:
-    """The four recordings, each a folder of files."""
-    found = first_found(folder, ("Data", "ActRecTut-master/Data", "ActRecTut/Data"), ACTRECTUT_IDS)
-    return [path for path in found if _has_sensors(path) or (path / "data.mat").is_file()]
+    find = first_found(("Data", "ActRecTut-master/Data", "ActRecTut/Data"), ACTRECTUT_IDS)
+    return [path for path in find(folder) if _has_sensors(path) or (path / "data.mat").is_file()]
 
 
 def read_actrectut(path: Path) -> Recording:
-    """One folder, without its labels."""
     if not _has_sensors(path):
         note = "from data.mat: the sensor files, by whose rows the paper counts, are not there"
         return Recording(
@@ -371,6 +306,9 @@ def _has_sensors(path: Path) -> bool:
     return (path / f"{_CLOCK}.dat").is_file() and (path / "labels.dat").is_file()
 
 
+find_pamap2 = first_found(("Protocol", "PAMAP2_Dataset/Protocol"), [f"{id}.dat" for id in PAMAP2_IDS])
+find_opportunity = first_found(("dataset", "OpportunityUCIDataset/dataset"), [f"{id}.dat" for id in OPPORTUNITY_IDS])
+find_usc_had = first_found(("USC-HAD",), [f"Subject{number}" for number in range(1, 15)])
 READERS = {
     "pamap2": Reader(find_pamap2, read_pamap2, pamap2_annotation),
     "opportunity": Reader(find_opportunity, read_opportunity, opportunity_annotation),

@@ -1,56 +1,40 @@
 """Sets of people at work and in a car: LARa, OpenPack, Drive&Act.
 
-LARa, version 3 (Niemann et al., Sensors 2020): picking and packing in a warehouse, the five MbientLab IMUs.
-
-zenodo.org/records/8189341, under the Creative Commons licence that its page names. `S07/L01_S07_R01.csv` is scenario,
-subject, recording; subjects 7 to 14 wore these IMUs. Per recording two csv with a header, one row for each hundredth
+LARa, version 3 (Niemann et al., Sensors 2020; zenodo.org/records/8189341, Creative Commons): picking and packing in a
+warehouse, the five MbientLab IMUs of subjects 7 to 14. Per recording two csv with a header, one row for each hundredth
 of a second in both:
 
-    L01_S07_R01.csv          Time (a date), then for left arm, left leg, neck, right arm, right leg (LA LL N RA RL)
-                             AccelerometerX Y Z (g) and GyroscopeX Y Z (degrees per second): the paper's 30 channels
-    L01_S07_R01_labels.csv   Class, then 19 attributes of 0 and 1 (I-A_GaitCycle ... VI-A_Error)
+    S07/L01_S07_R01.csv          Time (a date), then for left arm, left leg, neck, right arm, right leg (LA LL N RA RL)
+                                 AccelerometerX Y Z (g), GyroscopeX Y Z (degrees per second): the paper's 30 channels
+    S07/L01_S07_R01_labels.csv   Class, then 19 attributes of 0 and 1 (I-A_GaitCycle ... VI-A_Error)
 
-The paper counts 193 recordings with 2,224,452 rows and all 8 classes, None among them. Rows are counted at 100 Hz.
-Layout and names are those that the authors' own tools read; no file of version 3 was at hand when this was written,
-so let `rondo datasets verify lara` speak.
+The paper counts 193 recordings with 2,224,452 rows and all 8 classes. Layout and names are those that the authors' own
+tools read; no file of version 3 was at hand, so let `rondo datasets verify lara` speak.
 
-OpenPack (Yoshimura et al., PerCom 2024): packing in a warehouse. CC BY-NC-SA 4.0.
-
-zenodo.org/records/8145223; a session for trying out lies in github.com/open-pack/openpack-toolkit. Not in the paper.
-Per subject and session, under `openpack/v1.0.0/U0209/`, csv with a header:
+OpenPack (Yoshimura et al., PerCom 2024; zenodo.org/records/8145223, CC BY-NC-SA 4.0; a sample lies in
+github.com/open-pack/openpack-toolkit): packing in a warehouse. Not in the paper. Under `openpack/v1.0.0/U0209/`:
 
     atr/atr01/S0500.csv to atr04          unixtime (ms), acc_x y z (g), gyro_x y z (degrees per second), quat_w x y z
     annotation/openpack-operations/…      id, operation, start, end (dates with a zone) ...
 
 The wrists and upper arms carry the four IMUs; those of atr02 to 04 are interpolated onto the times of atr01 (30 Hz by
-the documentation, 30 ms apart in the files). Classes are ten operations (100, 200 ... 1000) and none. The
-ready-made `preprocessed/imuWithOperationLabel/U0209-S0500.csv` is read as well: unixtime, operation, atr01/acc_x ... in
-one file.
+the documentation, 30 ms apart in the files). Classes are ten operations (100, 200 ... 1000) and none. The ready-made
+`preprocessed/imuWithOperationLabel/U0209-S0500.csv` is read as well: unixtime, operation, atr01/acc_x ... in one file.
 
-Drive&Act (Martin et al., ICCV 2019): what people do in an automated car, as 3D poses. For academic use.
-
-driveandact.com: iccv_openpose_3d.zip and iccv_activities_3s.zip. Fifteen drivers (vp1 to vp15) made two runs each, of
-which 29 have a pose; 30 frames a second:
+Drive&Act (Martin et al., ICCV 2019; driveandact.com, for academic use: iccv_openpose_3d.zip, iccv_activities_3s.zip):
+what people do in an automated car, as 3D poses. Fifteen drivers made two runs each, of which 29 have a pose, at 30 Hz:
 
     openpose_3d/vp1/run1b_2018-05-29-14-02-47.ids_1.openpose.3d.csv
-        frame_id, timestamp (s), then x, y, z and a score for each of 26 joints: the paper's 104 channels (OpenPose's
-        25 and one called background)
+        frame_id, timestamp (s), then x, y, z and a score for each of 26 joints: the paper's 104 channels
     activities_3s/inner_mirror/tasklevel.chunks_90.csv
         participant_id, file_id (vp1/run1b_2018-05-29-14-02-47.ids_1), annotation_id, frame_start, frame_end, activity,
-        chunk_id: pieces of about three seconds, [start, end)
+        chunk_id: pieces of about three seconds, [start, end): a piece begins at the number with which another ends
 
-frame_end is exclusive: in the published tables a piece begins at the number with which the one before it ends, within
-an activity and between two (130,156,entering_car then 156,174,closing_door_inside); read inclusively, such frames would
-have two activities. The readings differ in one frame for each piece that nothing follows.
-
-Every camera counts its own frames and has a table of its own, in which file_id ends in its number (by scripts that read
-the set: ids_1 inner_mirror, 2 a_column_co_driver, 3 ceiling, 4 steering_wheel, 5 a_column_driver). The poses are
-numbered by the frames of ids_1, so only pieces with that file_id are theirs.
-
-The paper's 13 classes are the 12 of the task level and none; tables of finer activities lie beside it. A
-row of poses gets the class of its frame_id, none where no piece covers it. What OpenPose did not see is kept as it is
-stored. The tables were seen; the layout of the poses is that of scripts that read them (none was at
-hand), so let `rondo datasets verify drive_act` speak, among others by what a constant prediction must score.
+Every camera counts its own frames and has a table of its own, in which file_id ends in its number (ids_1 inner_mirror,
+2 a_column_co_driver, 3 ceiling, 4 steering_wheel, 5 a_column_driver). The poses are numbered by the frames of ids_1, so
+only pieces with that file_id are theirs. The paper's 13 classes are the 12 of the task level and none. A row of poses
+gets the class of its frame_id, none where no piece covers it. The tables were seen; the layout of the poses is that of
+scripts that read them, so let `rondo datasets verify drive_act` speak.
 """
 
 from __future__ import annotations
@@ -75,9 +59,6 @@ from rondo_bench.data_sets.tables import (
     timed_recording,
     whole_number,
 )
-
-# ---------------------------------------------------------------- LARa
-
 
 LARA_RATE = 100.0
 LARA_SUBJECTS = range(7, 15)
@@ -107,17 +88,12 @@ def find_lara(folder: Path) -> list[Path]:
 
 
 def read_lara(path: Path) -> Recording:
-    """One recording, without its labels."""
     return Recording(read_columns(path, LARA_CHANNELS, _LARA), LARA_RATE, LARA_CHANNELS, path.stem)
 
 
 def lara_annotation(path: Path) -> Annotation:
-    """The activity of each row."""
     labels = path.with_name(f"{path.stem}_labels.csv")
     return numbered(read_columns(labels, ["Class"], _LARA)[:, 0], LARA_CLASSES, path.stem, labels, _LARA)
-
-
-# ---------------------------------------------------------------- OpenPack
 
 
 OPENPACK_RATE = 30.0
@@ -143,16 +119,11 @@ def find_openpack(folder: Path) -> list[Path]:
 
 
 def openpack_id(path: Path) -> str:
-    """Subject and session.
-
-    >>> openpack_id(Path("v1.0.0/U0209/atr/atr01/S0500.csv"))
-    'U0209-S0500'
-    """
+    """`U0209-S0500` for v1.0.0/U0209/atr/atr01/S0500.csv."""
     return path.stem if _IN_ONE_FILE.fullmatch(path.stem) else f"{path.parents[2].name}-{path.stem}"
 
 
 def read_openpack(path: Path) -> Recording:
-    """The four IMUs of a session, without annotations."""
     if _IN_ONE_FILE.fullmatch(path.stem):
         names = [f"{device}/{reading}" for device in DEVICES for reading in _READINGS]
         return Recording(read_columns(path, names, _OPENPACK), OPENPACK_RATE, OPENPACK_CHANNELS, openpack_id(path))
@@ -188,9 +159,6 @@ def _times(path: Path) -> NDArray[np.float64]:
     return read_columns(path, ["unixtime"], _OPENPACK)[:, 0]
 
 
-# ---------------------------------------------------------------- Drive&Act
-
-
 DRIVE_ACT_RATE = 30.0
 N_CHANNELS = 104
 TASKS = (
@@ -204,8 +172,6 @@ _VIEWS = ("inner_mirror", "*", "")  # the camera of the poses first
 
 
 def find_drive_act(folder: Path) -> list[Path]:
-    """The poses of all runs, by driver and run."""
-
     def order(path: Path) -> tuple[int, str]:
         number = re.sub(r"\D", "", path.parent.name)
         return (int(number) if number else 0, path.name)
@@ -214,16 +180,11 @@ def find_drive_act(folder: Path) -> list[Path]:
 
 
 def drive_act_id(path: Path) -> str:
-    """Driver and run.
-
-    >>> drive_act_id(Path("openpose_3d/vp1/run2_2018-05-29-14-33-44.ids_1.openpose.3d.csv"))
-    'vp1_run2_2018-05-29-14-33-44'
-    """
+    """`vp1_run2_2018-05-29-14-33-44` for vp1/run2_2018-05-29-14-33-44.ids_1.openpose.3d.csv."""
     return f"{path.parent.name}_{path.name.removesuffix(_SUFFIX).split('.ids_')[0]}"
 
 
 def read_drive_act(path: Path) -> Recording:
-    """One run, without its activities."""
     header = read_header(path, _DRIVE_ACT)
     channels = [name for name in header if name not in _CLOCKS]
     if header[:2] != list(_CLOCKS) or len(channels) != N_CHANNELS:
@@ -234,7 +195,6 @@ def read_drive_act(path: Path) -> Recording:
 
 
 def drive_act_annotation(path: Path) -> Annotation:
-    """The task of each row of that run."""
     table, rows = _pieces(path)
     unknown = next((row[3] for row in rows if row[3] not in TASKS), None)
     if unknown is not None:

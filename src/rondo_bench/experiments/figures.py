@@ -69,9 +69,6 @@ def _pyplot() -> Any:
     return pyplot
 
 
-# ---------------------------------------------------------------- segmentation
-
-
 def mapped_track(row: Row) -> NDArray[np.int64]:
     """The class that the label of each frame maps to, many to one, under the numbers that classes have in the truth."""
     truth, labels = (from_stored(row.details[name]) for name in ("truth", "labels"))
@@ -152,9 +149,6 @@ def _paint(axis: Any, pyplot: Any, rows: Sequence[Row], experiment: Experiment, 
     key = rows[0].key
     axis.set_title(f"{title_of(key.data_set, sets)}, {key.recording}", fontsize=9)
     axis.set_xlabel("frame", fontsize=8)
-
-
-# ---------------------------------------------------------------- curves and dots
 
 
 def _curves(pyplot: Any, summary: Summary) -> Any:

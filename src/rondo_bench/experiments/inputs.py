@@ -62,11 +62,10 @@ def _windows(of_set: SetSpec) -> dict[str, Any]:
 
 def joins(method: Method, baseline: Baseline | None) -> bool:
     """Whether the method is given all recordings of a set together."""
-    return method.joint or (bool(method.baseline) and isinstance(baseline, JoiningBaseline))
+    return method.joint or isinstance(baseline, JoiningBaseline)
 
 
 def level_of(method: Method, of_set: SetSpec) -> Level:
-    """Which of Rondo's labels are scored."""
     return of_set.level or method.level
 
 
@@ -90,11 +89,7 @@ def config_of(
 
 
 def trains_networks(config: Mapping[str, Any]) -> bool:
-    """Whether a GPU helps: Rondo with an encoder, units or motifs that are networks. Baselines do not use one.
-
-    >>> trains_networks({"encoder": {"name": "ts2vec"}}), trains_networks({"baseline": "time2state"})
-    (True, False)
-    """
+    """Whether a GPU helps: Rondo with an encoder, units or motifs that are networks. Baselines do not use one."""
     if "baseline" in config:
         return False
     own = {name: config[name] for name in RondoConfig.model_fields if name in config}
@@ -105,9 +100,6 @@ def fingerprint(config: Mapping[str, Any], protocol: str, learned_from: Sequence
     """Letters that differ where settings do, then, after a dash, letters for the recordings that were learned from.
 
     Not for what leaves labels as they are: seed, device, paths.
-
-    >>> fingerprint({"seed": 1, "n": 2}, "static") == fingerprint({"n": 2, "seed": 3}, "static")
-    True
     """
     kept = {name: value for name, value in config.items() if name not in ("seed", "device")}
     if isinstance(kept.get("encoder"), Mapping):
@@ -123,20 +115,16 @@ def fingerprint(config: Mapping[str, Any], protocol: str, learned_from: Sequence
     return f"{settings}-{_letters(sorted(learned_from))[:4]}" if learned_from else settings
 
 
+# Rows from before a setting could be chosen, or from when one could, stay valid: below are settings by what was the
+# rule before, and sections with settings that are gone, what has been the rule since, and a setting beside them.
 _LATER = {"autoencoder_least_steps": 40, "items_per_epoch": 4096, "dropouts": "fill"}
-"""Settings by what was the rule before they could be set."""
 _GONE = (
     ("preprocess", {"missing": "interpolate"}, "scaling"),
     ("units", {"window_weight": "overlap"}, "ridge"),
 )
-"""Section, settings that are gone with what has been the rule since, and a setting that stood beside them.
-
-Rows from when there was a choice stay valid.
-"""
 
 
 def _without_later_settings(config: Any) -> Any:
-    """Rows from before there was a choice stay valid: what can be chosen since is left out where it is as it was."""
     if not isinstance(config, Mapping):
         return config
     return {
@@ -150,9 +138,6 @@ def _letters(values: Sequence[Any]) -> str:
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:8]
 
 
-# ---------------------------------------------------------------- recordings
-
-
 PLANTED = ("planted", "planted_motifs")
 PLANTED_PLAN = StreamPlan(n_units=10, n_motifs=7, novelty=(Novelty(at=0.4), Novelty(at=0.6)))
 PLANTED_SEEDS = range(20, 28)
@@ -160,7 +145,6 @@ PLANTED_FRAMES = 100_000
 
 
 def recording_ids(data_set: str, data: Path | None) -> tuple[str, ...]:
-    """The recordings that a data set has here, without reading them."""
     if data_set in PLANTED:
         return tuple(f"planted{seed}" for seed in PLANTED_SEEDS)
     return find_copy(data_set, data).ids
@@ -168,16 +152,14 @@ def recording_ids(data_set: str, data: Path | None) -> tuple[str, ...]:
 
 def read_some(data_set: str, data: Path | None, ids: Sequence[str], of_set: SetSpec) -> DataSet:
     """These recordings with the channels that are used, and their annotations; one without is refused."""
-    read = _planted(data_set, ids) if data_set in PLANTED else read_data_set(data_set, data, only=tuple(ids))
+    read = _planted(data_set, ids) if data_set in PLANTED else read_data_set(data_set, data, only=ids)
     bare = next((recording.id for recording in read.recordings if recording.id not in read.annotations), None)
     if bare is not None:
         raise AnnotationError(
             f"recording '{bare}' of {data_set} has no annotation to score against: give it `y` (.npz), a column of "
             f"classes (.csv), or a file {bare}_labels.csv beside it"
         )
-    return DataSet(
-        read.name, tuple(with_channels(recording, of_set) for recording in read.recordings), read.annotations
-    )
+    return read._replace(recordings=tuple(with_channels(recording, of_set) for recording in read.recordings))
 
 
 def _planted(data_set: str, ids: Sequence[str]) -> DataSet:
@@ -202,9 +184,6 @@ def with_channels(recording: Recording, of_set: SetSpec) -> Recording:
         return recording
     values = np.take(recording.values, [recording.channels.index(name) for name in chosen], axis=1)
     return Recording(values, recording.rate, chosen, recording.id, recording.timestamps_s, recording.notes)
-
-
-# ---------------------------------------------------------------- axes that all recordings share
 
 
 def shared_preprocessor(

@@ -20,8 +20,9 @@ states       The suite of the CLaP paper and MoCap6, also scored by covering and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,8 +34,9 @@ from rondo.data.labels import OTHER, Labels
 from rondo.data.recording import Recording
 from rondo.data.scaling import Preprocessor
 from rondo.data.signal import Signal
-from rondo.data.windows import Span, WindowGrid, Windows
+from rondo.data.windows import WindowGrid, Windows
 from rondo.errors import AnnotationError, SettingError
+from rondo.many.pool import in_one_line
 from rondo.metrics.overlap import Overlap
 from rondo.metrics.recurrence import adjusted_mutual_information, adjusted_rand, one_to_one
 from rondo.metrics.scores import clock_labels, evaluate
@@ -57,9 +59,28 @@ from rondo_bench.experiments.spec import Level
 from rondo_bench.experiments.tasks import Task
 from rondo_bench.metrics.published import INITIAL_PERCENT, change_point_f1, covering
 
-Extras = dict[str, dict[str, float | None]]  # scores that `evaluate` does not have, by recording
+_NONE: Mapping[str, Any] = MappingProxyType({})
 
-# ---------------------------------------------------------------- static
+
+class Track(NamedTuple):
+    """What a method gave one recording: labels, scores that `evaluate` does not have, and what a figure needs."""
+
+    labels: Labels
+    scores: Mapping[str, float | None] = _NONE
+    details: Mapping[str, Any] = _NONE
+
+
+Tracks = dict[str, Track | str]  # by recording; a text says why there is none
+
+
+def tracks_of(task: Task, data: DataSet) -> Tracks:
+    """What the protocol of a task makes of its recordings."""
+    return PROTOCOLS[task.protocol](task, data)
+
+
+def static(task: Task, data: DataSet) -> Tracks:
+    labels = labels_of(task, data.recordings)
+    return {recording.id: Track(own) for recording, own in zip(data.recordings, labels, strict=True)}
 
 
 def labels_of(task: Task, recordings: Sequence[Recording]) -> list[Labels]:
@@ -116,9 +137,6 @@ def _of_level(task: Task, labelling: Labelling) -> Labels:
     return labelling.units if level_of(task.method, task.of_set) == "unit" else labelling.motifs
 
 
-# ---------------------------------------------------------------- continual
-
-
 class Followed(NamedTuple):
     """Labels as they were issued, and what happened to the vocabularies meanwhile."""
 
@@ -126,12 +144,17 @@ class Followed(NamedTuple):
     events: tuple[Event, ...]
 
 
-def followed(task: Task, recording: Recording) -> Followed:
-    """The stream as the method of the task follows it."""
-    if task.method.baseline:
-        baseline = baseline_for(task.method, task.set_name, task.of_set)
-        return Followed(label_recording(recording, baseline, np.random.default_rng(task.seed)), ())
-    return follow(rondo_of(task), recording, level_of(task.method, task.of_set))
+def continual(task: Task, data: DataSet) -> Tracks:
+    tracks: Tracks = {}
+    for recording in data.recordings:
+        if task.method.baseline:
+            baseline = baseline_for(task.method, task.set_name, task.of_set)
+            stream = Followed(label_recording(recording, baseline, np.random.default_rng(task.seed)), ())
+        else:
+            stream = follow(rondo_of(task), recording, level_of(task.method, task.of_set))
+        n_promoted = sum(event.kind == "promote" for event in stream.events)
+        tracks[recording.id] = Track(stream.labels, {"promoted": float(n_promoted)})
+    return tracks
 
 
 def follow(model: Rondo, recording: Recording, level: Level) -> Followed:
@@ -155,15 +178,23 @@ def follow(model: Rondo, recording: Recording, level: Level) -> Followed:
     return Followed(labels, tuple(event for report in reports for event in report.events))
 
 
-# ---------------------------------------------------------------- transfer
+def transfer(task: Task, data: DataSet) -> Tracks:
+    """Labels of every target; whatever one raises is the failure of its row alone."""
+    recordings = {recording.id: recording for recording in data.recordings}
+    read = learned(task, [recordings[id] for id in task.learned_from])
+    tracks: Tracks = {}
+    for id in (id for id in task.recordings if id in recordings):
+        try:
+            tracks[id] = Track(read(recordings[id]))
+        except Exception as error:  # noqa: BLE001  # whatever a method raises
+            tracks[id] = in_one_line(error)
+    return tracks
 
 
 def learned(task: Task, sources: Sequence[Recording]) -> Callable[[Recording], Labels]:
     """What gives a target its labels by what was learned from the sources."""
-    return _transfer_by_baseline(task, sources) if task.method.baseline else _transfer_by_rondo(task, sources)
-
-
-def _transfer_by_rondo(task: Task, sources: Sequence[Recording]) -> Callable[[Recording], Labels]:
+    if task.method.baseline:
+        return _learned_by_baseline(task, sources)
     model = rondo_of(task).fit([on_shared_axes(task, recording) for recording in sources])
     units_of_source = model.unit_model_
 
@@ -179,7 +210,7 @@ def _transfer_by_rondo(task: Task, sources: Sequence[Recording]) -> Callable[[Re
     return read
 
 
-def _transfer_by_baseline(task: Task, sources: Sequence[Recording]) -> Callable[[Recording], Labels]:
+def _learned_by_baseline(task: Task, sources: Sequence[Recording]) -> Callable[[Recording], Labels]:
     baseline = baseline_for(task.method, task.set_name, task.of_set)
     if not isinstance(baseline, ReadingBaseline):
         raise SettingError(f"{task.method_name} cannot read another recording with what it learned; leave it out")
@@ -206,16 +237,11 @@ def laid_together(signals: Sequence[Signal]) -> Signal:
     return replace(signals[0], values=values, spans=tuple(spans), n_rows=int(offsets[-1]), frame_of_row=None)
 
 
-# ---------------------------------------------------------------- qualitative
-
-
-def inspected(task: Task, data: DataSet) -> tuple[dict[str, Labels], Extras, dict[str, dict[str, Any]]]:
+def qualitative(task: Task, data: DataSet) -> Tracks:
     """Labels; of Rondo, persistence and purity too, and its units for the figure."""
     if not task.method.preset:
-        labels = dict(zip((own.id for own in data.recordings), labels_of(task, data.recordings), strict=True))
-        return labels, {}, {}
-    labels, details = {}, {}
-    extras: Extras = {}
+        return static(task, data)
+    tracks: Tracks = {}
     for recording in data.recordings:
         own = on_shared_axes(task, recording)
         model = rondo_of(task).fit(own)
@@ -223,8 +249,7 @@ def inspected(task: Task, data: DataSet) -> tuple[dict[str, Labels], Extras, dic
         units, motifs = (
             evaluate({recording.id: (truth, track)}).average for track in (labelling.units, labelling.motifs)
         )
-        labels[recording.id] = labelling.motifs
-        extras[recording.id] = {
+        scores = {
             "persistence": 100 * unit_persistence(model, own),
             "unit_purity": units.mof,
             "motif_purity": motifs.mof,
@@ -232,56 +257,51 @@ def inspected(task: Task, data: DataSet) -> tuple[dict[str, Labels], Extras, dic
             "n_units": units.n_clusters,
             "occurrences_per_unit": units.occurrences_per_cluster,
         }
-        details[recording.id] = {"units": as_runs(labelling.units)}
-    return labels, extras, details
+        tracks[recording.id] = Track(labelling.motifs, scores, {"units": as_runs(labelling.units)})
+    return tracks
 
 
 def unit_persistence(model: Rondo, recording: Recording) -> float:
-    """Of neighbouring windows, those that have the same unit."""
+    """The share of neighbouring windows within spans that have the same unit; 1 where there are none."""
     signal = model.preprocessor_.apply(recording)
     grid = WindowGrid(model.window_length_frames_, model.step_frames_, signal.n_frames, signal.spans)
     timeline = model.unit_model_.timeline(Windows(signal.values, grid))
-    return persistence(timeline.ids, timeline.spans)
-
-
-def persistence(ids: NDArray[np.integer], spans: tuple[Span, ...]) -> float:
-    """The share of neighbours within spans that are equal; 1 where there are none.
-
-    >>> persistence(np.array([1, 1, 2, 2, 2]), ((0, 2), (2, 5)))
-    1.0
-    >>> persistence(np.array([1, 1, 2, 2, 2]), ((0, 5),))
-    0.75
-    """
-    kept = np.concatenate([ids[start + 1 : stop] == ids[start : stop - 1] for start, stop in spans if stop > start])
+    ids, spans = timeline.ids, [(start, stop) for start, stop in timeline.spans if stop > start]
+    kept = np.concatenate([ids[start + 1 : stop] == ids[start : stop - 1] for start, stop in spans])
     return float(kept.mean()) if kept.size else 1.0
 
 
-# ---------------------------------------------------------------- states
-
-
-def detected(task: Task, data: DataSet) -> tuple[dict[str, Labels], Extras]:
-    """The labels of each recording, and the scores that `evaluate` does not have."""
+def states(task: Task, data: DataSet) -> Tracks:
+    """Labels that are stored or computed, with scores of segments and, of one vocabulary, over all frames."""
     truths = {recording.id: data.annotations[recording.id].classes for recording in data.recordings}
     if task.method.stored:
         path = find_labels(task.set_name, task.method.stored, task.data)
         if path is None:
             raise AnnotationError(f"the labels of {task.method.stored} on {task.set_name} are no longer in {task.data}")
         stored = {id: read_labels(path, id, truth) for id, truth in truths.items()}
-        # Stored states may be any numbers.
-        labels = {id: in_order_of_appearance(one.states) for id, one in stored.items()}
-        return labels, {id: segment_scores(truths[id], one.segments) for id, one in stored.items()}
+        return {  # stored states may be any numbers
+            id: Track(in_order_of_appearance(one.states), segment_scores(truths[id], one.segments))
+            for id, one in stored.items()
+        }
     labels = dict(zip(truths, labels_of(task, data.recordings), strict=True))
-    extras = {id: segment_scores(truths[id], track) for id, track in labels.items()}
+    pooled: dict[str, float] = {}
     if task.method.joint:
         truth, track = (np.concatenate(list(tracks.values())) for tracks in (truths, labels))
         every = Overlap.of(truth, track)
-        pooled = {"pooled_ari": adjusted_rand(every), "pooled_ami": adjusted_mutual_information(every)}
-        pooled |= {"pooled_one_to_one": one_to_one(every)}
-        extras = {id: own | {name: 100 * score for name, score in pooled.items()} for id, own in extras.items()}
-    return labels, extras
+        scores = {"ari": adjusted_rand, "ami": adjusted_mutual_information, "one_to_one": one_to_one}
+        pooled = {f"pooled_{name}": 100 * score(every) for name, score in scores.items()}
+    return {id: Track(track, segment_scores(truths[id], track) | pooled) for id, track in labels.items()}
 
 
 def segment_scores(truth: NDArray[np.integer], segments: NDArray[np.integer]) -> dict[str, float | None]:
-    """Covering and F1 of change points, in percent."""
     overlap = Overlap.of(truth, segments)
     return {"covering": 100 * covering(overlap), "change_point_f1": 100 * change_point_f1(overlap)}
+
+
+PROTOCOLS: Mapping[str, Callable[[Task, DataSet], Tracks]] = {
+    "static": static,
+    "continual": continual,
+    "transfer": transfer,
+    "qualitative": qualitative,
+    "states": states,
+}

@@ -46,8 +46,6 @@ class Key(NamedTuple):
 
 @dataclass(frozen=True)
 class Row:
-    """How one method did on one recording with one seed."""
-
     key: Key
     status: str  # ok, failed
     error: str = ""
@@ -163,9 +161,6 @@ def _unwritable(path: Path, error: OSError) -> OutputError:
     )
 
 
-# ---------------------------------------------------------------- csv
-
-
 def to_csv(rows: Sequence[Row]) -> str:
     """One line per row for a spreadsheet: everything but configurations, versions and details."""
     columns = {
@@ -187,27 +182,18 @@ def to_csv(rows: Sequence[Row]) -> str:
 
 
 def _rows_of_csv(path: Path) -> list[Row]:
+    """The rows that `to_csv` made a line of each, to as many digits as it keeps; columns that are missing are empty."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: cannot be read ({error})") from None
     try:
-        return from_csv(text)
+        return [_from_cells(cells) for cells in csv.DictReader(io.StringIO(text))]
     except (KeyError, ValueError, TypeError) as error:
         raise InputError(f"{path}: not the rows of a benchmark as `rondo bench rows` prints them ({error})") from None
 
 
 _COUNTS = ("n_frames", "n_channels", "n_segments", "n_true_segments")
-
-
-def from_csv(text: str) -> list[Row]:
-    """The rows that `to_csv` made a line of each, to as many digits as it keeps; columns that are missing are empty.
-
-    >>> row = Row(Key("static", "mocap", "a", "", "ticc", 0, "ab"), "ok", scores={"ari": 50.0}, peak_mb=9.0)
-    >>> from_csv(to_csv([row])) == [row]
-    True
-    """
-    return [_from_cells(cells) for cells in csv.DictReader(io.StringIO(text))]
 
 
 def _from_cells(cells: Mapping[str, str]) -> Row:
@@ -223,19 +209,10 @@ def _from_cells(cells: Mapping[str, str]) -> Row:
 
 
 def as_runs(track: ArrayLike) -> dict[str, list[int]]:
-    """Where each run of a track ends, and its id.
-
-    >>> as_runs([4, 4, 7])
-    {'stops': [2, 3], 'ids': [4, 7]}
-    """
+    """Where each run of a track ends, and its id."""
     runs = runs_of(track)
     return {"stops": runs.stops.tolist(), "ids": runs.ids.tolist()}
 
 
 def from_stored(runs: Mapping[str, Sequence[int]]) -> NDArray[np.int64]:
-    """The track that has these runs.
-
-    >>> from_stored({"stops": [2, 3], "ids": [4, 7]}).tolist()
-    [4, 4, 7]
-    """
     return np.repeat(np.asarray(runs["ids"], np.int64), np.diff(runs["stops"], prepend=0))

@@ -1,6 +1,6 @@
-"""Plan -> rows that are missing -> engine -> rows. Stopped at any moment, it goes on where it stopped.
+"""Plan -> rows that are missing -> engine -> rows. Stopped at any moment, it continues where it stopped.
 
-A failure is a row too: it is kept with its one line, the rest goes on, and it is tried again when that is asked for.
+A failure is a row too: it is kept with its one line, the others continue, and `--retry` runs it again.
 """
 
 from __future__ import annotations
@@ -8,17 +8,13 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from rondo.data.labels import Labels, runs_of
-from rondo.data.recording import Recording
+from rondo.data.labels import runs_of
 from rondo.device import resolve_device
 from rondo.errors import InputError
 from rondo.many.pool import Done, Engine, Stopwatch, in_one_line
@@ -26,14 +22,16 @@ from rondo.metrics.scores import evaluate
 from rondo.model.folder import provenance_of
 from rondo_bench.data_sets.read import DataSet
 from rondo_bench.experiments.inputs import config_of, read_some, trains_networks
-from rondo_bench.experiments.protocols import Extras, detected, followed, inspected, labels_of, learned
+from rondo_bench.experiments.protocols import Track, Tracks, tracks_of
 from rondo_bench.experiments.rows import Key, Row, RowStore, as_runs
-from rondo_bench.experiments.tasks import Costs, Plan, Task
-from rondo_bench.metrics.published import evaluate_continual
+from rondo_bench.experiments.tasks import Plan, Task, expected_seconds
+from rondo_bench.metrics.published import stage_scores
+
+FOLDER = "folder"  # under which a row keeps where recordings of one's own lay
+_MOST_NOTES = 10
 
 
-@dataclass(frozen=True)
-class Pending:
+class Pending(NamedTuple):
     """What is left of a plan, the longest first, so that no worker is left alone with it at the end."""
 
     tasks: tuple[Task, ...]
@@ -47,31 +45,16 @@ class Pending:
         return sum(len(task.recordings) for task in self.tasks)
 
 
-@dataclass(frozen=True)
-class Told:
-    """A row that has just been written, and how far the run is."""
-
-    row: Row
-    n_done: int
-    n_total: int
-    left_s: float
-
-
 def made_under_other_names(plan: Plan, rows: Sequence[Row]) -> list[Row]:
     """Rows of the plan that are there as those of another experiment or method with the same settings.
 
-    The published chain is a row of `static`, of `ablation` and, as TS2Vec, of `representation`: it is run once.
+    The published chain is a row of `static`, of `ablation` and, as TS2Vec, of `representation`: it is run once. The
+    fingerprint speaks for the protocol and every setting.
     """
-    good = [row for row in rows if row.is_ok]
-    made = {_without_names(row.key): row for row in good}
-    there = {row.key for row in good}
-    missing = [key for task in plan.tasks for key in task.keys if key not in there]
-    return [replace(made[_without_names(key)], key=key) for key in missing if _without_names(key) in made]
-
-
-def _without_names(key: Key) -> Key:
-    """What decides on the labels; the fingerprint speaks for the protocol and every setting."""
-    return key._replace(experiment="", method="")
+    made = {row.key._replace(experiment="", method=""): row for row in rows if row.is_ok}
+    there = {row.key for row in rows if row.is_ok}
+    missing = {key: key._replace(experiment="", method="") for task in plan.tasks for key in task.keys}
+    return [replace(made[own], key=key) for key, own in missing.items() if key not in there and own in made]
 
 
 def made_from_other_folders(plan: Plan, rows: Sequence[Row], out: Path) -> list[str]:
@@ -92,140 +75,108 @@ def made_from_other_folders(plan: Plan, rows: Sequence[Row], out: Path) -> list[
 def pending(plan: Plan, rows: Sequence[Row], retry: bool = False) -> Pending:
     """Tasks with the rows that are not there; with `retry` also those that failed."""
     status = {row.key: row.status for row in rows}
-    costs = Costs(rows)
     left = []
     for task in plan.tasks:
         wanted = [key for key in task.keys if key not in status or (retry and status[key] != "ok")]
         if wanted:
             left.append(task.only(wanted))
+    by_length = sorted(zip(expected_seconds(left, rows), left, strict=True), key=lambda timed: -timed[0])
     keys = [key for task in plan.tasks for key in task.keys]
-    by_length = sorted(((costs.seconds(task), task) for task in left), key=lambda own: -own[0])
     n_ok, n_failed = (sum(status.get(key) == kind for key in keys) for kind in ("ok", "failed"))
-    tasks = tuple(task for _, task in by_length)
-    return Pending(tasks, tuple(seconds for seconds, _ in by_length), len(keys), n_ok, n_failed)
+    tasks, seconds = tuple(task for _, task in by_length), tuple(seconds for seconds, _ in by_length)
+    return Pending(tasks, seconds, len(keys), n_ok, n_failed)
 
 
-def run(left: Pending, store: RowStore, engine: Engine, told: Callable[[Told], None]) -> int:
-    """Run what is left and write its rows as they come; how many of them failed."""
+def run(left: Pending, store: RowStore, engine: Engine, told: Callable[[Row, int, float], None]) -> int:
+    """Run what is left and write its rows as they come; how many of them failed.
+
+    `told` gets every row that has been written, how many there are by now, and the seconds left.
+    """
     began, n_done, n_failed, seconds_done = time.monotonic(), 0, 0, 0.0
-    seconds_in_all, n_total = sum(left.seconds), left.n_missing
     for done in engine.run(work, left.tasks):
-        task = left.tasks[done.index]
-        rows = rows_of(task, done)
+        rows = rows_of(left.tasks[done.index], done)
         store.add(rows)
         seconds_done += left.seconds[done.index]
         # Sums of the same numbers in another order differ by rounding: never less than nothing.
-        left_s = (time.monotonic() - began) * max(0.0, seconds_in_all - seconds_done) / seconds_done
+        left_s = (time.monotonic() - began) * max(0.0, sum(left.seconds) - seconds_done) / seconds_done
         for row in rows:
             n_done, n_failed = n_done + 1, n_failed + (not row.is_ok)
-            told(Told(row, n_done, n_total, left_s))
+            told(row, n_done, left_s)
     return n_failed
 
 
-def rows_of(task: Task, done: Done[Outcomes]) -> list[Row]:
-    """The rows of a task that has ended; time is shared out by frames."""
+def rows_of(task: Task, done: Done[list[Row]]) -> list[Row]:
+    """The rows of a task that has ended, with its memory and the hour; all failed where it gave none."""
+    rows = done.result
+    if rows is None:
+        took = done.seconds / len(task.keys), done.cpu_seconds / len(task.keys)
+        rows = [_failed(task, key, done.failure or _NO_RESULT, *took) for key in task.keys]
     finished = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-    def failed(key: Key, why: str, seconds: float = 0.0, cpu_seconds: float = 0.0) -> Row:
-        of_method = (settings_of(task), versions_in_use(), seconds, cpu_seconds, done.peak_mb, finished)
-        return Row(key, "failed", why, {}, {}, {}, {}, *of_method)
-
-    outcomes, no_result = done.result, "it gave no result"
-    if outcomes is None:
-        n_rows = len(task.keys)
-        took = done.seconds / n_rows, done.cpu_seconds / n_rows
-        return [failed(key, done.failure or no_result, *took) for key in task.keys]
-    n_frames = sum(own.counts["n_frames"] for own in outcomes.rows)
-    by_recording = {own.recording: own for own in outcomes.rows}
-    rows = []
-    for key in task.keys:
-        if key.recording not in by_recording:
-            rows.append(failed(key, outcomes.failures.get(key.recording, no_result)))
-            continue
-        own = by_recording[key.recording]
-        share = own.counts["n_frames"] / n_frames
-        took = outcomes.seconds * share, outcomes.cpu_seconds * share
-        odd = [name for name, value in own.scores.items() if value is not None and not math.isfinite(value)]
-        if odd:  # no row could say it, and a mean with it would be none
-            rows.append(failed(key, f"a number in this row is not finite ({', '.join(odd)})", *took))
-            continue
-        details = dict(own.details) | ({"notes": list(outcomes.notes)} if outcomes.notes else {})
-        of_method = (outcomes.config, outcomes.versions, *took, done.peak_mb, finished)
-        rows.append(Row(key, "ok", "", own.scores, own.clock, own.counts, details, *of_method))
-    return rows
+    return [replace(row, peak_mb=done.peak_mb, finished=finished) for row in rows]
 
 
-# ---------------------------------------------------------------- in a worker
+_NO_RESULT = "it gave no result"
 
 
-_MOST_NOTES = 10
-FOLDER = "folder"  # under which a row keeps where recordings of one's own lay
-STAGES = ("old_20", "h_40", "h_60", "h_80", "h_100", "old_100", "forgetting")
+def _failed(task: Task, key: Key, why: str, seconds: float = 0.0, cpu_seconds: float = 0.0) -> Row:
+    config, versions = settings_of(task), versions_in_use()
+    return Row(key, "failed", why, config=config, versions=versions, seconds=seconds, cpu_seconds=cpu_seconds)
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """One recording: scores beside the clock, counts, and what a figure needs."""
-
-    recording: str
-    scores: Mapping[str, float | None]
-    clock: Mapping[str, float]
-    counts: Mapping[str, int]
-    details: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Outcomes:
-    """What a task gives: one outcome for each of its recordings, and what the method took for all of them."""
-
-    rows: tuple[Outcome, ...]
-    config: Mapping[str, Any]
-    versions: Mapping[str, str]
-    seconds: float
-    cpu_seconds: float
-    notes: tuple[str, ...] = ()  # what the method warned of
-    failures: Mapping[str, str] = field(default_factory=dict)  # recordings that have no outcome, and why
-
-
-def work(task: Task) -> Outcomes:
-    """Run a task; time is that of the method alone, without reading and scoring."""
-    data, failures = _read_task(task)
+def work(task: Task) -> list[Row]:
+    """The rows of a task, in a worker; time is that of the method, without reading and scoring, shared by frames."""
+    data, tracks = _read_task(task)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         watch = Stopwatch()
-        labels, extras, details, not_labelled = _labels_of_task(task, data)
+        tracks |= tracks_of(task, data)
         seconds, cpu_seconds = watch.seconds, watch.cpu_seconds
-    notes = list(dict.fromkeys(" ".join(str(one.message).split()) for one in caught))[:_MOST_NOTES]
-    rows = []
-    wanted = labels.keys() & set(task.recordings)
-    for recording in (recording for recording in data.recordings if recording.id in wanted):
-        truth = data.annotations[recording.id].classes
-        row = outcome(recording, truth, labels[recording.id], extras.get(recording.id, {}))
-        if task.protocol == "qualitative":
-            own = details.get(recording.id, {})
-            names = data.annotations[recording.id].names
-            kept = {"truth": as_runs(truth), "labels": as_runs(labels[recording.id]), "classes": list(names)} | own
-            row = replace(row, details=kept)
-        elif task.protocol == "continual":
-            stages = evaluate_continual({recording.id: (truth, labels[recording.id])}).as_dict()
-            by_frames = {f"frame_{name}": stages["frame_accuracy"][name] for name in STAGES}
-            scores = {**row.scores, **{name: stages["recall"][name] for name in STAGES}, **by_frames}
-            row = replace(row, scores=scores)
-        rows.append(row)
-    config = settings_of(task)
+    notes = list(dict.fromkeys(" ".join(str(warning.message).split()) for warning in caught))[:_MOST_NOTES]
+    config, versions = settings_of(task), versions_in_use()
     if task.method.preset:
         config |= {"device": resolve_device(task.device, for_network=trains_networks(config))}
-    failures |= not_labelled
-    return Outcomes(tuple(rows), config, versions_in_use(), seconds, cpu_seconds, tuple(notes), failures)
+    recordings = {recording.id: recording for recording in data.recordings}
+    labelled = [id for id in task.recordings if isinstance(tracks.get(id), Track)]
+    n_frames = sum(recordings[id].n_frames for id in labelled)
+    rows = []
+    for key in task.keys:
+        track = tracks.get(key.recording, _NO_RESULT)
+        if isinstance(track, str):
+            rows.append(_failed(task, key, track))
+            continue
+        recording, annotation = recordings[key.recording], data.annotations[key.recording]
+        share = recording.n_frames / n_frames
+        took = seconds * share, cpu_seconds * share
+        scored = evaluate({key.recording: (annotation.classes, track.labels)})
+        scores, details = scored.average.as_dict() | dict(track.scores), dict(track.details)
+        if task.protocol == "continual":
+            scores |= stage_scores(annotation.classes, track.labels)
+        elif task.protocol == "qualitative":
+            runs = {"truth": as_runs(annotation.classes), "labels": as_runs(track.labels)}
+            details = {**runs, "classes": list(annotation.names), **details}
+        odd = [name for name, value in scores.items() if value is not None and not math.isfinite(value)]
+        if odd:  # no row could say it, and a mean with it would be none
+            rows.append(_failed(task, key, f"a number in this row is not finite ({', '.join(odd)})", *took))
+            continue
+        counts = {
+            "n_frames": recording.n_frames,
+            "n_channels": recording.n_channels,
+            "n_segments": len(runs_of(track.labels)),
+            "n_true_segments": len(runs_of(annotation.classes)),
+        }
+        details |= {"notes": notes} if notes else {}
+        rows.append(Row(key, "ok", "", scores, scored.clock.as_dict(), counts, details, config, versions, *took))
+    return rows
 
 
-def _read_task(task: Task) -> tuple[DataSet, dict[str, str]]:
+def _read_task(task: Task) -> tuple[DataSet, Tracks]:
     """What the task is about; a target of a transfer that cannot be read is a failure of its own."""
     if task.protocol != "transfer":
         ids = tuple(dict.fromkeys((*task.learned_from, *task.recordings)))
         return read_some(task.data_set, task.data, ids, task.of_set), {}
     sources = read_some(task.data_set, task.data, task.learned_from, task.of_set)
-    recordings, annotations, failures = list(sources.recordings), dict(sources.annotations), {}
+    recordings, annotations = list(sources.recordings), dict(sources.annotations)
+    failures: Tracks = {}
     for id in task.recordings:
         try:
             target = read_some(task.data_set, task.data, (id,), task.of_set)
@@ -245,56 +196,5 @@ def settings_of(task: Task) -> dict[str, Any]:
 
 
 def versions_in_use() -> dict[str, str]:
-    """Of Python and what Rondo stands on."""
     provenance = provenance_of([])
     return {"python": str(provenance["python"])} | dict(provenance["packages"])
-
-
-def _labels_of_task(
-    task: Task, data: DataSet
-) -> tuple[dict[str, Labels], Extras, dict[str, dict[str, Any]], dict[str, str]]:
-    """Labels by recording, scores that are not of `evaluate`, details, and why some recordings have no labels."""
-    recordings = {recording.id: recording for recording in data.recordings}
-    match task.protocol:
-        case "static":
-            return dict(zip(recordings, labels_of(task, data.recordings), strict=True)), {}, {}, {}
-        case "continual":
-            streams = {id: followed(task, recording) for id, recording in recordings.items()}
-            promoted: Extras = {
-                id: {"promoted": float(sum(event.kind == "promote" for event in own.events))}
-                for id, own in streams.items()
-            }
-            return {id: own.labels for id, own in streams.items()}, promoted, {}, {}
-        case "transfer":
-            labels, failures = _transferred(task, recordings)
-            return labels, {}, {}, failures
-        case "states":
-            return (*detected(task, data), {}, {})
-        case "qualitative":
-            return (*inspected(task, data), {})
-
-
-def _transferred(task: Task, recordings: Mapping[str, Recording]) -> tuple[dict[str, Labels], dict[str, str]]:
-    """The labels of every target that has some; whatever one raises is the failure of its row alone."""
-    read = learned(task, [recordings[id] for id in task.learned_from])
-    labels, failures = {}, {}
-    for id in (id for id in task.recordings if id in recordings):
-        try:
-            labels[id] = read(recordings[id])
-        except Exception as error:  # noqa: BLE001  # whatever a method raises
-            failures[id] = in_one_line(error)
-    return labels, failures
-
-
-def outcome(
-    recording: Recording, truth: NDArray[np.int64], labels: Labels, extra: Mapping[str, float | None]
-) -> Outcome:
-    """The scores of one recording."""
-    scored = evaluate({recording.id: (truth, labels)})
-    counts = {
-        "n_frames": recording.n_frames,
-        "n_channels": recording.n_channels,
-        "n_segments": len(runs_of(labels)),
-        "n_true_segments": len(runs_of(truth)),
-    }
-    return Outcome(recording.id, scored.average.as_dict() | dict(extra), scored.clock.as_dict(), counts)

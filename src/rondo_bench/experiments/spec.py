@@ -76,11 +76,9 @@ class Method(_Spec):
             raise ValueError("joint is a choice of Rondo (preset); baselines that join recordings always do")
 
     def settings_for(self, data_set: str) -> dict[str, Any]:
-        """Its settings on that data set."""
         return self.settings | self.for_.get(data_set, {})
 
     def n_seeds(self, asked: int) -> int:
-        """How many seeds it runs with, where so many are asked for."""
         return 1 if self.once else asked
 
 
@@ -133,11 +131,7 @@ class SetSpec(_Spec):
         return tuple(name for name in channels if any(fnmatchcase(name, pattern) for pattern in wanted))
 
     def subject_of(self, recording: str) -> str:
-        """The participant of a recording, by its id.
-
-        >>> SetSpec(subject="(S[0-9]+)").subject_of("L01_S07_R12")
-        'S07'
-        """
+        """The participant of a recording: S07 of L01_S07_R12 by the pattern (S[0-9]+)."""
         return _part(self.subject, recording) or recording
 
     def group_of(self, recording: str) -> str:
@@ -146,8 +140,6 @@ class SetSpec(_Spec):
 
 
 class Experiment(_Spec):
-    """What is run and how it is shown."""
-
     name: str
     title: str
     protocol: Protocol
@@ -187,10 +179,9 @@ def text_of(name: str) -> str:
     if not name.endswith(".toml") and name not in known:
         raise SettingError(f"unknown experiment '{name}'; {_meant(name, known)}")
     try:
-        text: str = (Path(name) if name.endswith(".toml") else _packaged(name)).read_text(encoding="utf-8")
+        return str((Path(name) if name.endswith(".toml") else _packaged(name)).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise SettingError(f"{name}: cannot be read ({error}); {_meant(name, known)}") from None
-    return text
 
 
 def _packaged(name: str) -> Any:

@@ -40,19 +40,13 @@ from rondo_bench.experiments.tasks import refuse_unknown
 
 @dataclass(frozen=True)
 class Column:
-    """One score in a table."""
-
     name: str
     title: str
     better: Literal["high", "low", "near 1", "neither"] = "high"
     digits: int = 2
 
     def badness(self, value: float) -> float:
-        """Less is better, of values as they are shown; |log| of a ratio, as in the paper.
-
-        >>> SEG_RATIO.badness(0.5) == SEG_RATIO.badness(2.0), SEG_RATIO.badness(0.0)
-        (True, inf)
-        """
+        """Less is better, of values as they are shown; |log| of a ratio, as in the paper."""
         shown = round(value, self.digits)
         if self.better == "near 1":
             return abs(math.log(shown)) if shown > 0 else math.inf
@@ -91,9 +85,6 @@ def columns_of(experiment: Experiment, *, all_scores: bool = False) -> tuple[Col
             return (*_INSPECTED, *paper, *RECURRENCE)
         case _:
             return (*paper, *RECURRENCE, _CLUSTERS)
-
-
-# ---------------------------------------------------------------- is one method better than another?
 
 
 FEWEST = 6
@@ -144,11 +135,7 @@ def signed_rank_p(differences: Sequence[float] | np.ndarray[tuple[int, ...], np.
 
 
 def holm(ps: Sequence[float | None]) -> list[float | None]:
-    """Holm's adjusted p: the i-th smallest of m times (m - i + 1), never less than the one before.
-
-    >>> holm([0.01, None, 0.04, 0.03])
-    [0.03, None, 0.06, 0.06]
-    """
+    """Holm's adjusted p: the i-th smallest of m times (m - i + 1), never less than the one before."""
     known = sorted((p, i) for i, p in enumerate(ps) if p is not None)
     adjusted: list[float | None] = [None] * len(ps)
     least = 0.0
@@ -156,9 +143,6 @@ def holm(ps: Sequence[float | None]) -> list[float | None]:
         least = max(least, min(1.0, p * (len(known) - rank)))
         adjusted[i] = least
     return adjusted
-
-
-# ---------------------------------------------------------------- rows
 
 
 _RONDO = "rondo-ts"  # among the versions of a row
@@ -187,8 +171,6 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class Line:
-    """One method on one data set."""
-
     method: str
     title: str
     n_seeds: int
@@ -203,21 +185,24 @@ class Line:
 
 @dataclass(frozen=True)
 class Section:
-    """One data set."""
+    """One data set: the rows that count, and what they say."""
 
     data_set: str
     title: str
-    n_recordings: int
     n_in_set: int  # recordings that the whole set has, where that is known; else 0
-    lines: tuple[Line, ...]
-    comparisons: tuple[Comparison, ...]
+    runs: Mapping[str, Runs]  # by method, with the common units only
+    units: tuple[Unit, ...]
     notes: tuple[str, ...]
+    lines: tuple[Line, ...] = ()
+    comparisons: tuple[Comparison, ...] = ()
+
+    @property
+    def n_recordings(self) -> int:
+        return len(self.units)
 
 
 @dataclass(frozen=True)
 class Summary:
-    """A whole table."""
-
     experiment: Experiment
     columns: tuple[Column, ...]
     sections: tuple[Section, ...]
@@ -250,9 +235,15 @@ def summarise(
     if reference not in shown:
         raise SettingError(f"--against must be one of {', '.join(shown)}, got '{reference}'")
     columns = columns_of(experiment, all_scores=all_scores)
-    parts = [_part(own, name, shown, experiment, sets.get(name, SetSpec())) for name in wanted]
-    sections = [_section(part, experiment, sets, columns, reference) for part in parts]
-    pooled = compare(_by_recording(parts), reference) if len(parts) > 1 else ()
+    sections = []
+    for name in wanted:
+        section = _section_of(own, name, shown, experiment, sets)
+        of_set = sets.get(name, SetSpec())
+        lines = [_line(method, runs, experiment, of_set, columns) for method, runs in section.runs.items()]
+        known_lines = [line for line in lines if any(cell.mean is not None for cell in line.cells.values())]
+        comparisons = compare(_by_recording([section]), reference)
+        sections.append(replace(section, lines=tuple(_ranked(known_lines, columns)), comparisons=comparisons))
+    pooled = compare(_by_recording(sections), reference) if len(sections) > 1 else ()
     return Summary(experiment, columns, tuple(sections), pooled)
 
 
@@ -263,20 +254,10 @@ def _refuse_without_rows(names: Sequence[str], rows: Sequence[Row]) -> None:
         raise SettingError(f"there are no rows of {', '.join(names)}; there are {listed}")
 
 
-# ---------------------------------------------------------------- which rows count
-
-
-@dataclass(frozen=True)
-class _Part:
-    """The rows of one data set that count."""
-
-    data_set: str
-    runs: Mapping[str, Runs]  # by method, with the common units only
-    units: tuple[Unit, ...]
-    notes: tuple[str, ...]
-
-
-def _part(rows: Sequence[Row], data_set: str, methods: Sequence[str], experiment: Experiment, of_set: SetSpec) -> _Part:
+def _section_of(
+    rows: Sequence[Row], data_set: str, methods: Sequence[str], experiment: Experiment, sets: Mapping[str, SetSpec]
+) -> Section:
+    """Which rows of a data set count, and why others do not."""
     notes: list[str] = []
     found: dict[str, Runs] = {}
     for method in methods:
@@ -284,7 +265,7 @@ def _part(rows: Sequence[Row], data_set: str, methods: Sequence[str], experiment
         if not own:
             notes.append(f"{method} has not been run")
             continue
-        now = settings_now(experiment, method, data_set, of_set)
+        now = settings_now(experiment, method, data_set, sets.get(data_set, SetSpec()))
         current = current_rows(own, now)
         if current[0].key.fingerprint.partition("-")[0] != now:
             notes.append(f"{method} was run with other settings than it has now; run it again")
@@ -312,7 +293,9 @@ def _part(rows: Sequence[Row], data_set: str, methods: Sequence[str], experiment
         method: {seed: {unit: own[unit] for unit in everywhere} for seed, own in runs.items()}
         for method, runs in found.items()
     }
-    return _Part(data_set, kept if everywhere else {}, tuple(everywhere), tuple(notes))
+    in_set = next((known.n_recordings for known in DATA_SETS if known.name == data_set), 0)
+    about = (data_set, title_of(data_set, sets), in_set)
+    return Section(*about, kept if everywhere else {}, tuple(everywhere), tuple(notes))
 
 
 def settings_now(experiment: Experiment, method: str, data_set: str, of_set: SetSpec) -> str:
@@ -349,24 +332,10 @@ def _whole_seeds(rows: Iterable[Row]) -> tuple[dict[int, dict[Unit, Row]], list[
     return (whole, sorted(set(runs) - set(whole))) if whole else (runs, [])
 
 
-# ---------------------------------------------------------------- what they say
-
-
 def title_of(data_set: str, sets: Mapping[str, SetSpec]) -> str:
     """The name of a set for people: as the paper has it, else as the catalogue does, else its own."""
     published_as = sets[data_set].paper if data_set in sets else ""
     return published_as or next((known.title for known in DATA_SETS if known.name == data_set), data_set)
-
-
-def _section(
-    part: _Part, experiment: Experiment, sets: Mapping[str, SetSpec], columns: Sequence[Column], reference: str
-) -> Section:
-    of_set = sets.get(part.data_set, SetSpec())
-    lines = [_line(method, runs, experiment, of_set, columns) for method, runs in part.runs.items()]
-    ranked = _ranked([line for line in lines if any(cell.mean is not None for cell in line.cells.values())], columns)
-    in_set = next((known.n_recordings for known in DATA_SETS if known.name == part.data_set), 0)
-    about = (part.data_set, title_of(part.data_set, sets), len(part.units), in_set)
-    return Section(*about, tuple(ranked), compare(_by_recording([part]), reference), part.notes)
 
 
 def _line(method: str, runs: Runs, experiment: Experiment, of_set: SetSpec, columns: Sequence[Column]) -> Line:
@@ -414,7 +383,7 @@ def _ranked(lines: Sequence[Line], columns: Sequence[Column]) -> list[Line]:
     return [replace(line, ranks=ranks[line.method]) for line in lines]
 
 
-def _by_recording(parts: Sequence[_Part]) -> dict[str, dict[str, dict[str, float]]]:
+def _by_recording(parts: Sequence[Section]) -> dict[str, dict[str, dict[str, float]]]:
     """Score -> method -> recording -> mean over seeds and, in transfer, over sources, for methods that all parts have.
 
     Readings of one target from several sources are not independent, and count as one observation.

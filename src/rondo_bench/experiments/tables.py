@@ -35,11 +35,7 @@ _ABOUT_JOINT = (
 )
 
 
-# ---------------------------------------------------------------- Markdown
-
-
 def markdown(summary: Summary) -> str:
-    """For people and documentation."""
     parts = [f"## {summary.experiment.title}\n", _about(summary)]
     for section in summary.sections:
         parts.append(f"\n### {section.title}: {_size(summary, section)}\n")
@@ -122,9 +118,6 @@ def _test(one: Comparison) -> str:
     return f"{one.difference:+.1f} ({one.n_better} of {one.n_recordings}), p {p}"
 
 
-# ---------------------------------------------------------------- LaTeX
-
-
 def latex(summary: Summary) -> str:
     """A `table*` with booktabs, as in the paper, below it what was left out; then one of the comparisons."""
     columns = summary.columns
@@ -192,9 +185,6 @@ def _escaped(text: str) -> str:
     return "".join(_ESCAPES.get(letter, letter) for letter in text)
 
 
-# ---------------------------------------------------------------- CSV
-
-
 def to_csv(summary: Summary) -> str:
     """Every score there is, one line per data set and method, with published values and p after Holm."""
     lines = [line for section in summary.sections for line in section.lines]
@@ -222,9 +212,6 @@ def to_csv(summary: Summary) -> str:
 def notes_of(summary: Summary) -> list[str]:
     """What was left out and why, each with the name of its set: Markdown and LaTeX have it, in CSV there is no room."""
     return [f"{section.title}: {note}" for section in summary.sections for note in section.notes]
-
-
-# ---------------------------------------------------------------- cells
 
 
 _IN_MARKDOWN = {1: ("**", "**"), 2: ("<ins>", "</ins>")}

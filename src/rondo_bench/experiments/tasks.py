@@ -3,9 +3,8 @@
 A task is one recording for most methods; all recordings of a set for a method that joins them; all targets of one
 source participant for transfer.
 
-Time is estimated by what earlier rows took, else by what a method says of itself, else by our measure. Rows of other
-sets tell how this machine compares with what a method says of itself: some methods grow with the square of a recording,
-so that seconds per frame of short ones say little about long ones.
+Time is estimated by what a method says of itself, or our measure, and by how much longer earlier rows took: some
+methods grow with the square of a recording, so that seconds per frame of short ones say little about long ones.
 """
 
 from __future__ import annotations
@@ -13,9 +12,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 from statistics import median
+from typing import NamedTuple
 
 from rondo.errors import InputError, SettingError
 from rondo.wording import counted, did_you_mean
@@ -62,7 +62,6 @@ class Task:
 
     @property
     def keys(self) -> tuple[Key, ...]:
-        """Of the rows that it gives."""
         own = (self.source, self.method_name, self.seed, self.fingerprint)
         return tuple(Key(self.experiment, self.set_name, recording, *own) for recording in self.recordings)
 
@@ -80,8 +79,7 @@ class Task:
         return replace(self, recordings=tuple(key.recording for key in keys))
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(NamedTuple):
     """What of an experiment is run; empty or None: all of it."""
 
     data_sets: tuple[str, ...] = ()
@@ -94,10 +92,7 @@ class Choice:
 EVERYTHING = Choice()
 
 
-@dataclass(frozen=True)
-class Plan:
-    """Tasks, and what was left out and why."""
-
+class Plan(NamedTuple):
     tasks: tuple[Task, ...]
     notes: tuple[str, ...] = ()
 
@@ -207,71 +202,40 @@ def refuse_unknown(given: Sequence[str], known: Sequence[str], what: str) -> Non
             raise SettingError(f"unknown {what}: '{name}'; {hint}")
 
 
-# ---------------------------------------------------------------- how long they will take
-
-
 # Seconds of Rondo on one core: once, and for each window (benchmarks/scale.py, docs/results/motifs.md).
 _SECONDS_OF_RONDO = {"default": (0.2, 2e-4), "paper": (10.0, 0.04)}
 _PER_WINDOW = 2e-3  # seconds of a baseline that does not say: DenStream, DBSTREAM
 _AT_LEAST = 0.05  # seconds: what reading and scoring take
 
 
-@dataclass(frozen=True)
-class Costs:
-    """What is known about cost from the rows that are there."""
+def expected_seconds(tasks: Sequence[Task], rows: Sequence[Row]) -> list[float]:
+    """Of each task on one core, about: what its method says, times how much longer than that earlier rows took.
 
-    rows: Sequence[Row]
+    That factor is the median over rows of the same method and set, else over those of the method on all sets.
+    """
+    examples = {(task.method_name, task.set_name): task for task in tasks}
+    examples |= {(task.method_name, ""): task for task in tasks}
+    sizes: dict[tuple[str, str], tuple[int, int]] = {}
+    factors: dict[tuple[str, str], list[float]] = {}
+    for row in (row for row in rows if "n_frames" in row.counts):
+        (_, data_set, recording, _, method, *_), size = row.key, (row.counts["n_frames"], row.counts["n_channels"])
+        sizes[data_set, recording] = size
+        example = examples.get((method, data_set)) or examples.get((method, ""))
+        said = _said_seconds(example, 1, *size) if example is not None and row.is_ok else 0.0
+        for name in (data_set, "") if said else ():
+            factors.setdefault((method, name), []).append(row.seconds / said)
 
-    @cached_property
-    def _per_frame(self) -> dict[tuple[str, str], float]:
-        """Seconds per frame, median, by method and data set, and by method over all sets (under "")."""
-        seen: dict[tuple[str, str], list[float]] = {}
-        for row in self.rows:
-            if row.is_ok and row.counts.get("n_frames"):
-                for data_set in (row.key.data_set, ""):
-                    rate = row.seconds / row.counts["n_frames"]
-                    seen.setdefault((row.key.method, data_set), []).append(rate)
-        return {key: median(rates) for key, rates in seen.items()}
-
-    @cached_property
-    def _sizes(self) -> dict[tuple[str, str], tuple[int, int]]:
-        return {
-            (row.key.data_set, row.key.recording): (row.counts["n_frames"], row.counts["n_channels"])
-            for row in self.rows
-            if "n_frames" in row.counts
-        }
-
-    def seconds(self, task: Task) -> float:
-        """Of one task on one core, about."""
+    def seconds(task: Task) -> float:
         recordings = dict.fromkeys((*task.recordings, *task.learned_from))
-        sizes = [self._size(task, recording) for recording in recordings]
-        n_frames = sum(frames for frames, _ in sizes)
-        rates = [self._per_frame.get((task.method_name, data_set)) for data_set in (task.set_name, "")]
-        rate = rates[0] or (rates[1] if self._slowdown(task) is None else None)
-        if rate is not None:
-            return max(_AT_LEAST, rate * sum(frames for frames, _ in sizes[: len(task.recordings)]))
-        return max(_AT_LEAST, (self._slowdown(task) or 1.0) * _unseen(task, n_frames, sizes[0][1]))
+        known = [sizes.get((task.set_name, own)) or _expected_size(task, own) for own in recordings]
+        seen = factors.get((task.method_name, task.set_name)) or factors.get((task.method_name, ""), [1.0])
+        said = _said_seconds(task, len(task.recordings), sum(n_frames for n_frames, _ in known), known[0][1])
+        return max(_AT_LEAST, median(seen) * said)
 
-    def _slowdown(self, task: Task) -> float | None:
-        """How much longer than it says the method has taken, median over the rows of all sets; None where unknown."""
-        if not task.method.baseline:
-            return None
-        baseline = baseline_for(task.method, task.set_name, task.of_set)
-        if joins(task.method, baseline):  # a row has a share of its time, not the time of its own
-            return None
-        ratios = []
-        for row in self.rows:
-            if row.is_ok and row.key.method == task.method_name and "n_frames" in row.counts:
-                said = estimated_seconds(baseline, row.counts["n_frames"], row.counts["n_channels"])
-                ratios += [row.seconds / said] if said else []
-        return median(ratios) if ratios else None
-
-    def _size(self, task: Task, recording: str) -> tuple[int, int]:
-        known = self._sizes.get((task.set_name, recording))
-        return known or _expected_size(task.data_set, task.data, recording, task.of_set.n_channels)
+    return [seconds(task) for task in tasks]
 
 
-def _unseen(task: Task, n_frames: int, n_channels: int) -> float:
+def _said_seconds(task: Task, n_recordings: int, n_frames: int, n_channels: int) -> float:
     n_windows = n_frames / (task.of_set.step if isinstance(task.of_set.step, int) else 20)
     if task.method.clock or task.method.stored:
         return 0.0
@@ -280,27 +244,26 @@ def _unseen(task: Task, n_frames: int, n_channels: int) -> float:
         said = estimated_seconds(baseline, n_frames, n_channels)
         return _PER_WINDOW * n_windows if said is None else said
     once, per_window = _SECONDS_OF_RONDO["default" if task.method.preset == "default" else "paper"]
-    return once * len(task.recordings) + per_window * n_windows
+    return once * n_recordings + per_window * n_windows
 
 
-@cache
-def _expected_size(data_set: str, data: Path | None, recording: str, n_channels: int) -> tuple[int, int]:
+def _expected_size(task: Task, recording: str) -> tuple[int, int]:
     """Frames and channels of a recording: of a set that we know its mean, else by its file.
 
     What cannot be read counts nothing here: its row will say why.
     """
-    if data_set in PLANTED:
+    if task.data_set in PLANTED:
         return PLANTED_FRAMES, PLANTED_PLAN.n_channels
-    known = next((own for own in DATA_SETS if own.name == data_set), None)
+    known = next((own for own in DATA_SETS if own.name == task.data_set), None)
     if known is not None:
-        return known.n_frames // known.n_recordings, n_channels or known.n_channels
+        return known.n_frames // known.n_recordings, task.of_set.n_channels or known.n_channels
     try:
-        return size_of(_paths(data_set, data)[recording])
+        return size_of(_paths(task.data_set)[recording])
     except (InputError, OSError):
         return 0, 1
 
 
 @cache
-def _paths(data_set: str, data: Path | None) -> dict[str, Path]:
-    copy = find_copy(data_set, data)
+def _paths(folder: str) -> dict[str, Path]:
+    copy = find_copy(folder)
     return dict(zip(copy.ids, copy.paths, strict=True))

@@ -3,122 +3,47 @@
 Of a stream: are old classes kept while new ones are found? Old classes are those seen in the first 20 % of a recording,
 new ones all others. The many-to-one mapping is fitted once, on the labels of the whole stream, and held fixed; a stage
 scores everything up to it. The paper says "class-level performance" and not which, so both readings are given: segment
-recall and frame accuracy. H is taken per recording, then averaged.
-
-Of segments: where they begin and end, whatever they are called. Covering and F1 of change points ignore which segments
-recur, so they complement ARI and AMI and replace neither.
+recall and frame accuracy. Of segments: where they begin and end, whatever they are called.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from rondo.errors import AnnotationError
-from rondo.metrics.overlap import Index, Overlap, accuracy_of_classes, class_of_cluster, pieces_of
+from rondo.metrics.overlap import Overlap, accuracy_of_classes, class_of_cluster, pieces_of
 from rondo.metrics.segmental import recall_of_classes
 
 INITIAL_PERCENT = 20
 STAGES_PERCENT = (40, 60, 80, 100)
 
-ClassPerformance = Callable[[Overlap, Index], NDArray[np.float64]]
 
+def stage_scores(truth: ArrayLike, labels: ArrayLike) -> dict[str, float | None]:
+    """Of one stream, in percent: old_20, h_40 to h_100, old_100 and forgetting by segment recall, then by frames.
 
-@dataclass(frozen=True)
-class StageScores:
-    """Scores of one recording from its start to one stage, as shares from 0 to 1.
-
-    >>> StageScores(100, old=0.5, new=1.0).h
-    0.6666666666666666
+    H = 2 A_old A_new / (A_old + A_new), 0 if both are 0, None if no new class has occurred yet. Forgetting is
+    A_old(20 %) - A_old(100 %). The labels must be those that the stream issued, without later changes.
     """
-
-    percent: int  # of the frames
-    old: float  # performance on the classes of the first 20 % of the recording
-    new: float | None  # on the others; None if none has occurred yet
-
-    @property
-    def h(self) -> float | None:
-        """H = 2 A_old A_new / (A_old + A_new), 0 if both are 0; None if `new` is None."""
-        if self.new is None:
-            return None
-        return 2 * self.old * self.new / (self.old + self.new) if self.old + self.new > 0 else 0.0
-
-
-@dataclass(frozen=True)
-class ContinualScores:
-    """The scores of every recording at every stage, with segment recall and frame accuracy as the performance.
-
-    >>> scores = evaluate_continual({"day1": ([0, 0, 0, 0, 1, 1, 1, 1, 0, 0], [5, 5, 5, 5, 5, 6, 6, 6, 6, 6])})
-    >>> [(stage.percent, stage.old, stage.new) for stage in scores.recall["day1"]][-2:]
-    [(80, 1.0, 1.0), (100, 0.5, 1.0)]
-    """
-
-    recall: Mapping[str, tuple[StageScores, ...]]
-    frame_accuracy: Mapping[str, tuple[StageScores, ...]]
-
-    def as_dict(self) -> dict[str, dict[str, float | None]]:
-        """Averages over recordings, in percent: old_20 to old_100, new_40 to new_100, h_40 to h_100 and forgetting.
-
-        `new` and `h` are averages over recordings in which a new class has occurred by then; None without any.
-        """
-        return {"recall": _averages(self.recall), "frame_accuracy": _averages(self.frame_accuracy)}
-
-
-def evaluate_continual(pairs: Mapping[str, tuple[ArrayLike, ArrayLike]]) -> ContinualScores:
-    """Score classes and labels of streams, by recording id: H at 40, 60, 80, 100 % of each recording, and forgetting.
-
-    Forgetting is A_old(20 %) - A_old(100 %). The labels must be those that the stream issued, without later changes.
-
-    >>> truth = [0, 0, 0, 0, 1, 1, 1, 1, 0, 0]
-    >>> scores = evaluate_continual({"day1": (truth, [5, 5, 5, 5, 5, 6, 6, 6, 6, 6])}).as_dict()
-    >>> round(scores["recall"]["h_100"], 1), scores["recall"]["forgetting"]
-    (66.7, 50.0)
-    """
-    if not pairs:
-        raise AnnotationError("there is nothing to evaluate: expected at least one recording with truth and labels")
-    streams = {name: Overlap.of(truth, labels, name) for name, (truth, labels) in pairs.items()}
-    return ContinualScores(
-        recall={name: stages_of(stream, recall_of_classes) for name, stream in streams.items()},
-        frame_accuracy={name: stages_of(stream, accuracy_of_classes) for name, stream in streams.items()},
-    )
-
-
-def stages_of(stream: Overlap, performance_of_classes: ClassPerformance) -> tuple[StageScores, ...]:
-    """The initial stage and the later ones of one recording, each over all frames up to it."""
-    mapping = class_of_cluster(stream)
-    n_old = _prefix(stream, INITIAL_PERCENT).n_classes  # classes are numbered by first appearance: the old come first
-    stages = []
-    for percent in (INITIAL_PERCENT, *STAGES_PERCENT):
-        performance = performance_of_classes(_prefix(stream, percent), mapping)
-        old, new = performance[:n_old], performance[n_old:]
-        stages.append(StageScores(percent, float(old.mean()), float(new.mean()) if new.size else None))
-    return tuple(stages)
-
-
-def _prefix(stream: Overlap, percent: int) -> Overlap:
-    return stream.prefix(max(1, stream.n_frames * percent // 100))
-
-
-def _averages(recordings: Mapping[str, tuple[StageScores, ...]]) -> dict[str, float | None]:
-    by_stage = list(zip(*recordings.values(), strict=True))
-    averages = {
-        f"{name}_{stage[0].percent}": _mean_percent([getattr(one, name) for one in stage])
-        for name, stages in (("old", by_stage), ("new", by_stage[1:]), ("h", by_stage[1:]))
-        for stage in stages
+    stream = Overlap.of(truth, labels)
+    prefixes = {
+        percent: stream.prefix(max(1, stream.n_frames * percent // 100))
+        for percent in (INITIAL_PERCENT, *STAGES_PERCENT)
     }
-    averages["forgetting"] = _mean_percent([one[0].old - one[-1].old for one in recordings.values()])
-    return averages
-
-
-def _mean_percent(shares: Sequence[float | None]) -> float | None:
-    known = [share for share in shares if share is not None]
-    return 100 * float(np.mean(known)) if known else None
-
-
-# ---------------------------------------------------------------- segments alone
+    mapping = class_of_cluster(stream)
+    n_old = prefixes[INITIAL_PERCENT].n_classes  # classes are numbered by first appearance: the old come first
+    scores: dict[str, float | None] = {}
+    for reading, performance_of_classes in (("", recall_of_classes), ("frame_", accuracy_of_classes)):
+        performance = {percent: performance_of_classes(own, mapping) for percent, own in prefixes.items()}
+        old = {percent: float(own[:n_old].mean()) for percent, own in performance.items()}
+        scores[f"{reading}old_20"] = 100 * old[INITIAL_PERCENT]
+        for percent in STAGES_PERCENT:
+            new = performance[percent][n_old:]
+            both = old[percent] + float(new.mean()) if new.size else 0.0
+            h = 2 * old[percent] * float(new.mean()) / both if both > 0 else 0.0
+            scores[f"{reading}h_{percent}"] = 100 * h if new.size else None
+        scores[f"{reading}old_100"] = 100 * old[100]
+        scores[f"{reading}forgetting"] = 100 * (old[INITIAL_PERCENT] - old[100])
+    return scores
 
 
 def covering(overlap: Overlap) -> float:
@@ -126,9 +51,6 @@ def covering(overlap: Overlap) -> float:
 
     C = 1/T sum_A |A| max_B |A ∩ B| / |A ∪ B| over true segments A and predicted segments B (Arbelaez et al. 2011;
     van den Burg & Williams 2020).
-
-    >>> covering(Overlap.of([0, 0, 0, 0, 1, 1], [5, 5, 6, 6, 6, 6]))
-    0.5
     """
     truth, labels = overlap.truth, overlap.labels
     pieces = pieces_of(truth, labels)  # two segments meet in one piece at most, as both are contiguous
@@ -143,9 +65,6 @@ def change_point_f1(overlap: Overlap, margin: float = 0.01) -> float:
 
     True and predicted change points are matched one to one. The first frame is no change point, and where neither
     track changes the score is 1.
-
-    >>> change_point_f1(Overlap.of([0] * 50 + [1] * 50, [0] * 51 + [1] * 39 + [2] * 10))
-    0.6666666666666666
     """
     true, predicted = (runs.starts[1:].tolist() for runs in (overlap.truth, overlap.labels))  # the first is no change
     if not true and not predicted:

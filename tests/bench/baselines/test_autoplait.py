@@ -17,10 +17,7 @@ from rondo_bench.baselines.autoplait import (
     AutoPlait,
     AutoPlaitConfig,
     Joined,
-    Singles,
-    cut_points,
     pieces_of,
-    pruned,
     regimes_of,
     search_pairs,
     spans_of,
@@ -66,8 +63,6 @@ def changing(n_frames: int, n_channels: int = 2, seed: int = 0) -> Floats:
     return np.asarray((values - values.mean(axis=0)) / values.std(axis=0))
 
 
-# ---------------------------------------------------------------- models
-
 # Chunks begin at 17 frames, and may leave frames over; more than 12 states take the plain loop.
 
 
@@ -110,26 +105,6 @@ def test_a_pass_over_frames_that_no_state_explains_stays_finite() -> None:
     assert np.isfinite(told.transition).all()
 
 
-@pytest.mark.parametrize("k", [1, 2, 4])
-def test_a_fit_is_that_of_the_loops(k: int) -> None:
-    values = changing(90)
-    sequences = [values[:50], values[50:]]
-    fast, plain = (method.fit(sequences, k, np.random.default_rng(5)) for method in (hmm, naive))
-    for name in ("start", "transition", "mean", "variance"):  # the floor under running weights depends on their order
-        npt.assert_allclose(getattr(fast, name), getattr(plain, name), rtol=3e-4, err_msg=name)
-
-
-@pytest.mark.parametrize(("n_frames", "seed"), [(4, 0), (4, 1), (60, 2)])  # few: a frame may be alone with its mean
-def test_means_go_as_in_the_loops_even_where_no_frame_is_near(n_frames: int, seed: int) -> None:
-    values = changing(n_frames, seed=seed)
-    far = np.array([[0.0, 0.0], [99.0, 99.0], [-99.0, 99.0], [0.5, 0.0]])
-    nearest = hmm.k_means(values, far, np.random.default_rng(seed))
-    assert nearest.tolist() == naive.k_means(values, far, np.random.default_rng(seed))
-
-
-# ---------------------------------------------------------------- costs
-
-
 @pytest.mark.parametrize("k", [1, 3])
 def test_costs_are_those_of_the_formulas(k: int) -> None:
     values, segments = noise(60, 3), [(0, 20), (21, 22), (30, 60)]
@@ -140,21 +115,6 @@ def test_costs_are_those_of_the_formulas(k: int) -> None:
     assert total_cost(regimes, 32) == pytest.approx(naive.total_cost([100, 50, 25], 6, 32))
 
 
-# ---------------------------------------------------------------- cut points
-
-
-@pytest.mark.slow
-@given(st.integers(1, 3), st.integers(1, 3), st.sampled_from([(40,), (1, 39), (13, 2, 25)]), st.integers(0, 99))
-@settings(max_examples=20)
-def test_cut_points_are_those_of_the_loops(k0: int, k1: int, lengths: tuple[int, ...], seed: int) -> None:
-    values = changing(40, seed=seed)
-    joined = Joined.of(values, [(sum(lengths[:i]), sum(lengths[: i + 1])) for i in range(len(lengths))])
-    sides = [Fitted(model_of(k0, 2, seed), 1 / 7), Fitted(model_of(k1, 2, seed + 1), 1 / 5)]
-    pieces = cut_points(joined, *sides)
-    sets, _ = naive.search(values, joined.stretches, sides)
-    assert [list(spans_of(pieces, side)) for side in (0, 1)] == list(sets)
-
-
 @given(st.sampled_from([(60,), (1, 59), (20, 2, 38)]), st.integers(0, 99))
 @settings(max_examples=4)
 def test_all_pairs_at_once_find_what_each_finds_alone(lengths: tuple[int, ...], seed: int) -> None:
@@ -162,7 +122,7 @@ def test_all_pairs_at_once_find_what_each_finds_alone(lengths: tuple[int, ...], 
     joined = Joined.of(values, [(sum(lengths[:i]), sum(lengths[: i + 1])) for i in range(len(lengths))])
     seeds = [values[0:6], values[9:19], values[30:32], values[50:51]]
     pairs = np.array([(0, 1), (1, 0), (2, 1), (0, 3)])
-    found = search_pairs(values, joined.stretches, Singles.of(seeds), pairs)
+    found = search_pairs(values, joined.stretches, seeds, pairs)
     for i, pair in enumerate(pairs):
         sides = [naive.fitted_to(seeds[j], [(0, len(seeds[j]))], 1, np.random.default_rng(0)) for j in pair]
         sets, bits = naive.search(values, joined.stretches, sides)
@@ -170,9 +130,6 @@ def test_all_pairs_at_once_find_what_each_finds_alone(lengths: tuple[int, ...], 
         assert found.bits[i] == pytest.approx(bits, rel=1e-9)
         told = [naive.segment_cost(side, values[3:17]) for side in sides]
         npt.assert_allclose(found.costs(i)(3, 17), told, rtol=1e-9)
-
-
-# ---------------------------------------------------------------- noise
 
 
 @given(st.lists(st.integers(0, 1), min_size=1, max_size=40), st.integers(0, 40), st.floats(-5, 30), st.integers(0, 99))
@@ -191,20 +148,6 @@ def test_noise_goes_as_in_the_loops(sides: list[int], cut: int, threshold: float
     plain = naive.without_noise(values, stretches, sets, fitted, threshold)
     assert [list(spans_of(left, side)) for side in (0, 1)] == list(plain)
     assert sum(piece.stop - piece.start for piece in left) == n_frames
-
-
-@pytest.mark.parametrize("total", [0.0, 400.0])
-def test_pruning_is_that_of_the_loops(total: float) -> None:
-    values = changing(120, seed=3)
-    joined = Joined.of(values, [(0, 70), (70, 120)])
-    rng = np.random.default_rng(0)
-    sides = [naive.fitted_to(values, [span], k, rng) for span, k in (((0, 20), 2), ((25, 40), 1))]
-    sets = naive.pruned(values, joined.stretches, sides, total, 0.03)
-    pieces = pruned(joined, sides[0], sides[1], total, CHEAP)
-    assert [list(spans_of(pieces, side)) for side in (0, 1)] == list(sets)
-
-
-# ---------------------------------------------------------------- the method
 
 
 @pytest.mark.parametrize(

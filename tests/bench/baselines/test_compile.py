@@ -1,3 +1,5 @@
+"""CompILE against the textbook: its masked LSTM, its segments and its loss."""
+
 from __future__ import annotations
 
 from dataclasses import replace
@@ -10,15 +12,63 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from torch import Tensor
 
 from rondo.data.windows import Span
-from rondo_bench.baselines import compile_net
+from rondo_bench.baselines import compile_net as module
 from rondo_bench.baselines.baseline import JoiningBaseline
 from rondo_bench.baselines.compile import Compile, CompileConfig, sequences_of
-from rondo_bench.baselines.compile_net import CompileNet, Noise, padded, read, trained
+from rondo_bench.baselines.compile_net import Blocks, CompileNet, Noise, masked_lstm, padded, read
 from tests import naive_compile as naive
 from tests.bench.baselines.signals import signal_of
 from tests.contracts import planted
+
+HIDDEN = 5
+
+
+def by_steps(drive: Tensor, mask: Tensor, recurrent: Tensor) -> Tensor:
+    """States (n_sequences, n_frames, hidden), one frame after another, gradients left to torch."""
+    n_sequences, n_frames, _ = drive.shape
+    state = cell = drive.new_zeros(n_sequences, HIDDEN)
+    states = []
+    for t in range(n_frames):
+        into, forget, out, new = (drive[:, t] + state @ recurrent.T).chunk(4, dim=1)
+        cell = forget.sigmoid() * cell + into.sigmoid() * new.tanh()
+        state = out.sigmoid() * cell.tanh() * mask[:, t, None]
+        cell = cell * mask[:, t, None]
+        states.append(state)
+    return torch.stack(states, dim=1)
+
+
+def drawn(n_sequences: int, n_frames: int, memory: float, seed: int = 0) -> tuple[Tensor, Tensor, Tensor]:
+    """Drive, mask and weights; `memory` is added to the forget gate's drive."""
+    source = torch.Generator().manual_seed(seed)
+    drive = torch.randn(n_sequences, n_frames, 4 * HIDDEN, generator=source, dtype=torch.float64)
+    drive[:, :, HIDDEN : 2 * HIDDEN] += memory
+    mask = torch.rand(n_sequences, n_frames, generator=source, dtype=torch.float64)
+    mask = torch.where(mask < 0.1, 0.0, 1 - 0.1 * mask) if memory else mask
+    recurrent = torch.randn(4 * HIDDEN, HIDDEN, generator=source, dtype=torch.float64) * 0.7
+    return drive.requires_grad_(), mask.requires_grad_(), recurrent.requires_grad_()
+
+
+def in_blocks(drive: Tensor, mask: Tensor, recurrent: Tensor, blocks: Blocks) -> Tensor:
+    return blocks.sequences(masked_lstm(blocks.rows(drive), blocks.rows(mask), recurrent, blocks))
+
+
+@pytest.mark.parametrize("n_blocks", [1, 4, 29])
+@pytest.mark.parametrize("memory", [0.0, 4.0])  # 4: a state lasts for longer than a block
+def test_blocks_change_nothing_forth_and_back(n_blocks: int, memory: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_AGREED", 1e-14)
+    monkeypatch.setattr(module, "_GUESS_FRAMES", 6)
+    given_ = drawn(3, 203, memory)
+    weight = torch.randn(3, 203, HIDDEN, generator=torch.Generator().manual_seed(9), dtype=torch.float64)
+    plain = by_steps(*given_)
+    ours = in_blocks(*given_, Blocks(203, 3, n_blocks))
+    npt.assert_allclose(ours.detach(), plain.detach(), atol=1e-13)
+    expected = torch.autograd.grad((plain * weight).sum(), given_)
+    for name, got, want in zip("xmR", torch.autograd.grad((ours * weight).sum(), given_), expected, strict=True):
+        npt.assert_allclose(got, want, atol=1e-10, err_msg=name)
+
 
 TINY = CompileConfig(sequence_length=60, n_segments=4, hidden_dim=6, latent_dim=3, n_steps=3, learning_rate=0.02)
 
@@ -29,9 +79,6 @@ def generator(seed: int = 0) -> torch.Generator:
 
 def pieces(lengths: tuple[int, ...] = (60, 37, 2), n_channels: int = 3) -> list[NDArray[np.float32]]:
     return [planted(length, n_channels, seed=i) for i, length in enumerate(lengths)]
-
-
-# ---------------------------------------------------------------- network
 
 
 @pytest.fixture
@@ -89,25 +136,6 @@ def test_hard_segments_are_those_of_the_textbook(net: CompileNet, sign: int) -> 
     assert went_back == (sign == -1)  # else one of the two was not tested
 
 
-# ---------------------------------------------------------------- training
-
-
-@pytest.mark.slow
-def test_how_many_go_through_at_once_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
-    """To the loss: weights that it does not feel are moved by rounding, as Adam makes long steps of any gradient."""
-    sequences = pieces((60, 60, 40, 12, 60))
-    together = trained(sequences, TINY, seed=4)
-    monkeypatch.setattr(compile_net, "_AT_ONCE", 2)
-    apart = trained(sequences, TINY, seed=4)
-    noise = Noise.draw(5, 60, TINY, generator(1))
-    with torch.no_grad():
-        one, other = (float(net.loss(*padded(sequences), noise)) for net in (together, apart))
-    npt.assert_allclose(one, other, rtol=1e-4)
-
-
-# ---------------------------------------------------------------- sequences
-
-
 @given(st.lists(st.tuples(st.integers(1, 50), st.integers(1, 9)), min_size=1, max_size=5), st.integers(2, 20))
 def test_sequences_hold_every_frame_of_stretches_longer_than_one(stretches: list[tuple[int, int]], length: int) -> None:
     spans: list[Span] = []
@@ -121,9 +149,6 @@ def test_sequences_hold_every_frame_of_stretches_longer_than_one(stretches: list
     covered = [t for start, stop in found for t in range(start, stop)]
     assert covered == [t for start, stop in spans if stop - start > 1 for t in range(start, stop)]
     assert all(2 <= len(sequence) <= length + 1 for sequence in sequences)
-
-
-# ---------------------------------------------------------------- labels
 
 
 def test_recordings_together_share_their_states() -> None:

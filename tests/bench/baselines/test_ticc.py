@@ -11,18 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import multivariate_normal
-from sklearn.mixture import GaussianMixture
 
 from rondo.data.labels import OTHER, Labels
 from rondo.data.recording import Recording
 from rondo.metrics.scores import evaluate
-from rondo.units.viterbi import smooth
 from rondo_bench.baselines.baseline import build_baseline, in_order_of_appearance, label_recording
 from rondo_bench.baselines.ticc import TICC, TICCConfig, first_labels, learned, on_frames
 from rondo_bench.baselines.ticc_solver import (
     States,
-    cheapest_path,
-    cheapest_path_in_blocks,
     mean_and_covariance,
     stacked,
     toeplitz_classes,
@@ -42,18 +38,6 @@ def covariances(n_matrices: int, size: int, n_rows: int, seed: int = 0) -> Float
     return np.stack([mean_and_covariance(of_one)[1] for of_one in rows])
 
 
-# ---------------------------------------------------------------- windows
-
-
-@pytest.mark.parametrize("width", [1, 2, 4])
-def test_windows_are_those_of_the_loops_and_cross_no_gap(width: int) -> None:
-    values, spans = planted(20, 3), ((0, 7), (9, 12), (14, 20))
-    rows, row_spans = stacked(values, spans, width)
-    twin = naive.windows(values, spans, width)
-    assert [stop - start for start, stop in row_spans] == [len(piece) for piece in twin]
-    npt.assert_array_equal(rows, [row for piece in twin for row in piece])
-
-
 def test_a_window_labels_its_middle_frame_and_ends_take_the_nearest_window() -> None:
     signal = signal_of(np.zeros((12, 1)), ((1, 7), (8, 10), (10, 12)))
     _, row_spans = stacked(signal.values, signal.spans, 3)
@@ -62,35 +46,12 @@ def test_a_window_labels_its_middle_frame_and_ends_take_the_nearest_window() -> 
     assert labels.dtype == np.int32
 
 
-# ---------------------------------------------------------------- the lasso
-
-
-@pytest.mark.parametrize("n_channels", [1, 2, 3])
-@pytest.mark.parametrize("width", [1, 2, 4])
-def test_classes_are_those_of_the_loops(n_channels: int, width: int) -> None:
-    classes = toeplitz_classes(n_channels, width)
-    by_class = [sorted(zip(*np.nonzero(classes == c), strict=True)) for c in range(classes.max() + 1)]
-    assert sorted(by_class) == sorted(naive.equal_entries(n_channels, width))
-
-
 @given(st.integers(1, 3), st.integers(1, 4), st.sampled_from([0.02, 0.11, 1.0]), st.integers(2, 30), st.integers(0, 99))
 def test_lasso_is_at_its_minimum(n_channels: int, width: int, sparsity: float, n_rows: int, seed: int) -> None:
     given_ones = covariances(3, n_channels * width, n_rows, seed)
     solved = toeplitz_lasso(given_ones, sparsity, toeplitz_classes(n_channels, width))
     for theta, covariance in zip(solved, given_ones, strict=True):
         assert naive.distance_from_optimality(theta, covariance, sparsity, n_channels, width) < 5e-3
-
-
-@pytest.mark.parametrize(("n_channels", "width"), [(4, 1), (2, 3)])
-def test_lasso_is_that_of_the_released_code_and_nearer_to_the_minimum(n_channels: int, width: int) -> None:
-    (covariance,) = covariances(1, n_channels * width, 40)
-    (ours,) = toeplitz_lasso(covariance[None], 0.11, toeplitz_classes(n_channels, width))
-    released = naive.released_lasso(covariance, 0.11, n_channels, width)
-    npt.assert_allclose(ours, released, rtol=2e-3, atol=1e-3)
-    nearer, farther = (
-        naive.distance_from_optimality(theta, covariance, 0.11, n_channels, width) for theta in (ours, released)
-    )
-    assert nearer < 0.1 * farther
 
 
 def test_costs_are_twice_the_negative_log_likelihood() -> None:
@@ -108,49 +69,6 @@ def test_a_state_that_never_had_a_window_is_infinitely_far_and_determinants_may_
     costs = states.costs(np.zeros((3, 400)))
     npt.assert_array_equal(costs[:, 0], np.inf)
     npt.assert_allclose(costs[:, 1], -400 * np.log(9.0))
-
-
-# ---------------------------------------------------------------- the start
-
-
-@pytest.mark.parametrize(("n_frames", "n_channels", "n_states"), [(300, 3, 4), (400, 1, 2), (150, 6, 5), (40, 2, 1)])
-def test_first_labels_are_the_components_that_scikit_learn_finds(n_frames: int, n_channels: int, n_states: int) -> None:
-    rows = planted(n_frames, n_channels).astype(np.float64)
-    ours, theirs = np.random.RandomState(5), np.random.RandomState(5)
-    expected = GaussianMixture(n_states, random_state=theirs).fit(rows).predict(rows)
-    npt.assert_array_equal(first_labels(rows, n_states, ours), expected)
-    assert ours.randint(1 << 30) == theirs.randint(1 << 30)  # as many draws
-
-
-# ---------------------------------------------------------------- the path
-
-
-@given(st.integers(1, 6), st.integers(1, 3), st.integers(1, 6), st.sampled_from([0.0, 0.5, 2.0]), st.integers(0, 999))
-def test_path_is_the_cheapest_of_all(n_windows: int, n_states: int, block: int, penalty: float, seed: int) -> None:
-    costs = np.random.default_rng(seed).integers(0, 4, size=(n_windows, n_states)).astype(np.float64)
-    path = cheapest_path_in_blocks(costs, penalty, block).tolist()
-    assert naive.cost_of(path, costs, penalty) == naive.least_cost(costs, penalty)
-
-
-@given(
-    st.integers(1, 300), st.integers(2, 9), st.integers(1, 40), st.sampled_from([0.0, 0.3, 3.0, 60.0]), st.booleans()
-)
-def test_blocks_do_not_matter(n_windows: int, n_states: int, block: int, penalty: float, unknown: bool) -> None:
-    costs = np.random.default_rng(n_windows).normal(size=(n_windows, n_states)).cumsum(axis=0) ** 2 % 5
-    costs[:, -1] = np.inf if unknown else costs[:, -1]
-    npt.assert_array_equal(cheapest_path_in_blocks(costs, penalty, block), smooth(costs, penalty))
-
-
-@pytest.mark.parametrize(("n_windows", "n_states"), [(999, 3), (1000, 3), (1200, 30), (1500, 1)])
-def test_path_of_any_size_is_that_of_one_step_after_another(n_windows: int, n_states: int) -> None:
-    costs = np.random.default_rng(0).normal(size=(n_windows, n_states)).cumsum(axis=0) ** 2 % 5
-    path = cheapest_path(costs, 4.0)
-    npt.assert_array_equal(path, smooth(costs, 4.0))
-    npt.assert_array_equal(path, naive.path_backwards(costs[:1000], 4.0) if n_windows <= 1000 else path)
-    assert len(set(path.tolist())) > 1 or n_states == 1
-
-
-# ---------------------------------------------------------------- the whole
 
 
 @pytest.mark.parametrize(
@@ -198,8 +116,6 @@ def test_no_label_is_painted_unless_as_released_which_leaves_the_generator_alone
     read = TICC(TICCConfig(as_released=True, **settings_)).fit(signal_of(values), rng).predict(signal_of(values))
     assert 0 < int((read != released).sum()) <= 20 * (6 - len(set(read.tolist())))
 
-
-# ---------------------------------------------------------------- the published row
 
 CALIBRATION = json.loads((Path(__file__).parents[2] / "calibration" / "mocap_labels.json").read_text(encoding="utf-8"))
 

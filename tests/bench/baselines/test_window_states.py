@@ -1,6 +1,9 @@
+"""Windows, scale, groups, mixture and vote, which E2USD and Time2State share."""
+
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import numpy.testing as npt
@@ -9,11 +12,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from rondo.data.labels import Labels
 from rondo.data.windows import WindowGrid
-from rondo.errors import RecordingError, SettingError
+from rondo.errors import RecordingError, RondoWarning, SettingError
+from rondo_bench.baselines import window_states
 from rondo_bench.baselines.e2usd import E2USD, E2USDConfig, FittedE2USD
-from rondo_bench.baselines.window_states import Groups, Scale, StateWindows, WindowStatesConfig, voted
-from tests import naive_time2state as naive
+from rondo_bench.baselines.window_states import (
+    Components,
+    Groups,
+    Scale,
+    StateWindows,
+    WindowStatesConfig,
+    fitted_components,
+    voted,
+)
+from tests import naive_time2state
 from tests.bench.baselines.signals import signal_of
 from tests.contracts import planted
 
@@ -27,9 +40,6 @@ def changed(**updates: object) -> E2USD:
 def weights_of(fitted: FittedE2USD) -> NDArray[np.float32]:
     weights: NDArray[np.float32] = fitted.learned.net.joint.weight.detach().numpy()  # type: ignore[attr-defined]
     return weights
-
-
-# ---------------------------------------------------------------- vote
 
 
 @given(
@@ -47,13 +57,10 @@ def test_vote_is_that_of_the_matrix(lengths: tuple[int, int], n_frames: int, hol
     assert track.shape == (n_frames,)
     covered = np.zeros(n_frames, dtype=np.bool_)
     if states:
-        counted = naive.votes(states, grid.starts.tolist(), length, n_frames)
+        counted = naive_time2state.votes(states, grid.starts.tolist(), length, n_frames)
         covered = counted.any(axis=1)
         npt.assert_array_equal(track[covered], counted.argmax(axis=1)[covered])
     npt.assert_array_equal(track[~covered], grid.project(states, "start")[~covered])
-
-
-# ---------------------------------------------------------------- scale
 
 
 def test_all_channels_share_one_mean_and_one_deviation() -> None:
@@ -70,9 +77,6 @@ def test_all_channels_share_one_mean_and_one_deviation() -> None:
     npt.assert_allclose(ratio, ratio[0], rtol=1e-5)
     moved = replace(signal, values=values * 8 + 64)
     npt.assert_allclose(Scale.of(moved).apply(moved)[usable], scaled[usable], atol=1e-5)
-
-
-# ---------------------------------------------------------------- training
 
 
 def test_groups_lie_in_one_span_and_in_the_share_that_is_learned_from() -> None:
@@ -108,11 +112,8 @@ def test_network_and_mixture_learn_from_the_share_alone() -> None:
         changed(fit_share=0.5).fit(signal_of(given), np.random.default_rng(0)) for given in (values, shuffled)
     )
     npt.assert_allclose(weights_of(one), weights_of(other), rtol=1e-4)
-    offsets = (np.sort(fitted.learned.components.offsets) for fitted in (one, other))
-    npt.assert_allclose(next(offsets), next(offsets), rtol=1e-3)
-
-
-# ---------------------------------------------------------------- reading another
+    weights = (np.sort(fitted.learned.components.mixture.weights_) for fitted in (one, other))
+    npt.assert_allclose(next(weights), next(weights), rtol=1e-3)
 
 
 def test_a_recording_that_does_not_fit_is_refused() -> None:
@@ -121,3 +122,32 @@ def test_a_recording_that_does_not_fit_is_refused() -> None:
         fitted.predict(signal_of(planted(200, 2)))
     with pytest.raises(RecordingError, match=r"'walk': .* 16 frames .* 15 frames"):
         fitted.predict(signal_of(planted(40), ((0, 15), (20, 34))))
+
+
+def states_of(embeddings: NDArray[np.float64], cap: int = 20, seed: int = 0) -> Labels:
+    components = fitted_components(embeddings, cap, 1e3, seed, "e2usd")
+    return components.in_order(components.states_of(embeddings)).states_of(embeddings)
+
+
+@pytest.mark.parametrize("n_windows", [0, 1, 19])
+def test_fewer_windows_than_components_are_enough(n_windows: int) -> None:
+    states = states_of(np.random.default_rng(0).normal(size=(n_windows, 4)))
+    assert states.shape == (n_windows,)
+    assert states.dtype == np.int32
+
+
+def test_numbers_follow_appearance_and_the_unseen_come_last() -> None:
+    nearest = SimpleNamespace(predict=lambda embeddings: (embeddings[:, 0] // 10).astype(int))
+    components = Components(nearest, np.arange(4, dtype=np.int32))
+    numbered = components.in_order(np.array([2, 2, 0, 2], dtype=np.int32))
+    assert numbered.states_of(np.array([[29.0], [1.0], [11.0], [31.0]])).tolist() == [0, 1, 2, 3]
+    again = numbered.in_order(np.array([3, 1], dtype=np.int32))
+    assert again.states_of(np.array([[31.0], [1.0], [29.0], [11.0]])).tolist() == [0, 1, 2, 3]
+
+
+def test_a_mixture_that_has_not_settled_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(window_states, "_MIXTURE_ITERATIONS", 1)
+    embeddings = np.random.default_rng(0).normal(size=(100, 4))
+    with pytest.warns(RondoWarning, match="not settled after 1 iterations") as caught:
+        states_of(embeddings)
+    assert len(caught) == 1

@@ -93,15 +93,6 @@ def test_all_bytes_were_here_but_the_name(tmp_path: Path) -> None:
         assert get(server, tmp_path).read_bytes() == CONTENT
 
 
-@pytest.mark.parametrize("about", ["{", '{"total": 5}'])
-def test_a_part_that_nothing_is_known_of_is_begun_anew(tmp_path: Path, about: str) -> None:
-    (tmp_path / "set.zip.part").write_bytes(b"what is this?")
-    (tmp_path / "set.zip.part.json").write_text(about)
-    with serving(set__zip=CONTENT) as server:
-        assert get(server, tmp_path).read_bytes() == CONTENT
-        assert server.asked == [("/set.zip", None)]
-
-
 def test_another_checksum_is_refused_and_nothing_kept(tmp_path: Path) -> None:
     with serving(set__zip=CONTENT) as server, pytest.raises(RecordingError, match=r"md5 is .*, expected abc"):
         get(server, tmp_path, "md5:abc")
@@ -163,9 +154,6 @@ def test_only_the_web_is_fetched_from(tmp_path: Path) -> None:
             fetch(Remote(address, "set.zip"), tmp_path / "set.zip")
         with pytest.raises(SettingError, match="only http and https"):
             read_small(address)
-
-
-# ---------------------------------------------------------------- archives
 
 
 def offer(server: FileServer, *names: str, keep: tuple[str, ...] = ("*",)) -> Offer:

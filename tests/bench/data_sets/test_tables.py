@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rondo.errors import AnnotationError, RecordingError
+from rondo.errors import RecordingError
 from rondo_bench.data_sets import tables
-from rondo_bench.data_sets.tables import numbered, painted, read_numbers, timed_recording
+from rondo_bench.data_sets.tables import painted, read_numbers, timed_recording
 
 numbers = st.floats(-1e6, 1e6, width=32) | st.just(float("nan"))
 
@@ -68,10 +68,3 @@ def test_painting_is_the_loop_over_frames(
     naive = [next((n for start, stop, n in reversed(spans) if start <= at < stop), 0) for at in positions]
     starts, stops, classes = ([span[i] for span in spans] for i in range(3))
     npt.assert_array_equal(painted(positions, starts, stops, classes), naive)
-
-
-def test_published_numbers_are_kept_and_others_refused() -> None:
-    annotation = numbered(np.array([2.0, 0.0]), {0: "none", 2: "walk"}, "day1", Path("file"), "it")
-    assert (annotation.classes.tolist(), annotation.names) == ([2, 0], ("none", "class 1", "walk"))
-    with pytest.raises(AnnotationError, match="row 2 has class nan"):
-        numbered(np.array([0.0, np.nan]), {0: "none"}, "day1", Path("file"), "it")

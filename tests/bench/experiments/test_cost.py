@@ -9,9 +9,10 @@ import pytest
 
 from rondo_bench.baselines.baseline import build_baseline, estimated_seconds
 from rondo_bench.data_sets.stored import size_of
+from rondo_bench.experiments.rows import Row
 from rondo_bench.experiments.run import pending
 from rondo_bench.experiments.spec import read_data_sets, read_experiment
-from rondo_bench.experiments.tasks import Choice, Costs, Task, plan
+from rondo_bench.experiments.tasks import Choice, Task, expected_seconds, plan
 from tests.bench.experiments.made_rows import row
 
 
@@ -20,18 +21,22 @@ def tasks_of(walks: Path, *methods: str) -> tuple[Task, ...]:
     return plan(read_experiment("static"), read_data_sets(), chosen, None, Path("out")).tasks
 
 
-def test_by_rows_of_the_same_set_then_of_others_then_by_the_method(walks: Path) -> None:
+def test_what_the_method_says_times_what_rows_took_of_the_same_set_else_of_others(walks: Path) -> None:
     task = tasks_of(walks, "ticc")[0]
-    own = row("ann_1", "ticc", 1.0, data_set="walks", seconds=9.0, counts={"n_frames": 300, "n_channels": 2})
+    small = {"n_frames": 300, "n_channels": 2}
+    own = row("x", "ticc", 1.0, data_set="walks", seconds=9.0, counts=small)
     other = row("one", "ticc", 1.0, seconds=50.0)  # 100 frames
-    assert Costs([other, replace(own, key=own.key._replace(recording="x"))]).seconds(task) == pytest.approx(27.0)
-    said, said_of_other = (estimated_seconds(build_baseline("ticc"), *size) for size in ((900, 2), (100, 4)))
-    assert said
-    assert said_of_other
-    assert Costs([other]).seconds(task) == pytest.approx(said * 50.0 / said_of_other)
-    assert Costs([]).seconds(task) == pytest.approx(said)
-    failed = replace(other, status="failed")
-    assert Costs([failed]).seconds(task) == pytest.approx(said)
+    said, of_own, of_other = (
+        estimated_seconds(build_baseline("ticc"), *size) for size in ((900, 2), (300, 2), (100, 4))
+    )
+    assert said and of_own and of_other
+
+    def seconds(*rows: Row) -> float:
+        return expected_seconds([task], rows)[0]
+
+    assert seconds(other, own) == pytest.approx(said * 9.0 / of_own)
+    assert seconds(other) == pytest.approx(said * 50.0 / of_other)
+    assert seconds() == seconds(replace(other, status="failed")) == pytest.approx(said)
 
 
 def test_the_longest_comes_first(walks: Path) -> None:

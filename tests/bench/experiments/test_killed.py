@@ -62,12 +62,3 @@ def test_a_run_that_is_killed_at_every_step_ends_with_the_same_rows(
     assert n_kills >= 10
     assert killer.rondo(*arguments(walks, tmp_path / "out")) == 0
     assert in_order(lines(tmp_path / "out")) == expected
-
-
-@pytest.mark.slow
-def test_killed_at_any_time(walks: Path, tmp_path: Path, killer: killing.Killer) -> None:
-    assert killer.rondo(*arguments(walks, tmp_path / "alone")) == 0
-    codes = [killer.rondo(*arguments(walks, tmp_path / "out"), after_s=0.1 + 0.07 * i) for i in range(6)]
-    assert set(codes) <= {0, -9}
-    assert killer.rondo(*arguments(walks, tmp_path / "out")) == 0
-    assert in_order(lines(tmp_path / "out")) == in_order(lines(tmp_path / "alone"))

@@ -21,12 +21,12 @@ from rondo.model.rondo import Rondo
 from rondo.synthetic.streams import plant
 from rondo_bench.baselines.baseline import build_baseline, discover, in_order_of_appearance
 from rondo_bench.data_sets.read import DataSet
-from rondo_bench.experiments.inputs import projected, read_some, recording_ids
-from rondo_bench.experiments.protocols import Followed, follow, labels_of, laid_together, learned
+from rondo_bench.experiments.inputs import read_some, recording_ids
+from rondo_bench.experiments.protocols import Track, follow, labels_of, laid_together, learned
 from rondo_bench.experiments.run import rows_of, work
 from rondo_bench.experiments.spec import SetSpec, read_data_sets, read_experiment
 from rondo_bench.experiments.tasks import Choice, Task, plan
-from rondo_bench.metrics.published import evaluate_continual
+from rondo_bench.metrics.published import stage_scores
 from tests.cli.running import waves
 
 WALKS = SetSpec(window=60, step=20, subject="^([a-z]+)")
@@ -43,9 +43,6 @@ def all_of(walks: Path) -> DataSet:
     return read_some(str(walks), None, recording_ids(str(walks), None), WALKS)
 
 
-# ---------------------------------------------------------------- inputs
-
-
 def test_shared_axes_are_those_of_the_whole_set(walks: Path, tmp_path: Path) -> None:
     task = task_of(walks, tmp_path, "static", "kmeans", ON_ONE_AXIS)
     data = all_of(walks)
@@ -56,24 +53,10 @@ def test_shared_axes_are_those_of_the_whole_set(walks: Path, tmp_path: Path) -> 
     assert len(list((tmp_path / "axes").iterdir())) == 1
 
 
-@pytest.mark.slow
-def test_rondo_sees_the_shared_axes(walks: Path, tmp_path: Path) -> None:
-    task = task_of(walks, tmp_path, "static", "rondo-units", ON_ONE_AXIS)
-    data = all_of(walks)
-    (found,) = labels_of(task, data.recordings[:1])
-    axes = Preprocessor.fit(data.recordings, PreprocessConfig(pca_components=1))
-    own = projected(data.recordings[0], axes)
-    model = Rondo(60, 20, settings={"evidence.surrogates": 0, "preprocess.scaling": "none"}, device="cpu").fit(own)
-    npt.assert_array_equal(found, model.predict(own).units)
-
-
 def test_a_recording_without_classes_is_refused(tmp_path: Path) -> None:
     np.savez(tmp_path / "bare.npz", X=waves(100))
     with pytest.raises(AnnotationError, match=r"'bare' .*no annotation"):
         read_some(str(tmp_path), None, ("bare",), WALKS)
-
-
-# ---------------------------------------------------------------- continual
 
 
 def test_the_first_fifth_is_fitted_and_the_rest_is_followed() -> None:
@@ -98,16 +81,12 @@ def test_continual_scores_are_those_of_the_metrics(
 ) -> None:
     truth = all_of(walks).annotations["ann_1"].classes
     labels = np.where(np.arange(truth.size) < 500, truth, 7).astype(np.int32)
-    monkeypatch.setattr("rondo_bench.experiments.run.followed", lambda task, recording: Followed(labels, ()))
-    (own,) = work(task_of(walks, tmp_path, "continual", "denstream")).rows
-    expected = evaluate_continual({"ann_1": (truth, labels)}).as_dict()
-    assert own.scores["h_100"] == expected["recall"]["h_100"]
-    assert own.scores["forgetting"] == expected["recall"]["forgetting"] != 0
-    assert own.scores["frame_h_80"] == expected["frame_accuracy"]["h_80"]
-    assert own.scores["promoted"] == 0
-
-
-# ---------------------------------------------------------------- transfer
+    tracks = {"ann_1": Track(labels, {"promoted": 0.0})}
+    monkeypatch.setattr("rondo_bench.experiments.run.tracks_of", lambda task, data: tracks)
+    (own,) = work(task_of(walks, tmp_path, "continual", "denstream"))
+    expected = stage_scores(truth, labels) | {"promoted": 0}
+    assert {name: own.scores[name] for name in expected} == expected
+    assert expected["forgetting"] != 0
 
 
 @pytest.mark.parametrize("method", [pytest.param("rondo", marks=pytest.mark.slow), "rondo-fit"])
@@ -176,10 +155,8 @@ def test_a_target_that_cannot_be_read_is_a_failed_row_of_its_own(walks: Path, tm
         tasks = [task_of(folder, tmp_path, "transfer", method, index=index) for index in (0, 2)]
         of_ann, of_cid = tasks
         assert (of_ann.source, of_cid.source) == ("ann", "cid")
-        outcomes = work(of_ann)
-        assert [own.recording for own in outcomes.rows] == ["bob_1"]
-        assert set(outcomes.failures) == {"cid_1", "dan_1"}
-        rows = {row.key.recording: row for row in rows_of(of_ann, Done(0, outcomes, None, 1.0, 1.0, 1.0))}
+        done = Done(0, work(of_ann), None, 1.0, 1.0, 1.0)
+        rows = {row.key.recording: row for row in rows_of(of_ann, done)}
         assert {id: row.status for id, row in rows.items()} == {"bob_1": "ok", "cid_1": "failed", "dan_1": "failed"}
         assert "cid_1.npz" in rows["cid_1"].error and rows["bob_1"].seconds > 0
     with pytest.raises(RecordingError, match=r"cid_1.npz"):
@@ -198,11 +175,8 @@ def test_no_span_crosses_a_seam() -> None:
     assert together.n_rows == together.n_frames == 500
 
 
-# ---------------------------------------------------------------- qualitative
-
-
 def test_purity_is_the_mof_of_a_level(walks: Path, tmp_path: Path) -> None:
-    (own,) = work(task_of(walks, tmp_path, "qualitative", "rondo")).rows
+    (own,) = work(task_of(walks, tmp_path, "qualitative", "rondo"))
     recording, truth = all_of(walks).recordings[0], all_of(walks).annotations["ann_1"].classes
     model = Rondo(settings={"evidence.surrogates": 0}, device="cpu").fit(recording)
     labelling = label_one(model, recording)
@@ -224,7 +198,7 @@ def test_a_joined_method_gives_the_rows_that_are_asked_for(
         given.append(len(recordings))
         return [np.zeros(recording.n_frames, np.int32) for recording in recordings]
 
-    monkeypatch.setattr("rondo_bench.experiments.run.labels_of", counted)
-    rows = work(task.only(task.keys[1:2])).rows
-    assert [own.recording for own in rows] == ["ann_2"]
+    monkeypatch.setattr("rondo_bench.experiments.protocols.labels_of", counted)
+    rows = work(task.only(task.keys[1:2]))
+    assert [own.key.recording for own in rows] == ["ann_2"]
     assert given == [3]

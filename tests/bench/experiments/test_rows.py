@@ -94,9 +94,6 @@ def test_a_damaged_line_is_named(tmp_path: Path) -> None:
         read_rows(tmp_path)
 
 
-# ---------------------------------------------------------------- rows kept as csv
-
-
 def test_rows_printed_as_csv_are_read_again(tmp_path: Path) -> None:
     rows = [row("one", "ticc", 50.25, seed=3), row("two", "ticc", 60.5)]
     path = tmp_path / "rows.csv"

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-import rondo_bench.experiments.run as bench_work
 from rondo.errors import RecordingError
 from rondo.metrics.scores import evaluate
+from rondo_bench.experiments import protocols
 from rondo_bench.experiments.rows import Row, open_rows, read_rows
 from tests.bench.experiments.made_rows import row
 from tests.cli.running import Command
@@ -71,7 +71,7 @@ def test_what_another_experiment_has_made_with_the_same_settings_is_not_run_agai
 ) -> None:
     chosen = ("--datasets", walks, "--seeds", 1, "--engine", "serial", "--out", "out")
     assert rondo("bench", "run", "static", "--methods", "rondo", *chosen).code == 0
-    monkeypatch.setattr(bench_work, "labels_of", None)  # so that running anything would fail
+    monkeypatch.setattr(protocols, "labels_of", None)  # so that running anything would fail
     outcome = rondo("bench", "run", "ablation", "--methods", "rondo", *chosen)
     assert (outcome.code, outcome.err) == (0, "3 rows: 3 there, 0 to run\n")
     by_experiment = {(own.key.experiment, own.key.recording): own for own in stored(here)}
@@ -87,14 +87,14 @@ def test_what_another_experiment_has_made_with_the_same_settings_is_not_run_agai
 def test_a_method_that_raises_is_kept_and_the_rest_goes_on(
     rondo: Command, here: Path, walks: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = bench_work.labels_of
+    real = protocols.labels_of
 
     def labels_of(task: Any, recordings: Any) -> Any:
         if task.method_name == "kmeans" and task.recordings == ("ann_2",):
             raise RecordingError("nothing\nrecurs here")
         return real(task, recordings)
 
-    monkeypatch.setattr(bench_work, "labels_of", labels_of)
+    monkeypatch.setattr(protocols, "labels_of", labels_of)
     outcome = run(rondo, walks)
     assert outcome.code == 2
     assert "ann_2 kmeans seed 0: nothing" in outcome.err
@@ -107,7 +107,7 @@ def test_a_method_that_raises_is_kept_and_the_rest_goes_on(
     listed = rondo("bench", "rows", "--failed", "--out", "out").out
     assert listed.count("nothing recurs here") == 2 and len(listed.splitlines()) == 3
 
-    monkeypatch.setattr(bench_work, "labels_of", real)
+    monkeypatch.setattr(protocols, "labels_of", real)
     assert "2 failed before (--retry runs" in run(rondo, walks).err
     assert not all(own.is_ok for own in stored(here))
     assert run(rondo, walks, "--retry").code == 0
@@ -129,22 +129,16 @@ def test_a_dry_run_says_what_and_how_long_and_writes_nothing(rondo: Command, her
 def test_what_is_no_number_is_a_failed_row_and_the_rest_goes_on(
     rondo: Command, here: Path, walks: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = bench_work.outcome
+    odd = protocols.Track(np.zeros(900, np.int32), {"promoted": float("nan")})
+    real = protocols.tracks_of
 
-    def outcome(recording: Any, truth: Any, labels: Any, extra: Any) -> Any:
-        odd = {"promoted": float("nan")} if recording.id == "ann_2" else {}
-        return real(recording, truth, labels, extra | odd)
+    def tracks_of(task: Any, data: Any) -> Any:
+        return {"ann_2": odd} if task.recordings == ("ann_2",) else real(task, data)
 
-    monkeypatch.setattr(bench_work, "outcome", outcome)
+    monkeypatch.setattr("rondo_bench.experiments.run.tracks_of", tracks_of)
     assert run(rondo, walks, "--methods", "clock").code == 2
     errors = {own.key.recording: own.error for own in stored(here)}
     assert "(promoted)" in errors.pop("ann_2") and errors == {"ann_1": "", "bob_1": ""}
-
-
-def test_two_runs_at_once_are_refused(rondo: Command, here: Path, walks: Path) -> None:
-    with open_rows(here / "out"):
-        outcome = run(rondo, walks)
-    assert outcome.code == 2 and str(here / "out") in outcome.err and outcome.err.endswith("--out\n")
 
 
 @pytest.mark.parametrize(

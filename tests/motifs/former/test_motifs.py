@@ -92,12 +92,12 @@ def test_weights_are_repetition(units: list[int], n_claimed: int, seed: int) -> 
     rng = np.random.default_rng(0)
 
     weights = item_weights(candidates, coverage)
-    by_item = fit_mixture(latents, config, rng, weights, start)
+    by_item = fit_mixture(latents, config, rng, weights, start=start)
     own = candidates.item_of
-    by_candidate = fit_mixture(latents[own], config, rng, of_candidates, start[own])
+    by_candidate = fit_mixture(latents[own], config, rng, of_candidates, start=start[own])
     twice = np.repeat(own, np.round(2 * of_candidates).astype(int))
-    repeated = fit_mixture(latents[twice], config, rng, None, start[twice])
-    doubled = fit_mixture(latents, config, rng, 2 * weights, start)
+    repeated = fit_mixture(latents[twice], config, rng, None, start=start[twice])
+    doubled = fit_mixture(latents, config, rng, 2 * weights, start=start)
     for some, other in ((by_item, by_candidate), (doubled, repeated)):
         npt.assert_allclose(some.weights, other.weights, rtol=1e-5)
         npt.assert_allclose(some.means, other.means, rtol=1e-5, atol=1e-6)

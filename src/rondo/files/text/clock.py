@@ -1,7 +1,6 @@
-"""What a clock column says: which names are clocks, what numbers count, coarse clocks; how dates are written: `dates`.
+"""What a clock column says: which names are clocks, what numbers count, coarse clocks.
 
-People name and write their clocks in many ways. Everything that is guessed here is returned as a note, with what to do
-where the guess is wrong.
+Everything that is guessed here is returned as a note, with what to do where the guess is wrong.
 """
 
 from __future__ import annotations
@@ -49,6 +48,7 @@ _TICK_EPOCHS = (
     (1.259e17, 1.575e17, 11_644_473_600.0, "ticks of Windows (FILETIME, 100 ns since 1601)"),
     (6.308e17, 6.624e17, 62_135_596_800.0, "ticks of .NET (100 ns since the year 1)"),
 )
+_DAY_COUNTS = ((2e4, 8e4, 25_569.0, "a spreadsheet"), (7e5, 8e5, 719_529.0, "MATLAB"))  # the third is 1 January 1970
 _EARLIEST_EPOCH_S = 6e8  # 1989: before it nobody stored such counts, so they are finer ones since a device was started
 _DAY_S = 86_400.0
 _ROWS_TO_JUDGE = 32
@@ -115,54 +115,41 @@ def in_seconds(times: Times, clock: str, unit: str = "") -> tuple[Times, tuple[s
 
 
 def unit_of_clock(times: Times, clock: str, unit: str = "") -> tuple[ClockUnit, tuple[str, ...]]:
-    """What a clock counts, from its readings or the first of them, and a note where it is no seconds."""
+    """What a clock counts, from its readings or the first of them, and a note where it is no seconds.
+
+    A unit in its name decides; else the size of its first reading; else whole numbers that rise by many in each row.
+
+    >>> unit_of_clock(np.array([1.7e12]), "time")[0], unit_of_clock(np.array([12.5]), "time")[0].per_second
+    (ClockUnit(per_second=1000.0, day_of_1970=None, zero_s=0.0), 1.0)
+    """
     finite = times[np.isfinite(times)]
-    days, notes = _in_days(finite, clock)
-    if days is not None:
-        return ClockUnit(day_of_1970=days), notes
+    first = float(finite[0]) if finite.size else 0.0
+    plain, unit_in_name = plain_name(clock)
+    # Days of spreadsheets (from 1900 on) or MATLAB (from year 0 on): read as seconds, their steps would be those of a
+    # sensor of more than 10,000 Hz, or their name speaks of a date.
+    if finite.size > 1 and unit_in_name not in _PER_SECOND:
+        longest = 1.0 if plain.startswith(("date", "datum", "fecha")) else 1e-4
+        for least, most, day_of_1970, who in _DAY_COUNTS:
+            if least <= first < most and 0 < float(np.median(np.diff(finite))) < longest:
+                note = f"clock '{clock}' read as the days that {who} counts, from its size"
+                return ClockUnit(day_of_1970=day_of_1970), (note,)
     for least, most, zero_s, what in _TICK_EPOCHS:
-        if finite.size and not unit and least <= finite[0] < most:
+        if not unit and least <= first < most:
             return ClockUnit(_TICKS_PER_SECOND, zero_s=zero_s), (f"clock '{clock}' read as {what}, from its size",)
-    per_second, notes = ticks_per_second(float(finite[0]) if finite.size else 0.0, clock, unit)
-    is_told = per_second != 1 or plain_name(clock)[1] in _PER_SECOND or bool(unit)
-    if not is_told:
-        per_second, notes = _whole_steps(finite, clock)
-    return ClockUnit(per_second), notes
-
-
-def _in_days(finite: Times, clock: str) -> tuple[float | None, tuple[str, ...]]:
-    """1 January 1970 in the days that spreadsheets (from 1900 on) or MATLAB (from year 0 on) count, if they are such.
-
-    Read as seconds, their steps would be those of a sensor of more than 10,000 Hz, or their name speaks of a date.
-    """
-    if finite.size < 2 or plain_name(clock)[1] in _PER_SECOND:
-        return None, ()
-    is_date_name = plain_name(clock)[0].startswith(("date", "datum", "fecha"))
-    step = float(np.median(np.diff(finite)))
-    if not 0 < step < (1.0 if is_date_name else 1e-4):
-        return None, ()
-    for least, most, epoch, who in ((2e4, 8e4, 25_569.0, "a spreadsheet"), (7e5, 8e5, 719_529.0, "MATLAB")):
-        if least <= finite[0] < most:
-            return epoch, (f"clock '{clock}' read as the days that {who} counts, from its size",)
-    return None, ()
-
-
-def ticks_per_second(first: float, clock: str, unit: str = "") -> tuple[float, tuple[str, ...]]:
-    """What a clock counts per second, from the unit in its name or else from the size of its first reading.
-
-    >>> ticks_per_second(1.7e12, "time")[0], ticks_per_second(12.5, "time")[0], ticks_per_second(0.0, "t_ms")[0]
-    (1000.0, 1.0, 1000.0)
-    """
-    named = _PER_SECOND.get(unit.strip(" ()[]").casefold() or plain_name(clock)[1], 1.0)
+    named = _PER_SECOND.get(unit.strip(" ()[]").casefold() or unit_in_name, 1.0)
     if named != 1:
-        return named, (f"clock '{clock}' read as {_UNIT_WORDS[named]}, from its name",)
+        return ClockUnit(named), (f"clock '{clock}' read as {_UNIT_WORDS[named]}, from its name",)
     for least, per_second in _EPOCH_UNITS:
         if abs(first) >= least:
             since = "since 1970"
             if abs(first) / per_second < _EARLIEST_EPOCH_S and per_second < 1e9:
                 per_second, since = per_second * 1e3, "since the device was started"
-            return per_second, (f"clock '{clock}' read as {_UNIT_WORDS[per_second]} {since}, from its size",)
-    return 1.0, ()
+            note = f"clock '{clock}' read as {_UNIT_WORDS[per_second]} {since}, from its size"
+            return ClockUnit(per_second), (note,)
+    if unit_in_name in _PER_SECOND or unit:
+        return ClockUnit(), ()
+    per_second, notes = _whole_steps(finite, clock)
+    return ClockUnit(per_second), notes
 
 
 def _whole_steps(finite: Times, clock: str) -> tuple[float, tuple[str, ...]]:
@@ -177,12 +164,11 @@ def _whole_steps(finite: Times, clock: str) -> tuple[float, tuple[str, ...]]:
     if usual < 2 or size_of_epoch(float(finite[0])):
         return 1.0, ()
     per_second = 1e3 if usual < 2e3 else 1e6 if usual < 2e6 else 1e9
+    words = _UNIT_WORDS[per_second]
     if np.ptp(steps) == 0:
-        note = (
-            f"clock '{clock}' rises by {usual:g} in each row, read as seconds; if these are {_UNIT_WORDS[per_second]}"
-        )
+        note = f"clock '{clock}' rises by {usual:g} in each row, read as seconds; if these are {words}"
         return 1.0, (f"{note}, give --rate {per_second / usual:.4g}",)
-    note = f"clock '{clock}' read as {_UNIT_WORDS[per_second]}: whole numbers that rise by about {usual:g} in each row"
+    note = f"clock '{clock}' read as {words}: whole numbers that rise by about {usual:g} in each row"
     return per_second, (f"{note}; if they are seconds, name it 'time_s'",)
 
 

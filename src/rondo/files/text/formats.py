@@ -1,4 +1,10 @@
-"""Text tables (.csv, .tsv, .txt): a header, one row per frame; what they may look like is in `text_layout`."""
+"""Text tables (.csv, .tsv, .txt) and JSON lines as formats; one table that holds several recordings.
+
+A column (`split_by`) tells recordings apart: a person, a machine, an experiment. Rows of one value, in their order, are
+one recording, called by the file and the value. Each is read as a file of its own would be, with everything that stands
+above the rows. The column itself is no channel. Where it is the clock, the table is cut wherever it goes back: a device
+was started again. `rondo.files.tables` cuts typed tables likewise.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +12,11 @@ import csv
 import io
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TypeVar
 
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
@@ -24,23 +29,11 @@ from rondo.files.text.table import BLOCK_BYTES, LayoutFinder, opened_utf8, read_
 from rondo.memory import ExpectedSize
 from rondo.wording import counted
 
-# ----------------------------------------------------------------
-# One table that holds several recordings, separated by a column (`split_by`): a person, a machine, an experiment.
-#
-# Rows of one value, in their order, are one recording, called by the file and the value. Each is read as a file of its
-# own would be, with everything that stands above the rows. The column itself is no channel.
-#
-# Where the column is the clock, the table is cut wherever it goes back: a device was started again.
-#
-# Here is what all tables share, and how text is cut (a sheet is text too); `rondo.files.tables` cuts typed tables.
-
 MOST_RECORDINGS = 10_000
 """More are a sign that the column tells rows apart, not recordings."""
+Rows = TypeVar("Rows")
 _NOT_IN_IDS = re.compile(r"[^\w.+-]+")
 _WHOLE = re.compile(r"(-?\d+)\.0+")
-
-
-# ---------------------------------------------------------------- what all tables share
 
 
 def refuse_no_column(split_by: str, names: Sequence[str]) -> None:
@@ -60,20 +53,6 @@ def plain_value(text: str) -> str:
     return whole[1] if whole else text
 
 
-def part_ids(id: str, values: Iterable[str], split_by: str) -> dict[str, str]:
-    """The id of the recording of each value; values that would share one are refused."""
-    ids: dict[str, str] = {}
-    value_of: dict[str, str] = {}
-    for value in values:
-        part_id = f"{id}_{_NOT_IN_IDS.sub('_', value).strip('_') or 'blank'}"
-        if part_id in value_of:
-            raise RecordingError(
-                f"values of column '{split_by}' such as '{value_of[part_id]}' give the same id '{part_id}'; rename them"
-            )
-        ids[value], value_of[part_id] = part_id, value
-    return ids
-
-
 def refuse_too_many(n_parts: int, split_by: str) -> None:
     """A column that differs in nearly each row tells no recordings apart."""
     if n_parts > MOST_RECORDINGS:
@@ -83,23 +62,31 @@ def refuse_too_many(n_parts: int, split_by: str) -> None:
         )
 
 
-def part_note(n_parts: int, split_by: str, *, is_clock: bool) -> str:
-    """What is said about each recording."""
+def read_each(
+    rows_of: Mapping[str, Rows], id: str, reading: Reading, *, is_clock: bool,
+    read: Callable[[Rows, str, Reading], Recording],
+) -> list[Recording]:  # fmt: skip
+    """The recording of each value, from its rows; values that would share an id are refused."""
+    split_by = reading.split_by or ""
     how = f"cut where the clock '{split_by}' goes back" if is_clock else f"told apart by column '{split_by}'"
-    return f"one of {counted(n_parts, 'recording')} in the file, {how}"
-
-
-@contextmanager
-def named_part(id: str) -> Iterator[None]:
-    """Say in which of the recordings something is wrong."""
-    try:
-        yield
-    except RecordingError as error:
-        what = str(error).removeprefix(f"recording '{id}': ")
-        raise RecordingError(f"{what} (in recording '{id}')") from error
-
-
-# ---------------------------------------------------------------- text
+    note = f"one of {counted(len(rows_of), 'recording')} in the file, {how}"
+    value_of: dict[str, str] = {}
+    for value in rows_of:
+        part_id = f"{id}_{_NOT_IN_IDS.sub('_', value).strip('_') or 'blank'}"
+        if part_id in value_of:
+            raise RecordingError(
+                f"values of column '{split_by}' such as '{value_of[part_id]}' give the same id '{part_id}'; rename them"
+            )
+        value_of[part_id] = value
+    parts = []
+    for part_id, value in value_of.items():
+        try:
+            recording = read(rows_of[value], part_id, reading.without_split(keeps_column=is_clock))
+        except RecordingError as error:
+            what = str(error).removeprefix(f"recording '{part_id}': ")
+            raise RecordingError(f"{what} (in recording '{part_id}')") from error
+        parts.append(recording.noted(note))
+    return parts
 
 
 def open_text_parts(file: BinaryIO, layout_of: LayoutFinder, id: str, reading: Reading) -> list[Recording]:
@@ -109,21 +96,15 @@ def open_text_parts(file: BinaryIO, layout_of: LayoutFinder, id: str, reading: R
     file.seek(0)
     above, rows = file.read(layout.start), file.read()
     position = layout.names.index(split_by)
-    described = [
-        replace(column, moves=False, rises=True) for column in layout.columns()
-    ]  # any clock splits, coarse or not
-    columns = choose_columns(described, replace(reading, rate=None))
+    any_clock = [replace(column, moves=False, rises=True) for column in layout.columns()]  # a coarse one splits too
+    columns = choose_columns(any_clock, replace(reading, rate=None))
     restart = _restarts(layout, columns) if columns.clock == position else None
     parts = _parts(rows, layout, position, restart)
-    ids = part_ids(id, parts, split_by)
-    of_part = reading.without_split(keeps_column=restart is not None)
-    note = part_note(len(parts), split_by, is_clock=restart is not None)
-    found = []
-    for value, lines in parts.items():
-        with named_part(ids[value]):
-            text = io.BytesIO(above + b"".join(lines))
-            found.append(read_open_text(text, layout_of, ids[value], of_part).noted(note))
-    return found
+
+    def read(lines: list[bytes], part_id: str, of_part: Reading) -> Recording:
+        return read_open_text(io.BytesIO(above + b"".join(lines)), layout_of, part_id, of_part)
+
+    return read_each(parts, id, reading, is_clock=restart is not None, read=read)
 
 
 def _restarts(layout: Layout, columns: Columns) -> Callable[[str], str]:
@@ -150,8 +131,7 @@ def _parts(
 ) -> dict[str, list[bytes]]:
     """The lines of each value; blank lines and the header again belong to none."""
     parts: dict[str, list[bytes]] = {}
-    lines = rows.splitlines(keepends=True)
-    for line in lines:
+    for line in rows.splitlines(keepends=True):
         text = layout.delimited(line.rstrip(b"\r\n") + b"\n")[0].decode("utf-8", "replace")
         cells = next(csv.reader([text], delimiter=layout.delimiter), [])
         value = cells[position].strip() if position < len(cells) else ""

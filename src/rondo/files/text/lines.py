@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, Protocol, cast
+from typing import Any, BinaryIO, NamedTuple, cast
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from rondo.memory import in_gigabytes, most_for_a_file, most_text_bytes
 BLOCK_BYTES = 1 << 18
 HEAD_LINES = 64  # that tell how a text is written
 LONGEST_LINE = 16 << 20  # a "line" beyond this is no row of a table, and must not be gathered in memory
+_ZSTANDARD_PIECE = 2048  # bytes unpacked at once: a block of 4 bytes may hold 128 kB, so this gives 64 MB at most
 _CONTROL = re.compile(rb"[\0-\x08\x0e-\x1f]")  # in no text
 _NO_TEXT = "it is not a text table (binary data?); expected columns of numbers in UTF-8 text"
 
@@ -198,26 +199,9 @@ def count(text: bytes, character: str) -> int:
     return int(np.count_nonzero(np.frombuffer(text, dtype=np.uint8) == ord(character)))
 
 
-# ----------------------------------------------------------------
-# Text that is packed (.gz, .bz2, .zst), read as if it were not: unpacked piece by piece, never on the disk.
-#
-# A packed file can hold a thousand times what it seems to, so what comes out of it is counted: as soon as it is more
-# than fits into memory as a recording, reading ends. Going back, which text files are read with, unpacks from the
-# beginning. zst needs the library zstandard (extra `io`).
-
-_ZSTANDARD_PIECE = 2048
-"""Bytes unpacked at once. A block of zst holds up to 128 kB and may take 4 bytes: so this gives 64 MB at most."""
-
-
-class _Stream(Protocol):
-    def read(self, at_most: int, /) -> bytes: ...
-
-    def close(self) -> None: ...
-
-
 @contextmanager
 def opened_text(path: Path) -> Iterator[BinaryIO]:
-    """The bytes of a text, packed or not."""
+    """The bytes of a text, packed or not; what is packed is unpacked piece by piece, never on the disk."""
     packing = packing_of(path)
     if not packing:
         with path.open("rb") as file:
@@ -230,9 +214,12 @@ def opened_text(path: Path) -> Iterator[BinaryIO]:
 
 
 class Unpacked(io.RawIOBase):
-    """What lies in a packed file, as a file that can be read from any place; `most_bytes` are given and no more."""
+    """What lies in a packed file, as a file that can be read from any place; going back unpacks from the beginning.
 
-    def __init__(self, path: Path, opener: Callable[[Path], _Stream], most_bytes: int | None) -> None:
+    It can hold a thousand times what it seems to: as soon as it gave more than `most_bytes`, reading ends.
+    """
+
+    def __init__(self, path: Path, opener: Callable[[Path], Any], most_bytes: int | None) -> None:
         self._path, self._opener, self._most_bytes = path, opener, most_bytes
         self._stream = opener(path)
         self._position = 0
@@ -264,7 +251,7 @@ class Unpacked(io.RawIOBase):
 
     def _next(self, at_most: int) -> bytes:
         try:
-            piece = self._stream.read(at_most)
+            piece: bytes = self._stream.read(at_most)
         except EOFError as error:
             raise RecordingError("it is cut off: its packed text does not end; get it again") from error
         except (OSError, zlib.error, ValueError) as error:
@@ -299,20 +286,17 @@ class _Zstandard:
                 if self._frame is not None:
                     raise EOFError
                 return b""
-            self._unpack()
+            if self._frame is None:
+                self._frame = self._library.ZstdDecompressor().decompressobj()
+            try:
+                self._left = self._frame.decompress(self._packed)
+            except self._library.ZstdError as error:
+                raise ValueError(str(error)) from error
+            self._packed = b""
+            if self._frame.eof:
+                self._packed, self._frame = self._frame.unused_data, None
         piece, self._left = self._left[:at_most], self._left[at_most:]
         return piece
-
-    def _unpack(self) -> None:
-        if self._frame is None:
-            self._frame = self._library.ZstdDecompressor().decompressobj()
-        try:
-            self._left = self._frame.decompress(self._packed)
-        except self._library.ZstdError as error:
-            raise ValueError(str(error)) from error
-        self._packed = b""
-        if self._frame.eof:
-            self._packed, self._frame = self._frame.unused_data, None
 
     def close(self) -> None:
         self._file.close()

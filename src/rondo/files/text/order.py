@@ -27,9 +27,11 @@ _MOST_RESTARTS = 0.05  # of rows: more are rows out of order
 _ANIMAL = "individual-local-identifier"  # Movebank: named before the tag, of which an animal may have had several
 
 
-def oldest_first(
-    values: NDArray[np.float32], times: Times, clock: str
-) -> tuple[NDArray[np.float32], Times, tuple[str, ...]]:
+Rows = tuple[NDArray[np.float32], Times, tuple[str, ...]]
+"""Values, times, and what was done to them."""
+
+
+def oldest_first(values: NDArray[np.float32], times: Times, clock: str) -> Rows:
     """Rows turned round, with a note, where the clock falls from each to the next."""
     steps = np.diff(times)
     if steps.size < _FEWEST_STEPS or not (steps <= 0).all() or not (steps < 0).any():
@@ -38,9 +40,7 @@ def oldest_first(
     return turned, times[::-1].copy(), (f"clock '{clock}' falls: its newest row comes first, so rows are turned round",)
 
 
-def without_events(
-    values: NDArray[np.float32], times: Times, clock: str
-) -> tuple[NDArray[np.float32], Times, tuple[str, ...]]:
+def without_events(values: NDArray[np.float32], times: Times, clock: str) -> Rows:
     """Without rows that have no value, where the clock goes back at them alone: events, written when they were told."""
     has_values = ~np.isnan(values).all(axis=1)
     if not (np.diff(times) < 0).any() or has_values.all() or not (np.diff(times[has_values]) >= 0).all():
@@ -100,25 +100,6 @@ def after_going_back(times: Times, layout: Layout, columns: Columns, reading: Re
     ways = [f"--split-by {name!r} takes recordings apart" for name in tellers[:1]]
     ways += [f"--split-by {clock!r} cuts wherever the clock goes back"] if columns.day is None and clock else []
     return f"; {', '.join(ways)}" if ways else ""
-
-
-def numbers_parts(column: NDArray[np.float32], counted_rows: NDArray[np.float32]) -> bool:
-    """Whether a column gives the number of a recording: it changes exactly where a counter of rows starts again.
-
-    >>> engine, cycle = np.repeat(np.float32([1, 2]), 3), np.tile(np.float32([1, 2, 3]), 2)
-    >>> numbers_parts(engine, cycle), numbers_parts(engine, np.arange(6, dtype=np.float32))
-    (True, False)
-    """
-    changes = np.flatnonzero(np.diff(column))
-    return bool(changes.size) and np.array_equal(changes, np.flatnonzero(np.diff(counted_rows) < 0))
-
-
-def left_out_as_number(name: str, counter: str) -> str:
-    """The note on a column that gives the number of a recording."""
-    return (
-        f"column '{name}' left out: it changes where the counter '{counter}' starts again, as the number of a "
-        f"recording does; --split-by {name!r} makes each one a recording"
-    )
 
 
 def _tellers(layout: Layout, columns: Columns, reading: Reading) -> list[int]:

@@ -50,7 +50,7 @@ class Opening(NamedTuple):
 
 def opening_of(table: Sequence[Sequence[str]]) -> Opening | None:
     """What the first rows are, if they are the opening of a program that we know."""
-    return _of_an_e4(table) or _of_e4_beats(table) or _of_deeplabcut(table)
+    return _of_an_e4(table) or _of_deeplabcut(table)
 
 
 def rate_in_words(lines: Sequence[str]) -> float | None:
@@ -69,10 +69,16 @@ def rate_in_words(lines: Sequence[str]) -> float | None:
 
 
 def _of_an_e4(table: Sequence[Sequence[str]]) -> Opening | None:
-    """When it was begun in each column of the first row, the rate in each of the second, and no header."""
-    if len(table) < 3 or len(set(table[0])) != 1 or len(set(table[1])) != 1 or len(table[0]) != len(table[1]):
-        return None
+    """When it was begun in each column of the first row, the rate in each of the second, and no header.
+
+    Or beats of the heart: when it was begun and "IBI", then when each beat came after that.
+    """
     try:
+        if len(table[0]) == 2 and table[0][1] == "IBI" and size_of_epoch(float(table[0][0])):
+            note = "line 1 read as an Empatica E4 writes it: beats of the heart, by the time since it was begun"
+            return Opening(1, note, ("time", "IBI"))
+        if len(table) < 3 or len(set(table[0])) != 1 or len(set(table[1])) != 1 or len(table[0]) != len(table[1]):
+            return None
         began_s, rate, after = float(table[0][0]), float(table[1][0]), float(table[2][0])
     except ValueError:
         return None
@@ -80,17 +86,6 @@ def _of_an_e4(table: Sequence[Sequence[str]]) -> Opening | None:
         return None
     note = f"lines 1 and 2 read as an Empatica E4 writes them: when it was begun, and its rate of {rate:g} Hz"
     return Opening(2, note, (), rate, began_s)
-
-
-def _of_e4_beats(table: Sequence[Sequence[str]]) -> Opening | None:
-    """Intervals between heart beats: when it was begun, then when each beat came after that."""
-    try:
-        if len(table[0]) != 2 or table[0][1] != "IBI" or not size_of_epoch(float(table[0][0])):
-            return None
-    except ValueError:
-        return None
-    note = "line 1 read as an Empatica E4 writes it: beats of the heart, by the time since it was begun"
-    return Opening(1, note, ("time", "IBI"))
 
 
 def _of_deeplabcut(table: Sequence[Sequence[str]]) -> Opening | None:

@@ -27,14 +27,7 @@ from rondo.files.text.cells import order_in_head, parser_of
 from rondo.files.text.clock import Times, in_seconds, over_midnight, rounded_to, spread
 from rondo.files.text.layout import SEPARATORS, Layout, cells_of
 from rondo.files.text.lines import HEAD_LINES, HeadLine, Lines, count, decoded, opened_text
-from rondo.files.text.order import (
-    after_going_back,
-    left_out_as_number,
-    numbers_parts,
-    oldest_first,
-    refuse_taking_turns,
-    without_events,
-)
+from rondo.files.text.order import after_going_back, oldest_first, refuse_taking_turns, without_events
 from rondo.files.text.programs import ACTIWARE_COUNTS, ACTIWARE_SCORES
 from rondo.files.text.spelling import day_order, is_date, is_number
 from rondo.wording import counted
@@ -83,8 +76,11 @@ def read_open_text(
         counter = next((place for place, column in enumerate(described) if column.kind == "counter"), None)
         if counter is not None:
             counted_rows = _read(file, layout, Columns(("",), (counter,)), block_bytes)[0][:, 0]
-            if numbers_parts(values[:, 0], counted_rows):
-                empty += (left_out_as_number(channels[0], layout.names[counter]),)
+            changes = np.flatnonzero(np.diff(values[:, 0]))
+            if changes.size and np.array_equal(changes, np.flatnonzero(np.diff(counted_rows) < 0)):
+                why = f"it changes where the counter '{layout.names[counter]}' starts again, as the number of a"
+                back = f"recording does; --split-by {channels[0]!r} makes each one a recording"
+                empty += (f"column '{channels[0]}' left out: {why} {back}",)
                 values, channels = np.ascontiguousarray(values[:, 1:]), channels[1:]
     rate = reading.rate
     if rate is None and times is None and layout.rate is not None:
@@ -201,12 +197,11 @@ def _read(
     if order.is_guess and columns.clock is not None:
         order = day_order(_cells_around_midnight(file, layout, columns, block_bytes))
     parser, notes = parser_of(layout, columns, is_strict=True, order=order)
-    n_bytes, most_rows = _size(file, layout.start, block_bytes)
+    lines, most_rows = _lines_of(file, layout, block_bytes)
     values = np.empty((most_rows, len(columns.positions)), dtype=np.float32)
     times = None if columns.clock is None else np.empty(most_rows)
     n_frames, n_headers, is_torn, is_open = 0, 0, False, False
     unknown: set[str] = set()
-    lines = Lines(_bounded(file, layout.start, n_bytes), layout.start, layout.first_line - 1, block_bytes)
     for block in lines.blocks():
         frames = parser.parse(block)
         rows = slice(n_frames, n_frames + len(frames.values))
@@ -232,9 +227,7 @@ def _cells_around_midnight(file: BinaryIO, layout: Layout, columns: Columns, blo
     position = columns.day if columns.day is not None else columns.clock
     assert position is not None
     cells, last = layout.column(position), ""
-    n_bytes, _ = _size(file, layout.start, block_bytes)
-    lines = Lines(_bounded(file, layout.start, n_bytes), layout.start, layout.first_line - 1, block_bytes)
-    for block in lines.blocks():
+    for block in _lines_of(file, layout, block_bytes)[0].blocks():
         text = decoded(layout.delimited(block.text)[0])[0]
         for row in csv.reader(text.splitlines(), delimiter=layout.delimiter):
             cell = row[position].strip() if position < len(row) else ""
@@ -244,30 +237,27 @@ def _cells_around_midnight(file: BinaryIO, layout: Layout, columns: Columns, blo
     return cells
 
 
-def _size(file: BinaryIO, start: int, block_bytes: int) -> tuple[int, int]:
-    """Bytes from the first row on, and how many rows they can hold."""
-    file.seek(start)
+def _lines_of(file: BinaryIO, layout: Layout, block_bytes: int) -> tuple[Lines, int]:
+    """The lines from the first row on, and how many rows they can hold.
+
+    What is added while the file is read has no place in the array, and is not read.
+    """
+    file.seek(layout.start)
     n_bytes, n_lines = 0, 1
     while block := file.read(block_bytes):
         n_bytes += len(block)
         n_lines += count(block, "\n")
-    return n_bytes, n_lines
-
-
-def _bounded(file: BinaryIO, start: int, n_bytes: int) -> Callable[[int], bytes]:
-    """Reads those bytes and no others: what is added while the file is read has no place in the array."""
-    left = n_bytes
-    file.seek(start)
+    file.seek(layout.start)
 
     def read(at_most: int) -> bytes:
-        nonlocal left
-        block = file.read(min(at_most, left))
-        if left and not block:
+        nonlocal n_bytes
+        block = file.read(min(at_most, n_bytes))
+        if n_bytes and not block:
             raise RecordingError("it became shorter while it was read; wait until it is written")
-        left -= len(block)
+        n_bytes -= len(block)
         return block
 
-    return read
+    return Lines(read, layout.start, layout.first_line - 1, block_bytes), n_lines
 
 
 def _clock_in_seconds(
