@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rondo.lazy import Lazy
-from rondo.report.contents import DRAWN_AT_FIRST, EVERYTHING, Contents, Wish, contents_of
+from rondo.report.contents import DRAWN_AT_FIRST, EVERYTHING, SCORES_SHARE, Contents, Wish, contents_of
 from rondo.report.graph import composition
 from rondo.report.lanes import annotation_lanes, entry_name, lanes_of, match_looks
 from rondo.report.panel import panel_entries
@@ -126,7 +126,7 @@ def summarize(result: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
         id, rows = recording.id, by_recording.get((recording.id,), segments.clear())
         scores = result.frame_scores[id] if contents.bytes_of[id] else None
         about = _recording(recording, _signal(result.overviews[id], contents, id)) | {
-            "scores": score_rows({"": scores}, contents.score_bytes(id)),
+            "scores": score_rows({"": scores}, int(SCORES_SHARE * contents.bytes_of[id])),
             "lanes": lanes_of(id, rows, truth) + ([annotated[id]] if id in annotated else []),
             "at_first": place < DRAWN_AT_FIRST,
             "journal": marks(result.events, recording.rate),
@@ -229,7 +229,7 @@ def _signal(overview: Overview, contents: Contents, recording_id: str) -> dict[s
         "channels": list(own.channels),
         "ends": [[low, high] if low <= high else None for low, high in ends],
         "at_first": min(DRAWN_AT_FIRST, len(own.channels)),
-        **packed(own, contents.signal_bytes(recording_id)),
+        **packed(own, int((1 - SCORES_SHARE) * contents.bytes_of[recording_id])),
     }
 
 
