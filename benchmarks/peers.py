@@ -55,7 +55,7 @@ from rondo.data.scaling import Preprocessor
 from rondo.data.window_lengths import choose_scales
 from rondo.data.windows import WindowGrid
 from rondo.errors import RondoError
-from rondo.many.pool import forget_peak, peak_mb
+from rondo.many.engine import forget_peak, peak_mb
 from rondo.metrics import clock_labels, evaluate
 from rondo.metrics.overlap import Overlap
 from rondo_bench.baselines.baseline import build_baseline, label_recording

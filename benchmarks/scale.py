@@ -39,7 +39,7 @@ from rondo import Recording, Rondo
 from rondo.config.overrides import parse_override
 from rondo.config.settings import resolve
 from rondo.cost import cost_of_fit
-from rondo.many.pool import forget_peak, peak_mb
+from rondo.many.engine import forget_peak, peak_mb
 from rondo.synthetic import StreamPlan, plant, plant_subjects
 
 SECTIONS = ("whole-fit", "whole-fit-on-a-gpu", "many-files", "many-small-files", "cost")

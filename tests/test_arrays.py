@@ -4,7 +4,7 @@ import numpy as np
 import numpy.testing as npt
 import pytest
 
-from rondo.arrays import leading_axes, leading_eigenvectors
+from rondo.arrays import leading_axes
 
 
 @pytest.mark.parametrize(
@@ -22,14 +22,3 @@ def test_leading_axes_are_those_of_the_whole_decomposition(n_rows: int, n_column
     n_held = min(n_axes, n_rows)  # beyond the number of rows any axis will do
     alike = np.abs((axes * vectors[:, ::-1][:, :n_axes]).sum(axis=0))
     npt.assert_allclose(alike[:n_held], 1.0, atol=1e-9)
-
-
-def test_rows_of_low_rank_have_axes_too() -> None:
-    rows = np.repeat(np.random.default_rng(0).normal(size=(3, 260)), 20, axis=0)
-    axes = leading_axes(rows, 8)
-    npt.assert_allclose(axes.T @ axes, np.eye(8), atol=1e-9)
-    npt.assert_allclose(rows @ axes[:, :3] @ axes[:, :3].T, rows, atol=1e-9)
-
-
-def test_there_are_no_more_eigenvectors_than_rows() -> None:
-    assert leading_eigenvectors(np.eye(4), 9).shape == (4, 4)

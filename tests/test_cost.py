@@ -13,39 +13,25 @@ from rondo.data.recording import Recording
 from tests.cli.running import waves
 
 # CPU seconds and peak MB on one core, to which the coefficients were fitted; docs/results/evidence.md has a later run.
-# Settings, frames, channels, window, step.
+# Preset, settings, frames, channels, window, step.
 MEASURED = {
-    "default, short": ({}, 30_000, 3, 75, 18, 3.6, 281),
-    "default, many channels": ({}, 120_000, 24, 75, 18, 7.4, 360),
-    "default, long": ({}, 360_000, 6, 75, 18, 11.5, 358),
-    "ts2vec": ({"encoder.name": "ts2vec"}, 15_000, 6, 75, 18, 29.8, 745),
-    "time_mae, longer": ({"encoder.name": "time_mae"}, 45_000, 6, 100, 50, 31.9, 590),
-    "time_mae": ({"encoder.name": "time_mae"}, 15_000, 6, 75, 18, 23.5, 564),
+    "default, short": ("default", {}, 30_000, 3, 75, 18, 3.6, 281),
+    "default, many channels": ("default", {}, 120_000, 24, 75, 18, 7.4, 360),
+    "default, long": ("default", {}, 360_000, 6, 75, 18, 11.5, 358),
+    "ts2vec": ("default", {"encoder.name": "ts2vec"}, 15_000, 6, 75, 18, 29.8, 745),
+    "time_mae, longer": ("default", {"encoder.name": "time_mae"}, 45_000, 6, 100, 50, 31.9, 590),
+    "time_mae": ("default", {"encoder.name": "time_mae"}, 15_000, 6, 75, 18, 23.5, 564),
+    "paper": ("paper", {}, 15_000, 6, 75, 18, 75.3, None),
+    "paper, long": ("paper", {}, 360_000, 9, 200, 100, 140, None),
 }
 
 
 @pytest.mark.parametrize("case", MEASURED)
 def test_near_what_was_measured(case: str) -> None:
-    settings, frames, channels, window, step, seconds, megabytes = MEASURED[case]
-    cost = cost_of_fit(resolve(overrides=settings), [frames], channels, window, step)
+    preset, settings, frames, channels, window, step, seconds, megabytes = MEASURED[case]
+    cost = cost_of_fit(resolve(preset, overrides=settings), [frames], channels, window, step)
     assert cost.seconds == pytest.approx(seconds, rel=0.3)
-    assert cost.megabytes == pytest.approx(megabytes, rel=0.3)
-
-
-def test_the_paper_preset_as_measured() -> None:
-    assert cost_of_fit(resolve("paper"), [15_000], 6, 75, 18).seconds == pytest.approx(75.3, rel=0.3)
-    assert cost_of_fit(resolve("paper"), [360_000], 9, 200, 100).seconds == pytest.approx(140, rel=0.3)
-
-
-def test_more_work_costs_more() -> None:
-    def seconds(n_frames: list[int], step: int = 18, **settings: object) -> float:
-        found = cost_of_fit(resolve(overrides=settings), n_frames, 6, 75, step).seconds
-        assert found is not None
-        return found
-
-    assert seconds([100_000]) < seconds([200_000])
-    assert seconds([100_000]) < seconds([100_000], step=9)
-    assert seconds([100_000], **{"evidence.surrogates": 0}) < seconds([100_000])
+    assert megabytes is None or cost.megabytes == pytest.approx(megabytes, rel=0.3)
 
 
 def test_what_was_never_measured_is_said() -> None:

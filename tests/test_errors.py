@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
 from rondo import errors
-from rondo.errors import InputError, MissingExtraError, NotFittedError, RondoError, RondoWarning
+from rondo.errors import InputError, NotFittedError, RondoError, RondoWarning
 
 CLASSES = {
     name: thing for name, thing in vars(errors).items() if isinstance(thing, type) and issubclass(thing, Exception)
@@ -33,15 +31,3 @@ def test_everything_raised_on_purpose_has_one_root_and_warnings_have_another() -
         assert issubclass(thing, RondoError) != issubclass(thing, RondoWarning)
     assert issubclass(RondoWarning, UserWarning)
     assert not issubclass(NotFittedError, InputError)
-
-
-def test_a_missing_extra_says_how_to_install_it() -> None:
-    with pytest.raises(InputError) as caught:
-        raise MissingExtraError("reading .h5 files", "h5py", "io")
-    assert "'h5py': pip install 'rondo-ts[io]'" in str(caught.value)
-
-
-def test_asking_an_unfitted_model_looks_like_a_missing_attribute() -> None:
-    """scikit-learn's check_is_fitted and hasattr rely on it."""
-    with pytest.raises(AttributeError):
-        raise NotFittedError("call fit first")

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from rondo.data.recording import Recording
-from rondo.html_card import MOST_ROWS, card
 from rondo.model.folder import config_of
 from rondo.model.label import label_one
 from rondo.model.rondo import Rondo
+from rondo.wording import MOST_ROWS, card
 from tests.cli.running import waves
 
 EVIL = "<script>alert('x')</script> & \"co\""
@@ -55,16 +55,8 @@ def test_names_cannot_break_out(model: Rondo) -> None:
     assert page.words.count(EVIL) == 1 and f"Recording {EVIL}" in page.words
     _Page(card(EVIL, {EVIL: EVIL}, [EVIL], [[EVIL]]))
     named = copy(model).name("unit:0", "<reach>")
-    for it in (named, label_one(named, Recording(waves(), id="day1"))):
+    for it in (named, named.predict(Recording(waves(), id="day1"))[0]):
         assert "u0 <reach>" in _Page(it._repr_html_()).words
-
-
-def test_a_recording_has_size_rate_range_and_few_rows() -> None:
-    values = np.tile(waves(n_channels=1), (1, 40))
-    values[:150, 1] = values[:, 3] = np.nan
-    page = _Page(Recording(values, rate=50)._repr_html_())
-    assert {"frames: 1,500", "rate: 50 Hz", "10.0%", f"{values[:, 0].min():.4g}", "nan"} <= set(page.words)
-    assert page.n_rows == 1 + MOST_ROWS and f"and {40 - MOST_ROWS} more" in page.words
 
 
 def test_a_model_shows_what_it_found_and_what_was_set(model: Rondo, tmp_path: Path) -> None:

@@ -103,13 +103,6 @@ def test_a_network_without_torch_is_one_line(
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.usefixtures("no_torch")
-def test_it_is_said_before_any_file_is_read(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "walk.csv").write_text("no recording\n")
-    done = command(capfd)("discover", tmp_path / "walk.csv", "--out", tmp_path / "run", "--preset", "paper")
-    assert done.code == 2 and "pip install 'rondo-ts[nets]'" in done.err and done.err.count("\n") == 1
-
-
 def test_a_model_with_a_network_is_not_called_damaged_without_torch(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -129,12 +122,6 @@ def test_from_python_too() -> None:
     assert visible_gpus() == []
     with one_thread():
         pass
-
-
-@pytest.mark.usefixtures("no_torch")
-def test_units_without_an_autoencoder_need_none() -> None:
-    settings = {"units": {"method": "direct", "mixture": {"latent_dim": 0}}, "evidence.surrogates": 0}
-    assert Rondo(window=40, settings=settings).fit(waves(600)).unit_model_.ids
 
 
 _IMPORTED = """

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,11 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.testing as npt
 import pytest
-from pandas.testing import assert_frame_equal
 
 import rondo
 from rondo.data.recording import Recording
-from rondo.editing.apply import shown
 from rondo.editing.edits import Edits
 from rondo.editing.edits_file import read_edits
 from rondo.errors import ModelError, SettingError
@@ -38,18 +34,18 @@ class Threshold:
     """A model: above or below a number."""
 
     level: float
-    edits: Edits = field(default_factory=Edits)
+    edits_: Edits = field(default_factory=Edits)
 
     def predict(self, recordings: Any, *, rate: float | None = None, resample: bool = False) -> Result:
         given = as_recordings(recordings, Reading(rate=rate))
         return result_of(given, self, kind="label")
 
     def words(self) -> Words:
-        return Words(units={0: "", 1: ""}, edits=self.edits)
+        return Words(units={0: "", 1: ""})
 
     def save(self, folder: str | Path) -> None:
         stored = model_file.Artifact({"method": "threshold"}, {}, {"level": np.array([self.level])})
-        model_file.save(Path(folder), stored, edits=self.edits.as_json() if self.edits.history else None)
+        model_file.save(Path(folder), stored, edits=self.edits_.as_json() if self.edits_.history else None)
 
 
 def result_of(recordings: Sequence[Recording], model: Threshold, **more: Any) -> Result:
@@ -57,9 +53,10 @@ def result_of(recordings: Sequence[Recording], model: Threshold, **more: Any) ->
     for recording in recordings:
         labels = (recording.values[:, 0] > model.level).astype(np.int32)
         ones, none = np.ones(labels.size, np.float32), np.zeros(0, np.int64)
-        plain = Labelling(recording.id, labels, labels, ones, ones, recording.times_s, recording.rate, none, 1.0)
-        labellings.append(shown(plain, model.edits))
-    return make_result("threshold", recordings, labellings, model=model, words=model.words(), **more)
+        times, rate = recording.times_s, recording.rate
+        labellings.append(Labelling(recording.id, labels, labels, ones, ones, times, rate, none, 1.0))
+    known = {"words": model.words(), "edits": model.edits_}
+    return make_result("threshold", recordings, labellings, model=model, **known, **more)
 
 
 @dataclass(frozen=True)
@@ -70,7 +67,7 @@ class ThresholdMethod:
     help: str = "above or below a share of all values"
 
     def configure(self, options: Options) -> float:
-        refuse_idle({"--encoder": options.encoder, "--window": options.window}, f"--method {self.name}")
+        refuse_idle(options.beyond(()), f"--method {self.name}")
         unknown = [name for name in options.settings if name != "share"]
         if unknown:
             raise SettingError(f"unknown setting '{unknown[0]}'; threshold has share")
@@ -175,17 +172,6 @@ def test_a_method_of_another_package_works_with_every_command(here: Path, rondo_
     assert "did you mean 'threshold'?" in near.err
 
 
-def test_help_and_completion_know_it(here: Path) -> None:
-    """In a process of its own: help is made when the command line is imported."""
-    code = "from rondo.cli.main import run; run(['discover', '--help'])"
-    path = f"import sys; sys.path.insert(0, {str(here / 'site')!r}); "
-    shown = subprocess.run([sys.executable, "-c", path + code], capture_output=True, text=True, check=True).stdout
-    assert "threshold" in shown
-    from rondo.cli.options import completing_methods
-
-    assert completing_methods("thr") == ["threshold"]
-
-
 @pytest.mark.parametrize("method", [pytest.param("clock", marks=pytest.mark.slow), "hdbscan"])
 def test_states_without_a_model_can_be_named_and_merged(here: Path, rondo_command: Command, method: str) -> None:
     window = () if method == "clock" else ("--window", "50")
@@ -204,36 +190,6 @@ def test_states_without_a_model_can_be_named_and_merged(here: Path, rondo_comman
     assert np.array_equal(np.load(here / "run/units/y.npy"), before["y"])
 
 
-def as_version_0_2(run: Path) -> None:
-    """The folder as version 0.2.0 wrote it for a method that learns each recording separately."""
-    path = run / "summary.json"
-    summary = json.loads(path.read_text(encoding="utf-8"))
-    id = summary["recordings"][0]["id"]
-    for level in ("units", "motifs"):
-        summary[level] = [entry | {"recording": id} for entry in summary[level]]
-    path.write_text(json.dumps(summary | {"own_vocabularies": True}), encoding="utf-8")
-    if (run / "model").is_dir():
-        (run / "model").rename(run / "moved")
-        (run / "model").mkdir()
-        (run / "moved").rename(run / "model" / id)
-
-
-@pytest.mark.parametrize("method", [pytest.param("clock", marks=pytest.mark.slow), "kmeans"])
-def test_a_run_of_version_0_2_over_one_recording_is_read_and_edited(
-    here: Path, rondo_command: Command, method: str
-) -> None:
-    assert rondo_command("discover", "x.csv", "--method", method, "--states", "4", "--out", "run").code == 0
-    assert rondo_command("name", "run", "unit:1", "reach").code == 0
-    expected = Result.load(here / "run")
-    as_version_0_2(here / "run")
-    found = Result.load(here / "run")
-    assert_frame_equal(found.segments, expected.segments)
-    assert found.summary == expected.summary and found.model is None
-    assert rondo_command("merge", "run", "unit:0", "unit:1").code == 0
-    assert [edit.kind for edit in read_edits(here / "run" / "model" / "x").history] == ["name", "merge"]
-    assert 1 not in Result.load(here / "run").units
-
-
 def test_a_model_of_a_method_that_is_not_installed_is_told(tmp_path: Path) -> None:
     model_file.save(tmp_path / "m", model_file.Artifact({"method": "gone"}, {}, {"x": np.zeros(1)}))
     with pytest.raises(SettingError, match="got 'gone'"):
@@ -244,7 +200,7 @@ def test_a_model_of_a_method_that_is_not_installed_is_told(tmp_path: Path) -> No
 
 
 def test_the_clock_keeps_no_model(tmp_path: Path) -> None:
-    rondo.discover(waves(600), "clock", states=4).save(tmp_path / "run")
+    rondo.discover(waves(600), "clock", settings={"n_states": 4}).save(tmp_path / "run")
     assert Result.load(tmp_path / "run").model is None
     with pytest.raises(ModelError, match="clock cannot read"):
         find_method("clock").load(tmp_path / "run" / "model")

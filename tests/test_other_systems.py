@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 from rondo.errors import RondoWarning
-from rondo.many import pool
-from rondo.many.engines import engine_of
-from rondo.many.pool import Serial
+from rondo.many.driver import engine_of
+from rondo.many.engine import Serial, peak_mb
 
 _POSIX_ONLY = ("fcntl", "resource", "grp", "pwd", "termios", "tty", "pty", "syslog")
 
@@ -44,8 +43,11 @@ def test_every_module_imports_without_them() -> None:
 
 
 def test_memory_that_nobody_tells_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "_STATUS", Path("no such file"))
-    before = pool.peak_mb()
+    def no_file(path: Path) -> str:
+        raise FileNotFoundError(path)
+
+    monkeypatch.setattr(Path, "read_text", no_file)  # /proc/self/status
+    before = peak_mb()
     assert before is not None and before > 10
     real = builtins.__import__
 
@@ -55,7 +57,7 @@ def test_memory_that_nobody_tells_is_none(monkeypatch: pytest.MonkeyPatch) -> No
         return real(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", without_resource)
-    assert pool.peak_mb() is None
+    assert peak_mb() is None
 
 
 def test_tasks_run_one_by_one_where_there_are_no_process_groups(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -51,11 +51,6 @@ def test_modules_of_a_package_are_looked_into_and_listed_in_order(registry: Made
     assert (found["saw"], len(found), "nail" in found) == (Tool("saw"), 3, False)
 
 
-def test_a_declaration_that_another_module_imports_is_one(registry: Made) -> None:
-    found = registry({"a": "TOOL = Tool('saw')", "b": "from . import a\nTOOL = a.TOOL"}, {})
-    assert list(found) == ["saw"]
-
-
 def test_other_distributions_add_theirs(registry: Made) -> None:
     found = registry({"a": "TOOL = Tool('saw')", "inner/far": "TOOL = Tool('drill')"}, {"file": "a:TOOL"})
     assert list(found) == ["saw"]

@@ -73,11 +73,3 @@ def test_steps_are_chosen_by_name(
     assert check.main(arguments) == 0
     assert [command for command, _ in ran] == expected
     assert all(variables == ({"plain": "1"} if "--anywhere" in arguments else {}) for _, variables in ran)
-
-
-def test_arguments_without_a_step_are_refused(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(check, "set_up", lambda: None)
-    assert check.main(["-k", "csv"]) == 2
-    assert "first: lint, format, types" in capsys.readouterr().err

@@ -7,7 +7,6 @@ import tomllib
 from pathlib import Path
 
 import rondo
-from rondo.model.folder import provenance_of
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -29,7 +28,3 @@ def test_the_build_takes_the_version_from_the_code() -> None:
     assert "version" in built["project"]["dynamic"]
     stated = (ROOT / built["tool"]["hatch"]["version"]["path"]).read_text(encoding="utf-8")
     assert re.findall(r'^__version__ = "(.*)"$', stated, re.MULTILINE) == [rondo.__version__]
-
-
-def test_a_model_names_the_version_of_the_code() -> None:
-    assert provenance_of([])["packages"]["rondo-ts"] == rondo.__version__

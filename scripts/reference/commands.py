@@ -8,8 +8,8 @@ from typing import Any
 
 import typer
 
-from rondo.cli.filled_help import filled
 from rondo.cli.main import app
+from rondo.cli.options import filled
 from scripts.reference.markup import cell, code, page, table
 
 

@@ -1,14 +1,13 @@
-"""Short names for the kinds of arrays that pass between functions; what is in them stands where they are used.
+"""Kinds of arrays, named arrays ("tensors") as fitted values are kept, generators, and values made when needed.
 
-Tensors are named arrays, what a fitted value is kept as. A part keeps its own names, its owner puts its own name before
-them.
+A part names its tensors, and its owner puts its own name before them.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
-from typing import IO, Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import IO, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +15,11 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
+Tensors = Mapping[str, NDArray[np.generic]]
+T = TypeVar("T")
+
+_FEW_COLUMNS = 200  # up to here all eigenvectors cost next to nothing
+_BITS = {2: np.uint16, 4: np.uint32, 8: np.uint64}  # of a float of that many bytes
 
 
 class NpyHeader(NamedTuple):
@@ -38,26 +42,13 @@ def npy_header(stream: IO[bytes]) -> NpyHeader:
         return NpyHeader(*readers[np.lib.format.read_magic(stream)](stream))
 
 
-Tensors = Mapping[str, NDArray[np.generic]]
-_FEW_COLUMNS = 200  # up to here all eigenvectors cost next to nothing
-_BITS = {2: np.uint16, 4: np.uint32, 8: np.uint64}  # of a float of that many bytes
-
-
 def owned(owner: str, tensors: Tensors) -> dict[str, NDArray[np.generic]]:
-    """The tensors of a part, as its owner keeps them.
-
-    >>> sorted(owned("encoder", {"mean": np.zeros(1)}))
-    ['encoder.mean']
-    """
+    """The tensors of a part as its owner keeps them: `mean` is `encoder.mean`."""
     return {f"{owner}.{name}": tensor for name, tensor in tensors.items()}
 
 
 def owned_by(owner: str, tensors: Tensors) -> dict[str, NDArray[np.generic]]:
-    """The tensors of a part, as the part knows them; what others own is left out.
-
-    >>> sorted(owned_by("encoder", {"encoder.mean": np.zeros(1), "encoders": np.zeros(1)}))
-    ['mean']
-    """
+    """The tensors of a part as the part knows them; what others own is left out."""
     prefix = f"{owner}."
     return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
 
@@ -72,16 +63,16 @@ def as_bits(tensors: Tensors) -> tuple[dict[str, NDArray[np.generic]], dict[str,
     [1.0, nan]
     """
     kinds = {name: [tensor.dtype.str, list(tensor.shape)] for name, tensor in tensors.items()}
-    return {name: _bits_of(np.ascontiguousarray(tensor)) for name, tensor in tensors.items()}, kinds
+    bits = {name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}
+    for name, array in bits.items():
+        if array.dtype.kind == "f":
+            bits[name] = array.view(_BITS[array.dtype.itemsize])
+    return bits, kinds
 
 
 def from_bits(bits: Tensors, kinds: Mapping[str, Any]) -> dict[str, NDArray[np.generic]]:
     """The tensors that `as_bits` was given; raises LookupError, TypeError or ValueError where both do not fit."""
     return {name: bits[name].view(np.dtype(kind)).reshape(shape) for name, (kind, shape) in kinds.items()}
-
-
-def _bits_of(flat: NDArray[np.generic]) -> NDArray[np.generic]:
-    return flat.view(_BITS[flat.dtype.itemsize]) if flat.dtype.kind == "f" else flat
 
 
 def leading_axes(rows: Floats, n_axes: int) -> Floats:
@@ -107,17 +98,8 @@ def leading_eigenvectors(symmetric: Floats, n_axes: int) -> Floats:
     return np.asarray(eigh(symmetric, subset_by_index=[size - n_axes, size - 1], driver="evr")[1][:, ::-1])
 
 
-# ----------------------------------------------------------------
-# One seed, one generator per stage: a stage that draws more or less does not disturb the next.
-
-
 def generators(seed: int, stages: tuple[str, ...]) -> dict[str, np.random.Generator]:
-    """An independent generator for each named stage.
-
-    >>> draws = {name: rng.integers(100) for name, rng in generators(0, ("units", "motifs")).items()}
-    >>> draws == {name: rng.integers(100) for name, rng in generators(0, ("units", "motifs")).items()}
-    True
-    """
+    """An independent generator for each stage: one that draws more or less does not disturb the next."""
     children = np.random.SeedSequence(seed).spawn(len(stages))
     return {stage: np.random.default_rng(child) for stage, child in zip(stages, children, strict=True)}
 
@@ -143,3 +125,37 @@ def check_shapes(tensors: Tensors, shapes: Mapping[str, str], **sizes: int) -> d
             if sizes.setdefault(dim, size) != size:
                 raise ValueError(f"{shape}, expected {dim} = {sizes[dim]}")
     return sizes
+
+
+_MOST_HELD = 1 << 27  # bytes of lazy values that have a size
+
+
+class Lazy(Mapping[str, T]):
+    """Values that are made or read on first use; of large ones, which have a size in bytes, only the last are held.
+
+    >>> lengths = Lazy(["a", "bb"], len)
+    >>> list(lengths), lengths["bb"]
+    (['a', 'bb'], 2)
+    """
+
+    def __init__(self, keys: Sequence[str], make: Callable[[str], T], size: Callable[[T], int] = lambda _: 0) -> None:
+        self._keys, self._make, self._size = dict.fromkeys(keys), make, size
+        self._held: dict[str, T] = {}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._keys)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def __contains__(self, key: object) -> bool:  # Mapping would make the value to find out
+        return key in self._keys
+
+    def __getitem__(self, key: str) -> T:
+        if key not in self._held:
+            if key not in self._keys:
+                raise KeyError(key)
+            self._held[key] = self._make(key)
+            while len(self._held) > 1 and sum(map(self._size, self._held.values())) > _MOST_HELD:
+                del self._held[next(iter(self._held))]
+        return self._held[key]

@@ -46,11 +46,7 @@ class Cost:
     unknown: str = ""  # the part that was never measured
 
     def sentence(self) -> str:
-        """For people.
-
-        >>> Cost(300.0, 1234.0).sentence()
-        'about 5 min on one core and 1.2 GB of memory'
-        """
+        """For people: about 5 min on one core and 1.2 GB of memory."""
         memory = f"{self.megabytes / 1000:.1f} GB of memory"
         if self.seconds is None:
             return f"an unknown time ({self.unknown} was not measured) and about {memory}"
@@ -73,10 +69,15 @@ def cost_of_fit(
     memory += _MB_PER_WINDOW * n_windows + _MB_PER_VALUE * sum(n_frames) * n_channels
     if encoding.seconds is None:
         return Cost(None, memory, f"the encoder {encoder.name}")
-    total = _ONCE_S + _FIT_S
+    seconds = _ONCE_S + _FIT_S + encoding.seconds + _PER_WINDOW_S * n_windows
     if config.evidence.surrogates:
-        total += _EVIDENCE_PER_CHANNEL_S * min(inputs, _MOST_CHANNELS_TESTED)
-    return Cost(total + encoding.seconds + _seconds_of_windows(config, n_windows), memory)
+        seconds += _EVIDENCE_PER_CHANNEL_S * min(inputs, _MOST_CHANNELS_TESTED)
+    if config.units.method != "slow":
+        seconds += _UNIT_ALIGN_PER_WINDOW_S * n_windows
+    if config.motifs.method == "motif_former":
+        whole = _MOTIF_FORMER_S + _MOTIF_FORMER_PER_WINDOW_S * n_windows
+        seconds += min(whole, _MOTIF_FORMER_FIRST_S * n_windows)
+    return Cost(seconds, memory)
 
 
 def expected_window_and_step(config: RondoConfig, recordings: Sequence[Recording]) -> tuple[int, int]:
@@ -92,14 +93,3 @@ def expected_window_and_step(config: RondoConfig, recordings: Sequence[Recording
     signal = Signal(longest.id, scaled, longest.rate, longest.channels, spans, longest.n_frames)
     scales = choose_scales([signal], config)
     return scales.unit_frames, scales.step_frames
-
-
-def _seconds_of_windows(config: RondoConfig, n_windows: int) -> float:
-    """What grows with the windows of one vocabulary: units, motifs."""
-    seconds = _PER_WINDOW_S * n_windows
-    if config.units.method != "slow":
-        seconds += _UNIT_ALIGN_PER_WINDOW_S * n_windows
-    if config.motifs.method == "motif_former":
-        whole = _MOTIF_FORMER_S + _MOTIF_FORMER_PER_WINDOW_S * n_windows
-        seconds += min(whole, _MOTIF_FORMER_FIRST_S * n_windows)
-    return seconds

@@ -4,28 +4,27 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import replace
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec
 
 from rondo.config.settings import resolve
 from rondo.data.groups import GroupBy
-from rondo.data.known_channels import KnownChannel
 from rondo.data.recording import Recording
 from rondo.data.window_lengths import refuse_too_short
 from rondo.edit import model_folder
 from rondo.errors import RondoWarning, SettingError
 from rondo.files.inputs import are_several, as_recordings, recording_files
 from rondo.files.reading import Reading, reading_at
-from rondo.many.driver import ManyFiles, discover_files, label_files_with
-from rondo.many.engines import ENGINES, engine_of
+from rondo.many.driver import ENGINES, ManyFiles, discover_files, engine_of, label_files_with
 from rondo.many.unfinished import check_place
 from rondo.memory import is_much, refuse_all_at_once
 from rondo.methods import DEFAULT, Model, Options, find_method, load_model, refuse_idle
 from rondo.model.describe import carrying
-from rondo.model.folder import from_config
+from rondo.model.folder import config_of, from_config
 from rondo.model.method import CHECKPOINT, has_checkpoint, relabel
 from rondo.model.rondo import Rondo
 from rondo.model.transfer import transferred
@@ -36,24 +35,41 @@ from rondo.store.locations import is_url, joined
 from rondo.wording import Progress, silent
 
 _log = logging.getLogger("rondo")
+_MOVED = {
+    "step": "windows.step",
+    "motif_window": "motifs.window",
+    "states": "n_states",
+    "encoder": "encoder.name",
+    "device": "device",
+}
+Settings = Mapping[str, Any] | str | Path | tuple[str | Path, Mapping[str, Any]] | None
+P = ParamSpec("P")
 
 
+def _naming_moved(function: Callable[P, Result]) -> Callable[P, Result]:
+    """Arguments of version 0.2.0 that are settings now are refused with the name of the setting."""
+
+    @wraps(function)
+    def called(*args: P.args, **kwargs: P.kwargs) -> Result:
+        for name in kwargs.keys() & {*_MOVED, "config"}:
+            instead = "settings=PATH" if name == "config" else f"settings={{'{_MOVED[name]}': {kwargs[name]!r}}}"
+            raise SettingError(f"discover has no argument '{name}' any more; give {instead}")
+        return function(*args, **kwargs)
+
+    return called
+
+
+@_naming_moved
 def discover(
     data: Any,
     method: str = DEFAULT,
     *,
     window: int | str | None = None,
-    step: int | str | None = None,
-    motif_window: int | str | None = None,
-    states: int | None = None,
-    encoder: str | None = None,
     preset: str = "default",
-    device: str | None = None,
+    settings: Settings = None,
     seed: int | None = None,
     rate: float | None = None,
     reading: Reading | None = None,
-    config: str | Path | None = None,
-    settings: Mapping[str, Any] | None = None,
     out: str | Path | None = None,
     group_by: GroupBy = None,
     engine: str | None = None,
@@ -71,29 +87,19 @@ def discover(
         "rondo", "clock", or a method that an installed package adds; `rondo.methods.method_names()` lists them.
     window : int, str or None
         Length of a unit window: frames (256), a time ("2s", "500ms") or "auto". None takes the setting of the preset.
-    step : int, str or None
-        Distance between the starts of two windows, in the same forms as `window`.
-    motif_window : int, str or None
-        Length of the long window in which contexts are read, in the same forms as `window`.
-    states : int or None
-        Number of states, for methods that require it.
-    encoder : str or None
-        Encoder of the windows, such as "summary_stats" or "ts2vec". None takes the setting of the preset.
     preset : str
         The settings to start from: "default", "paper" or "paper-variational".
-    device : str or None
-        Where networks run: "cpu", "cuda" or "auto". None takes the setting of the preset.
+    settings : mapping, path, pair of both, or None
+        Any other setting by its dotted name: {"windows.step": "500ms", "encoder.name": "ts2vec", "device": "cpu"}.
+        `rondo config show` prints all; methods that need a number of states take "n_states". A path is a TOML file of
+        settings; in (path, mapping) the mapping wins.
     seed : int or None
-        Seed of all random draws: the same input, seed and settings give the same output. None takes the seed of
-        `config`, else 0.
+        Seed of all random draws: the same input, seed and settings give the same output. None takes the seed of the
+        settings, else 0.
     rate : float or None
         Frames per second, for input without a clock: short for Reading(rate=...).
     reading : Reading or None
         How files and tables become recordings, as in `rondo.read`.
-    config : path or None
-        A TOML file of settings.
-    settings : mapping or None
-        Any other setting by its dotted name: {"units.dimension": 3}.
     out : path or None
         Folder to write the run to. With `out`, paths of many recordings, or of more than fits into memory, are read
         file by file; a run that was interrupted continues.
@@ -133,92 +139,30 @@ def discover(
     >>> result.method, result.units.shape
     ('rondo', (3000,))
     """
-    chosen = find_method(method)
-    file, others = None if config is None else Path(config), dict(settings or {})
-    options = Options(window, step, states, encoder, preset, device, others, file, motif_window, group_by)
-    configured, chosen_seed, tell = chosen.configure(options), checked_seed(seed), progress or silent
-    reading = reading_at(reading, rate)
+    chosen, tell = find_method(method), progress or silent
+    configured = chosen.configure(_options(preset, settings, window, group_by))
+    if seed is not None:
+        seed = resolve(overrides={"seed": seed}).seed  # refuses what no method takes
     at_once = f"--method {method} takes all recordings at once" if method != DEFAULT else ""
-    inputs = _inputs(data, reading, out, at_once, group_by, engine, workers, ray_address)
+    inputs = _inputs(data, reading_at(reading, rate), out, at_once, group_by, engine, workers, ray_address)
     if isinstance(inputs, ManyFiles):
         assert out is not None, "results in memory read all recordings at once"
-        own = configured.config if chosen_seed is None else configured.config.model_copy(update={"seed": chosen_seed})
-        return _with_failures_told(discover_files(inputs, from_config(Rondo, own), out, tell), out)
+        config = configured.config if seed is None else configured.config.model_copy(update={"seed": seed})
+        return _with_failures(discover_files(inputs, from_config(Rondo, config), out, tell), out)
     refuse_too_short(inputs)
     for note in chosen.notes(inputs, configured):
-        warnings.warn(note, RondoWarning, stacklevel=2)
+        warnings.warn(note, RondoWarning, stacklevel=3)
     if _log.isEnabledFor(logging.INFO):
         _log.info("\n".join(chosen.notes(inputs, configured, in_detail=True)))
-    return _saved(chosen.discover(inputs, configured, chosen_seed, tell), out, tell)
+    return _saved(chosen.discover(inputs, configured, seed, tell), out, tell)
 
 
-def _inputs(
-    data: Any,
-    reading: Reading,
-    out: str | Path | None,
-    at_once: str,
-    group_by: GroupBy,
-    engine: str | None,
-    workers: int | None,
-    ray_address: str | None,
-) -> ManyFiles | list[Recording]:
-    """Files to be read one after the other, or recordings in memory.
-
-    `at_once`: why recordings must be in memory at once; "" if they need not be. If they do not fit, they are refused
-    before they are read.
-    """
-    if engine is not None and engine not in ENGINES:
-        engine_of(engine)  # says which one was probably meant
-    if ray_address is not None and engine != "ray":
-        raise SettingError("--ray-address names a cluster for --engine ray; give both, or neither")
-    if out is not None:
-        check_place(out)
-    given = list(data) if are_several(data) else [data]
-    are_paths = bool(given) and all(isinstance(one, str | Path) for one in given)
-    if engine is not None and not are_paths:
-        raise SettingError("engine reads file by file; give paths, or leave it out")
-    if engine is not None and out is None:
-        raise SettingError("engine reads file by file, and writes labels as files are done; give out=")
-    if are_paths and out is not None:
-        if reading.split_by is not None and not at_once:
-            at_once = "--split-by cuts files that are held in memory"
-        files = recording_files(given, reading)
-        # With `split_by` nobody knows the ids of recordings, and so their groups, before files are read.
-        known = group_by if reading.split_by is None else None
-        many = ManyFiles.of(files, known, engine or "local", workers, ray_address)
-        if at_once and engine is not None:
-            raise SettingError(f"--engine reads file by file, but {at_once}; leave it out")
-        if at_once:
-            refuse_all_at_once(many.sizes, f"{at_once}: give fewer or shorter ones")
-        elif engine is not None or workers is not None or is_url(files[0].url) or is_much(many.sizes):
-            return many
-        check_free_place(out)
-    recordings = as_recordings(data, reading)
-    for one in recordings:
-        _log.info("%s: %r, channels %s", one.source, one, ", ".join(one.channels))
-    return recordings
-
-
-def _with_failures_told(result: Result, out: str | Path) -> Result:
-    if result.summary.failed:
-        listed = joined(out, "failed.csv")
-        warnings.warn(f"{failed_sentence(result.summary)}; {listed} lists them", RondoWarning, stacklevel=3)
-    return result
-
-
-def _saved(result: Result, out: str | Path | None, progress: Progress) -> Result:
-    if out is not None:
-        progress("writing", len(result), len(result))
-        result.save(out)
-    return result
-
-
-def checked_seed(seed: int | None) -> int | None:
-    """A seed that every method takes; None leaves it to the settings."""
-    return None if seed is None else resolve(overrides={"seed": seed}).seed
-
-
-# ---------------------------------------------------------------- with a model that is there
+def _options(preset: str, settings: Settings, window: int | str | None, group_by: GroupBy) -> Options:
+    file, named = settings if isinstance(settings, tuple) else (None, settings)
+    if isinstance(named, str | Path):
+        file, named = named, None
+    window_setting = {} if window is None else {"windows.length": window}
+    return Options(preset, {**(named or {}), **window_setting}, None if file is None else Path(file), group_by)
 
 
 def label(
@@ -228,6 +172,7 @@ def label(
     adapt: bool = False,
     refit_motifs: bool = False,
     resample: bool = False,
+    settings: Mapping[str, Any] | None = None,
     rate: float | None = None,
     reading: Reading | None = None,
     out: str | Path | None = None,
@@ -253,6 +198,8 @@ def label(
         First learn the motifs again from these recordings and keep the units. `result.model` is the changed model.
     resample : bool
         Read recordings of another rate at the rate of the model. Without it they are refused.
+    settings : mapping or None
+        "seed" for `refit_motifs` and "device" for networks. None takes those of the model.
     rate : float or None
         Frames per second, for input without a clock: short for Reading(rate=...).
     reading : Reading or None
@@ -297,82 +244,110 @@ def label(
     >>> label(result.model, stream.recording).kind
     'label'
     """
-    fitted, with_stream = _model_of(model)
-    return label_with(
-        fitted,
-        data,
-        replace(reading_at(reading, rate), known=channels_of(fitted)),
-        out,
-        adapt=adapt,
-        refit_motifs=refit_motifs,
-        resample=resample,
-        with_stream=with_stream,
-        group_by=group_by,
-        engine=engine,
-        workers=workers,
-        ray_address=ray_address,
-        progress=progress or silent,
-    )
+    tell = progress or silent
+    if out is not None:
+        check_place(out)  # before a model is loaded
+    fitted, with_stream = _model_of(model, settings or {})
+    reading = reading_at(reading, rate)
+    at_once = "this model reads all recordings at once"
+    if not isinstance(fitted, Rondo):
+        idle = {"--adapt": adapt, "--refit-motifs": refit_motifs, "--group-by": group_by}
+        refuse_idle(idle | {f"--{name}": value for name, value in (settings or {}).items()}, type(fitted).__name__)
+    else:
+        reading = replace(reading, known=fitted.preprocessor_.known_channels)
+        if adapt or refit_motifs:
+            at_once = f"{'--adapt' if adapt else '--refit-motifs'} learns from all recordings at once"
+        elif not with_stream:
+            at_once = ""
+    inputs = _inputs(data, reading, out, at_once, group_by, engine, workers, ray_address)
+    if isinstance(inputs, ManyFiles):
+        assert isinstance(fitted, Rondo) and out is not None, "other models and results in memory read all at once"
+        return _with_failures(label_files_with(inputs, fitted, out, resample=resample, progress=tell), out)
+    tell("labelling", 0, len(inputs))
+    if not isinstance(fitted, Rondo):
+        result = fitted.predict(inputs, resample=resample)
+    elif adapt or refit_motifs:
+        how = {"adapt": adapt, "refit_motifs": refit_motifs, "resample": resample}
+        result = transferred(copy(fitted), inputs, **how, group_by=group_by, progress=tell)
+    elif with_stream:
+        result = relabel(fitted, inputs, resample=resample)
+    else:
+        result = fitted.predict(inputs, resample=resample, group_by=group_by)
+    return _saved(result, out, tell)
 
 
-def label_with(
-    model: Model,
+def _model_of(model: Model | str | Path, settings: Mapping[str, Any]) -> tuple[Model, bool]:
+    """The model with these settings, and whether it is to be read as a stream has grown it."""
+    grown = False
+    if isinstance(model, str | Path):
+        folder = model_folder(Path(model))
+        model = load_model(folder)
+        if isinstance(model, Rondo):
+            model, grown = carrying(model), has_checkpoint(folder.parent / CHECKPOINT)
+    if isinstance(model, Rondo):
+        _ = model.units_  # refuses one that is not fitted
+        if unknown := [name for name in settings if name not in ("seed", "device")]:
+            raise SettingError(f"unknown setting '{unknown[0]}'; a fitted model takes 'seed' and 'device'")
+        if settings:
+            model = copy(model).set_params(**settings)
+            config_of(model)  # refuses what they cannot be
+    return model, grown
+
+
+def _inputs(
     data: Any,
     reading: Reading,
     out: str | Path | None,
-    *,
-    adapt: bool = False,
-    refit_motifs: bool = False,
-    resample: bool = False,
-    with_stream: bool = False,
-    group_by: GroupBy = None,
-    engine: str | None = None,
-    workers: int | None = None,
-    ray_address: str | None = None,
-    progress: Progress = silent,
-) -> Result:
-    """`label` with a model that is in memory; `with_stream`: with what a stream has learned since the fit."""
-    at_once = ""
-    if not isinstance(model, Rondo):
-        refuse_idle({"adapt": adapt, "refit_motifs": refit_motifs, "group_by": group_by}, type(model).__name__)
-        at_once = "this model reads all recordings at once"
-    elif with_stream:
-        at_once = "this model reads all recordings at once"
-    elif adapt or refit_motifs:
-        at_once = f"{'--adapt' if adapt else '--refit-motifs'} learns from all recordings at once"
-    inputs = _inputs(data, reading, out, at_once, group_by, engine, workers, ray_address)
-    if isinstance(inputs, ManyFiles):
-        assert isinstance(model, Rondo) and out is not None, "other models and results in memory read all at once"
-        return _with_failures_told(label_files_with(inputs, model, out, resample=resample, progress=progress), out)
-    progress("labelling", 0, len(inputs))
-    if not isinstance(model, Rondo):
-        result = model.predict(inputs, resample=resample)
-    elif adapt or refit_motifs:
-        how = {"adapt": adapt, "refit_motifs": refit_motifs, "resample": resample}
-        result = transferred(copy(model), inputs, **how, group_by=group_by, progress=progress)
-    elif with_stream:
-        result = relabel(model, inputs, resample=resample)
-    else:
-        result = model.predict(inputs, resample=resample, group_by=group_by)
-    return _saved(result, out, progress)
+    at_once: str,
+    group_by: GroupBy,
+    engine: str | None,
+    workers: int | None,
+    ray_address: str | None,
+) -> ManyFiles | list[Recording]:
+    """Files to be read one after the other, or recordings in memory.
+
+    `at_once`: why recordings must be in memory at once; "" if they need not be. If they do not fit, they are refused
+    before they are read.
+    """
+    if engine is not None and engine not in ENGINES:
+        engine_of(engine)  # says which one was probably meant
+    if ray_address is not None and engine != "ray":
+        raise SettingError("--ray-address names a cluster for --engine ray; give both, or neither")
+    if out is not None:
+        check_place(out)
+    given = list(data) if are_several(data) else [data]
+    are_paths = bool(given) and all(isinstance(one, str | Path) for one in given)
+    if engine is not None and not are_paths:
+        raise SettingError("engine reads file by file; give paths, or leave it out")
+    if engine is not None and out is None:
+        raise SettingError("engine reads file by file, and writes labels as files are done; give out=")
+    if are_paths and out is not None:
+        at_once = at_once or reading.why_at_once
+        files = recording_files(given, reading)
+        # Where files are cut, nobody knows the ids of recordings, and so their groups, before they are read.
+        many = ManyFiles.of(files, None if reading.why_at_once else group_by, engine or "local", workers, ray_address)
+        if at_once and engine is not None:
+            raise SettingError(f"--engine reads file by file, but {at_once}; leave it out")
+        if at_once:
+            refuse_all_at_once(many.sizes, f"{at_once}: give fewer or shorter ones")
+        elif engine is not None or workers is not None or is_url(files[0].url) or is_much(many.sizes):
+            return many
+        check_free_place(out)
+    recordings = as_recordings(data, reading)
+    for recording in recordings:
+        _log.info("%s: %r, channels %s", recording.source, recording, ", ".join(recording.channels))
+    return recordings
 
 
-def channels_of(model: Model) -> tuple[KnownChannel, ...]:
-    """The channels that a model knows by name; () where it has none."""
-    return model.preprocessor_.known_channels if isinstance(model, Rondo) else ()
+def _with_failures(result: Result, out: str | Path) -> Result:
+    if result.summary.failed:
+        listed = joined(out, "failed.csv")
+        warnings.warn(f"{failed_sentence(result.summary)}; {listed} lists them", RondoWarning, stacklevel=3)
+    return result
 
 
-def _model_of(given: Model | str | Path) -> tuple[Model, bool]:
-    """The model, and whether a stream has grown it."""
-    if isinstance(given, str | Path):
-        folder = model_folder(Path(given))
-        model = load_model(folder)
-        return carrying(model) if isinstance(model, Rondo) else model, follows_stream(folder)
-    if isinstance(given, Rondo):
-        _ = given.units_  # refuses one that is not fitted
-    return given, False
-
-
-def follows_stream(folder: Path) -> bool:
-    """Whether a model folder lies in the folder of a stream."""
-    return has_checkpoint(folder.parent / CHECKPOINT)
+def _saved(result: Result, out: str | Path | None, progress: Progress) -> Result:
+    if out is not None:
+        progress("writing", len(result), len(result))
+        result.save(out)
+    return result

@@ -56,19 +56,10 @@ class OutputError(InputError):
 
 
 class MissingExtraError(InputError):
-    """An optional dependency is not installed; the message contains the install command.
+    """An optional dependency is not installed.
 
-    Parameters
-    ----------
-    what : str
-        What needs the package.
-    package : str
-        The package that is missing.
-    extra : str
-        The extra of Rondo that installs it; "" if there is none.
+    `extra` is the extra of Rondo that brings it; "" if there is none.
 
-    Examples
-    --------
     >>> str(MissingExtraError("Result.plot", "matplotlib", "plot"))
     "Result.plot needs the package 'matplotlib': pip install 'rondo-ts[plot]'"
     """
@@ -83,18 +74,7 @@ class NotFittedError(RondoError, AttributeError):
 
 
 def not_fitted(message: str) -> NotFittedError:
-    """Make a NotFittedError that also is scikit-learn's error of that name, so that either can be caught.
-
-    Parameters
-    ----------
-    message : str
-        The message, in one line.
-
-    Returns
-    -------
-    NotFittedError
-        The error, to be raised.
-    """
+    """Make a NotFittedError that also is scikit-learn's error of that name, so that either can be caught."""
     from sklearn.exceptions import NotFittedError as OfScikitLearn  # takes long to import, and nothing failed yet
 
     kinds = (NotFittedError, OfScikitLearn)

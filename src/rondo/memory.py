@@ -12,62 +12,32 @@ from rondo.errors import RecordingError
 _MEMINFO = Path("/proc/meminfo")
 _CGROUPS = (
     (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")),
-    (
-        Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
-        Path("/sys/fs/cgroup/memory/memory.usage_in_bytes"),
-    ),
+    (Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"), Path("/sys/fs/cgroup/memory/memory.usage_in_bytes")),
 )
+VALUE_FACTOR = 6  # bytes that a fit or a reading takes for each byte of values; `rondo.cost` has what was measured
+FRAME_BYTES = 100  # what it takes besides for each frame, whatever its channels: clocks, labels, scores
+PROCESS_BYTES = 250_000_000  # of a process with its libraries
+SHARE_IN_MEMORY = 0.25  # of what is free: recordings that would take more are read one after the other
+MANY_FILES = 200  # from here on recordings are read one after the other, however small
 
 
 def free_bytes() -> int | None:
     """What a new process could take without swapping: of the machine, or of the container; None where nobody tells."""
-    known = [_available(), *(_left(limit, used) for limit, used in _CGROUPS)]
-    return min((free for free in known if free is not None), default=None)
-
-
-def _available() -> int | None:
+    free: list[int] = []
     with suppress(OSError, ValueError):
-        for line in _MEMINFO.read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    return None
-
-
-def _left(limit: Path, used: Path) -> int | None:
-    """A container may count its page cache as used; so what is left is a lower bound."""
-    with suppress(OSError, ValueError):  # "max": no limit
-        return max(0, int(limit.read_text()) - int(used.read_text()))
-    return None
+        lines = _MEMINFO.read_text().splitlines()
+        free += [int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")]
+    for limit, used in _CGROUPS:  # a container may count its page cache as used, so what is left is a lower bound
+        with suppress(OSError, ValueError):  # "max": no limit
+            free.append(max(0, int(limit.read_text()) - int(used.read_text())))
+    return min(free, default=None)
 
 
 def in_gigabytes(n_bytes: float) -> str:
-    """A size for people.
-
-    >>> in_gigabytes(1.26e9), in_gigabytes(3.4e12), in_gigabytes(2e6)
-    ('1.3 GB', '3,400 GB', '2 MB')
-    """
+    """A size for people: 2 MB, 1.3 GB, 3,400 GB."""
     if n_bytes < 1e8:
         return f"{n_bytes / 1e6:,.0f} MB"
     return f"{n_bytes / 1e9:,.1f} GB" if n_bytes < 1e11 else f"{n_bytes / 1e9:,.0f} GB"
-
-
-# ----------------------------------------------------------------
-# Whether recordings fit into the memory that is free, asked before anything is read.
-
-VALUE_FACTOR = 6
-"""Bytes that a fit or a reading takes for each byte of values; `rondo.cost` has what was measured."""
-
-FRAME_BYTES = 100
-"""What it takes besides for each frame, whatever its channels: clocks, labels, scores."""
-
-PROCESS_BYTES = 250_000_000
-"""Of a process with its libraries."""
-
-SHARE_IN_MEMORY = 0.25
-"""Of what is free: recordings that would take more are read one after the other."""
-
-MANY_FILES = 200
-"""From here on recordings are read one after the other, however small."""
 
 
 class ExpectedSize(NamedTuple):

@@ -11,16 +11,15 @@ It is imported when it is asked for by name: some bring libraries that take seco
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
-from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from rondo.data.groups import GroupBy
 from rondo.errors import SettingError
+from rondo.wording import near_match
 
 if TYPE_CHECKING:  # the command line asks for names before anything heavy is there
     from rondo.data.recording import Recording
@@ -33,23 +32,30 @@ DEFAULT = "rondo"
 _OWN = {DEFAULT: "rondo.model.method:RONDO", "clock": "rondo.model.method:CLOCK"}
 
 
+OPTIONS = {
+    "--window": "windows.length",
+    "--step": "windows.step",
+    "--motif-window": "motifs.window",
+    "--states": "n_states",
+    "--encoder": "encoder.name",
+    "--device": "device",
+}
+"""Options of `rondo discover` that are short for a setting."""
+
+
 @dataclass(frozen=True)
 class Options:
-    """What was asked of a method: the options that several methods have, and its own settings by their dotted names.
+    """What a method is to be configured with."""
 
-    None, False and "" are what nobody asked for.
-    """
-
-    window: int | str | None = None
-    step: int | str | None = None
-    states: int | None = None
-    encoder: str | None = None
     preset: str = ""
-    device: str | None = None
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)  # by their dotted names; they change what `config` says
     config: Path | None = None  # a TOML file of settings
-    motif_window: int | str | None = None
-    group_by: GroupBy = None  # whose recordings are, for methods that learn what groups share
+    group_by: GroupBy = None  # for methods that learn what groups of recordings share
+
+    def beyond(self, known: Container[str]) -> dict[str, object]:
+        """What is given and has no effect with a method that knows these sections and settings, for `refuse_idle`."""
+        named = {option: self.settings.get(name) for option, name in OPTIONS.items() if name.split(".")[0] not in known}
+        return named | {"--preset": self.preset not in ("", "default"), "--group-by": self.group_by}
 
 
 @runtime_checkable
@@ -103,18 +109,16 @@ def method_names() -> tuple[str, ...]:
 
 def find_method(name: str) -> Method:
     """The method of this name; an unknown one is refused, with the one that was probably meant."""
-    added = _added()
-    if name in added:
-        found: Method = added[name].load()
-        return found
-    if name in _OWN:
-        module, _, attribute = _OWN[name].partition(":")
-        own: Method = getattr(import_module(module), attribute)
-        return own
-    known = method_names()
-    near = get_close_matches(name, known, n=1)
-    hint = f"; did you mean '{near[0]}'?" if near else ""
-    raise SettingError(f"--method must be one of {', '.join(known)}, got '{name}'{hint}")
+    found = _added().get(name)
+    if found is None and name in _OWN:
+        found = EntryPoint(name, _OWN[name], GROUP)
+    if found is None:
+        known = method_names()
+        near = near_match(name, known)
+        hint = f"; did you mean '{near}'?" if near else ""
+        raise SettingError(f"--method must be one of {', '.join(known)}, got '{name}'{hint}")
+    method: Method = found.load()
+    return method
 
 
 def load_model(folder: Path) -> Model:
@@ -124,9 +128,9 @@ def load_model(folder: Path) -> Model:
 
 def method_of(folder: Path) -> str:
     """The method that saved a model folder: its manifest names it, unless it is Rondo."""
-    from rondo.store.model_file import load
+    from rondo.store.model_file import read_manifest
 
-    return str(load(folder).config.get("method", DEFAULT))
+    return str(read_manifest(folder)["config"].get("method", DEFAULT))
 
 
 def refuse_idle(idle: Mapping[str, object], what: str) -> None:

@@ -71,38 +71,24 @@ def setting(default: T, source: str, **constraints: Any) -> T:
 
 
 class Declaration(Protocol):
-    """What a registry needs to know of the values it finds."""
+    """What a registry needs to know of a part: its name, and its position in lists."""
 
     @property
-    def name(self) -> str:
-        """By which people choose it; no two of a kind share one."""
+    def name(self) -> str: ...
 
     @property
-    def order(self) -> int:
-        """Its position in lists; parts of the same position are listed by name."""
+    def order(self) -> int: ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stage:
-    """One way to run a stage that has several.
-
-    Parameters
-    ----------
-    settings
-        Its settings; the default of their `name` (or `method`) is the name of the stage.
-    help
-        A few words for people who choose.
-    order
-        Its position in lists.
-    needs
-        "torch" where it trains or runs a network (extra `nets`); None otherwise.
-    """
+    """One way to run a stage that has several; the default of `name` (or `method`) in its settings is its name."""
 
     tag: ClassVar[str] = "name"  # the setting that chooses a stage
     settings: type[StageSettings]
     help: str
     order: int = 100
-    needs: str | None = None
+    needs: str | None = None  # "torch" where it trains or runs a network (extra `nets`)
 
     @property
     def name(self) -> str:
@@ -116,28 +102,16 @@ S = TypeVar("S", bound=EncoderSettings)
 class DeclaredEncoder(Stage, Generic[S]):
     """The declaration of an encoder: one value at the top of one module.
 
-    The module is imported whenever a configuration is made. A large library belongs into `build`.
+    The module is imported whenever a configuration is made; a large library belongs into `build`.
 
     Parameters
     ----------
-    settings : type
-        The class of its settings; the default of their `name` is the name of the encoder.
-    help : str
-        A few words, for people who choose.
-    order : int
-        Its position in lists.
-    needs : str or None
-        "torch" for a network (extra `nets`), which can use a GPU.
+    settings, help, order, needs
+        As in `Stage`.
     build : callable
         Makes the encoder from settings, a seed and a device ("cpu", "cuda").
     cost : callable
         Estimates the cost from settings, the number of windows and their length in frames.
-
-    Examples
-    --------
-    >>> from rondo.encoders.base import declared_encoder
-    >>> declared_encoder("ts2vec").needs
-    'torch'
     """
 
     build: Callable[[S, int, str], Encoder]
@@ -201,11 +175,7 @@ class Preset:
 
 
 def lazily(target: str) -> Callable[..., Any]:
-    """The function 'module:name', imported when it is called.
-
-    >>> lazily("math:sqrt")(4.0)
-    2.0
-    """
+    """The function 'module:name', imported when it is called."""
     module, _, path = target.partition(":")
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -220,19 +190,10 @@ D = TypeVar("D", bound=Declaration)
 
 
 class Registry(Mapping[str, D], Generic[D]):
-    """Every declaration of one type by its name, in the order of lists.
-
-    Parameters
-    ----------
-    kind
-        The type of the declarations.
-    packages
-        Names of packages whose modules are searched, not those of packages inside them, and of single modules.
-    group
-        The entry points by which other distributions declare more.
-    """
+    """Every declaration of one type by its name, in the order of lists."""
 
     def __init__(self, kind: type[D], packages: tuple[str, ...], group: str) -> None:
+        """Search modules, and packages but not those inside them; other distributions declare in the `group`."""
         self.kind, self.packages, self.group = kind, packages, group
 
     def __getitem__(self, name: str) -> D:
@@ -254,9 +215,13 @@ class Registry(Mapping[str, D], Generic[D]):
 
     def _in_packages(self) -> Iterator[tuple[str, D]]:
         for package in self.packages:
-            for name in _modules(package):
-                module = importlib.import_module(name)
-                yield from ((name, value) for value in vars(module).values() if isinstance(value, self.kind))
+            path = getattr(importlib.import_module(package), "__path__", None)
+            names = [package]
+            if path is not None:
+                names = sorted(f"{package}.{module.name}" for module in pkgutil.iter_modules(path) if not module.ispkg)
+            for name in names:
+                declared = vars(importlib.import_module(name)).values()
+                yield from ((name, value) for value in declared if isinstance(value, self.kind))
 
     def _in_entry_points(self) -> Iterator[tuple[str, D]]:
         """A distribution that is broken is named and left out; the others stay."""
@@ -271,14 +236,6 @@ class Registry(Mapping[str, D], Generic[D]):
                 _warn(f"{place}: expected a {self.kind.__name__}, found {type(value).__name__}; it is not used")
                 continue
             yield place, value
-
-
-def _modules(package: str) -> list[str]:
-    """The modules of a package, not those of packages inside it; a module stands for itself."""
-    path = getattr(importlib.import_module(package), "__path__", None)
-    if path is None:
-        return [package]
-    return sorted(f"{package}.{module.name}" for module in pkgutil.iter_modules(path) if not module.ispkg)
 
 
 def _warn(message: str) -> None:

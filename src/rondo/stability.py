@@ -1,13 +1,23 @@
-"""The same recordings fitted again: with other seeds, or on each half of the time.
+"""Which entries are found again when the same recordings are fitted with other seeds, or on each half of the time.
 
-`rondo.stability` says how well entries are found again. Windows and step are those of the first fit wherever
-they were left to Rondo. The evidence is left out where it changes no label; contexts are shown only if they pass.
+Windows and step are those of the first fit wherever they were left to Rondo. The evidence is left out where it changes
+no label; contexts are shown only if they pass.
+
+Two vocabularies are compared by what they say about the same frames. Entries are matched one to one so that the frames
+on which both agree are most (Hungarian, as in `one_to_one`), and the stability of an entry is the Jaccard index of its
+frames F and those G of its partner,
+
+    J = |F ∩ G| / |F ∪ G|,     0 where it has no partner,
+
+averaged over the other vocabularies. From 0.75 an entry counts as stable, below 0.5 as dissolved (Hennig 2007,
+*Cluster-wise assessment of cluster stability*). An entry that takes most of the time overlaps with anything, so J of
+the same tracks turned against each other (circular shifts) stands beside it. Stable means found again, and not true.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,19 +33,6 @@ from rondo.model.folder import from_config
 from rondo.model.label import label_one
 from rondo.model.rondo import Rondo
 from rondo.wording import Progress, silent
-
-# ----------------------------------------------------------------
-# Which entries are found again: by another seed, in the other half of the time.
-#
-# Two vocabularies are compared by what they say about the same frames. Entries are matched one to one so that the
-# frames on which both agree are most (Hungarian, as in `one_to_one`), and the stability of an entry is the Jaccard
-# index of its frames F and those G of its partner,
-#
-#     J = |F ∩ G| / |F ∪ G|,     0 where it has no partner,
-#
-# averaged over the other vocabularies. From 0.75 an entry counts as stable, below 0.5 as dissolved (Hennig 2007,
-# *Cluster-wise assessment of cluster stability*). An entry that takes most of the time overlaps with anything, so J of
-# the same tracks turned against each other (circular shifts) stands beside it. Stable means found again, and not true.
 
 STABLE, DISSOLVED = 0.75, 0.5
 _SHIFTS = (0.23, 0.37, 0.5, 0.61, 0.79)  # of the track: far from 0, and from each other
@@ -156,17 +153,7 @@ def as_json(stability: Stability) -> Mapping[str, object]:
         "n_entries_of_others": list(stability.n_entries_of_others),
         "ari_mean": float(np.mean(stability.ari)),
         "ari_least": min(stability.ari),
-        "entries": [
-            {
-                "id": entry.id,
-                "share": entry.share,
-                "stability": entry.stability,
-                "least": entry.least,
-                "by_chance": entry.by_chance,
-                "verdict": entry.verdict,
-            }
-            for entry in stability.entries
-        ],
+        "entries": [asdict(entry) | {"verdict": entry.verdict} for entry in stability.entries],
     }
 
 

@@ -1,4 +1,4 @@
-"""Words that the command, the report and a notebook use alike: numbers with their nouns, and what two levels hold.
+"""Words that the command, the report and a notebook use alike: numbers with their nouns, times, names, progress.
 
 Where no composition recurs, every motif is one unit: counting such motifs beside the units would count the same things
 twice. What is said instead is made here, once.
@@ -7,37 +7,27 @@ twice. What is said instead is made here, once.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from difflib import get_close_matches
+from html import escape
 
 NO_LONGER_MOTIF = "no motif is longer than a unit"
+MOST_ROWS = 12  # of a table in a notebook: it is a glance, not a report
 
 
 def noun(count: int, one: str, several: str = "") -> str:
-    """The noun that fits a number; `several` where that is not `one` with an s.
-
-    >>> noun(1, "channel"), noun(0, "channel"), noun(2, "stretch", "stretches")
-    ('channel', 'channels', 'stretches')
-    """
+    """The noun that fits a number; `several` where that is not `one` with an s."""
     return one if count == 1 else several or f"{one}s"
 
 
 def counted(count: int, one: str, several: str = "") -> str:
-    """A number with its noun.
-
-    >>> counted(1, "unit"), counted(1200, "motif")
-    ('1 unit', '1,200 motifs')
-    """
+    """A number with its noun: 1,200 motifs."""
     return f"{count:,} {noun(count, one, several)}"
 
 
 def one_of(names: Iterable[str]) -> str:
-    """Names to choose from, in quotes.
-
-    >>> one_of(["unit", "motif", "both"])
-    "'unit', 'motif' or 'both'"
-    """
+    """Names to choose from, in quotes: 'unit', 'motif' or 'both'."""
     *others, last = [repr(name) for name in names]
     return f"{', '.join(others)} or {last}" if others else last
 
@@ -66,11 +56,7 @@ def notes_by_recording(notes: Iterable[tuple[str, Sequence[str]]]) -> list[str]:
 
 
 def near_match(name: str, known: Iterable[str]) -> str | None:
-    """The known name that was probably meant by one that is not known.
-
-    >>> near_match("ts2vek", ["summary_stats", "ts2vec"]), near_match("x", ["ts2vec"])
-    ('ts2vec', None)
-    """
+    """The known name that was probably meant by one that is not known."""
     return next(iter(get_close_matches(name, list(known), n=1)), None)
 
 
@@ -98,11 +84,7 @@ def found_in_words(n_units: int, n_motifs: int, *, motifs_are_units: bool, where
 
 
 def is_utf8(name: str) -> bool:
-    r"""Whether a name that came from the system can be written as text.
-
-    >>> is_utf8("gehen.csv"), is_utf8("bad\udcff.csv")
-    (True, False)
-    """
+    """Whether a name that came from the system can be written as text."""
     return not any("\ud800" <= character <= "\udfff" for character in name)
 
 
@@ -123,26 +105,40 @@ def printable(text: str, *, lines: bool = True) -> str:
 
 
 def in_utf8(name: str) -> str:
-    r"""The name with what is no text escaped.
-
-    >>> in_utf8("bad\udcff.csv")
-    'bad\\udcff.csv'
-    """
+    """The name with what is no text escaped."""
     return name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-# ----------------------------------------------------------------
-# Times for people, in one place: durations from milliseconds to years, moments and dates.
-#
+def card(
+    title: str, facts: Mapping[str, object], header: Sequence[str] = (), rows: Iterable[Sequence[object]] = ()
+) -> str:
+    """HTML for a notebook: a title, facts by name, and a table; everything is escaped, rows beyond MOST_ROWS counted.
+
+    >>> card("<day>", {"rate": "50 Hz"})
+    '<div><b>&lt;day&gt;</b><div>rate: 50 Hz</div></div>'
+    """
+    table, all_rows = "", list(rows)
+    if all_rows:
+        head = "".join(f"<th>{escape(name)}</th>" for name in header)
+        cells = ["".join(f"<td>{escape(str(cell))}</td>" for cell in row) for row in all_rows[:MOST_ROWS]]
+        body = "".join(f"<tr>{row}</tr>" for row in cells)
+        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    left_out = len(all_rows) - MOST_ROWS
+    more = f"<div>and {left_out} more</div>" if left_out > 0 else ""
+    lines = "".join(f"<div>{escape(name)}: {escape(str(value))}</div>" for name, value in facts.items())
+    return f"<div><b>{escape(title)}</b>{lines}{table}{more}</div>"
+
+
+# ---------------------------------------------------------------- times
 # A duration has the unit in which it is a number that people can judge, and three digits at most; of few minutes and
-# hours the rest is told in the next smaller unit, as people say it.
+# hours the rest is given in the next smaller unit.
 
 _DAY_S = 86_400.0
 _UNITS = ((365.25 * _DAY_S, "years"), (_DAY_S, "days"), (3600.0, "h"), (60.0, "min"), (1.0, "s"), (1e-3, "ms"))
 _SMALLER = {"h": "min", "min": "s"}
 _LEAST_IN_SECONDS = 0.1  # shorter ones are milliseconds
-EARLIEST_DATE_S, LATEST_DATE_S = 6e8, 253_402_300_799.0  # 1989 and the end of 9999, counted from 1970
-"""Readings between them are dates: smaller ones count from the start of something, and no calendar has larger ones."""
+# Readings between 1989 and the end of 9999, counted from 1970, are dates; smaller ones count from some start.
+EARLIEST_DATE_S, LATEST_DATE_S = 6e8, 253_402_300_799.0
 
 
 def duration_in_words(seconds: float) -> str:
@@ -206,10 +202,7 @@ def moment_in_words(seconds: float, within_s: float = 0.0) -> str:
 
 
 def day_and_time(seconds: float) -> str:
-    """
-    >>> day_and_time(1794774665.25)
-    '2026-11-15 20:31:05'
-    """
+    """As 2026-11-15 20:31:05, in UTC."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
@@ -225,11 +218,7 @@ def _digits(number: float) -> str:
     return f"{number:,.0f}" if abs(number) >= 100 else f"{number:.3g}"
 
 
-# ----------------------------------------------------------------
-# How far long work is: one callback, passed down from whoever wants to know.
-
-Progress = Callable[[str, int, int], None]
-"""Called as progress(what, done, total)."""
+Progress = Callable[[str, int, int], None]  # called as progress(what, done, total)
 
 
 def silent(what: str, done: int, total: int) -> None:

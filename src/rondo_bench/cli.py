@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from rondo.cli import options
-from rondo.cli.progress import is_quiet, progress
-from rondo.cli.terminal import print, print_data
+from rondo.cli.terminal import is_quiet, print, print_data, progress
 from rondo.errors import OutputError, SettingError
 from rondo.wording import counted
 
@@ -87,8 +86,8 @@ def run(
 
     Example: rondo bench run static --datasets mocap --methods rondo,ticc --data data --out bench
     """
-    from rondo.many.engines import engine_of
-    from rondo.many.pool import n_cores
+    from rondo.many.driver import engine_of
+    from rondo.many.engine import n_cores
     from rondo_bench.experiments.rows import FILE, open_rows, read_rows
     from rondo_bench.experiments.run import made_from_other_folders, made_under_other_names, pending
     from rondo_bench.experiments.run import run as run_pending

@@ -1,6 +1,6 @@
 """An encoder, a recording format and an annotation format that others add, as CONTRIBUTING.md says, used end to end.
 
-Each is one file. The files lie in a package of their own that names them as entry points, or in the folders of Rondo.
+Each is one file of a package that names it as an entry point; `tests/test_registry.py` looks into folders too.
 """
 
 from __future__ import annotations
@@ -10,12 +10,11 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pytest
 
-from tests.cli.running import waves
+from tests.cli.running import Outcome, waves
 
 ENCODER = """
 from dataclasses import dataclass
@@ -112,14 +111,10 @@ FORMAT = AnnotationFormat(
 """
 
 DRIVER = """
-import contextlib, importlib, io, json, sys
-
-folders, commands = json.loads(sys.argv[1])
-for package, folder in folders.items():
-    importlib.import_module(package).__path__.append(folder)
+import contextlib, io, json, sys
 from rondo.cli.main import run
 
-for command in commands:
+for command in json.loads(sys.argv[1]):
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
@@ -128,60 +123,43 @@ for command in commands:
             code = stopped.code
     print(json.dumps([code, out.getvalue(), err.getvalue()]))
 """
+PARTS = {
+    "encoders": ("spectrum", "ENCODER", ENCODER),
+    "recording_formats": ("raw", "FORMAT", RECORDING_FORMAT),
+    "annotation_formats": ("marks", "FORMAT", ANNOTATION_FORMAT),
+}
 
 
-class Outcome(NamedTuple):
-    code: int
-    out: str
-    err: str
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    """A package with the three files, and a distribution that names them."""
+    site = tmp_path / "site"
+    for folder in ("ours", "ours-1.0.dist-info"):
+        (site / folder).mkdir(parents=True)
+    for module, _, code in PARTS.values():
+        (site / "ours" / f"{module}.py").write_text(code, encoding="utf-8")
+    points = [f"[rondo.{kind}]\nours = ours.{module}:{name}\n" for kind, (module, name, _) in PARTS.items()]
+    (site / "ours-1.0.dist-info" / "METADATA").write_text("Name: ours\nVersion: 1.0\n", encoding="utf-8")
+    (site / "ours-1.0.dist-info" / "entry_points.txt").write_text("\n".join(points), encoding="utf-8")
+    return site
 
 
-class Home(NamedTuple):
-    """Where the three files lie, and how a new process comes to know them."""
-
-    folders: dict[str, str]
-    path: str
-
-    def rondo(self, here: Path, *commands: list[str]) -> list[Outcome]:
-        path = os.pathsep.join(filter(None, [self.path, *sys.path]))
-        environment = os.environ | {"PYTHONPATH": path, "COLUMNS": "500"}
-        call = [sys.executable, "-c", DRIVER, json.dumps([self.folders, commands])]
-        done = subprocess.run(call, env=environment, cwd=here, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        return [Outcome(*json.loads(line)) for line in done.stdout.splitlines()]
-
-
-@pytest.fixture(params=["entry points", "folders of Rondo"])
-def home(request: pytest.FixtureRequest, tmp_path: Path) -> Home:
-    parts = {
-        "encoders": (tmp_path / "parts_of_ours" / "spectrum.py", ENCODER),
-        "recording_formats": (tmp_path / "more_formats" / "raw.py", RECORDING_FORMAT),
-        "annotation_formats": (tmp_path / "more_annotations" / "marks.py", ANNOTATION_FORMAT),
-    }
-    for file, code in parts.values():
-        file.parent.mkdir()
-        file.write_text(code, encoding="utf-8")
-    if request.param == "folders of Rondo":
-        packages = ("rondo.encoders", "rondo.formats", "rondo.annotations")
-        return Home({name: str(file.parent) for name, (file, _) in zip(packages, parts.values(), strict=True)}, "")
-    about = tmp_path / "ours-1.0.dist-info"
-    about.mkdir()
-    (about / "METADATA").write_text("Name: ours\nVersion: 1.0\n", encoding="utf-8")
-    names = {"encoders": "ENCODER", "recording_formats": "FORMAT", "annotation_formats": "FORMAT"}
-    points = [
-        f"[rondo.{kind}]\nours = {file.parent.name}.{file.stem}:{names[kind]}\n" for kind, (file, _) in parts.items()
-    ]
-    (about / "entry_points.txt").write_text("\n".join(points), encoding="utf-8")
-    return Home({}, str(tmp_path))
+def rondo_with(site: Path, here: Path, *commands: list[str]) -> list[Outcome]:
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(site), *filter(None, sys.path)]), "COLUMNS": "500"}
+    call = [sys.executable, "-c", DRIVER, json.dumps(commands)]
+    done = subprocess.run(call, env=environment, cwd=here, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return [Outcome(*json.loads(line)) for line in done.stdout.splitlines()]
 
 
 @pytest.mark.slow
-def test_what_others_add_is_used_like_our_own(home: Home, tmp_path: Path) -> None:
+def test_what_others_add_is_used_like_our_own(site: Path, tmp_path: Path) -> None:
     here = tmp_path / "here"
     here.mkdir()
     waves(1200).astype(np.float32).tofile(here / "day.raw")
     quick = ["--window", "50", "--set", "evidence.surrogates=0"]
-    discovered, labelled, exported, scored, refused, key, shown, helped = home.rondo(
+    discovered, labelled, exported, scored, refused, key, shown, helped = rondo_with(
+        site,
         here,
         ["discover", "day.raw", "--encoder", "spectrum", "--set", "encoder.bands=3", "--out", "run", *quick],
         ["label", "run", "day.raw", "--out", "again"],

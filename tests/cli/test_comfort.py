@@ -6,14 +6,9 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from rondo.cli import options
-from rondo.cli.main import run
-from rondo.cli.progress import global_first
-from rondo.methods import method_names
 from rondo.report.export import export_formats
 from tests.cli.running import Command, waves, write_csv
 
@@ -24,10 +19,6 @@ def test_help_flows_with_the_width_of_the_terminal(rondo: Command, monkeypatch: 
     paragraph = rondo("name", "--help").out.split("lists the entries")[1].split("╭")[0].rstrip()
     *full, _ = paragraph.splitlines()[1:]
     assert full and all(len(line.rstrip()) > 60 for line in full)
-
-
-def test_the_exit_codes_are_told(rondo: Command) -> None:
-    assert {"0", "1", "2", "130"} <= set(rondo("--help").out.split())
 
 
 # ---------------------------------------------------------------- quiet and verbose
@@ -74,11 +65,6 @@ def test_verbose_tells_where_an_error_began(rondo: Command) -> None:
     assert "Traceback" not in rondo("discover", "nope.csv", "--out", "out").err
 
 
-def test_what_follows_two_dashes_is_no_option() -> None:
-    assert global_first(["usage", "--", "--quiet"]) == ["usage", "--", "--quiet"]
-    assert global_first(["a", "--verbose", "b"]) == ["--verbose", "a", "b"]
-
-
 def test_a_rate_may_carry_its_unit_and_a_short_recording_is_told(rondo: Command, here: Path) -> None:
     write_csv(here / "x.csv", waves(60))
     outcome = rondo("discover", "x.csv", "--rate", "50Hz", "--out", "out", "--set", "evidence.surrogates=0", "--quiet")
@@ -110,17 +96,6 @@ def test_the_shell_completes_commands_options_and_values() -> None:
     assert completed("rondo export run --level m") == ["motif"]
 
 
-def test_completion_offers_every_method_and_encoder() -> None:
-    assert options.completing_methods("") == list(method_names())
-    assert completed("rondo discover --encoder ") == ["summary_stats", "ts2vec", "time_mae", "mantis"]
-
-
-def test_completion_can_be_shown_for_each_shell(rondo: Command) -> None:
-    for shell in ("bash", "zsh", "fish"):
-        outcome = rondo("--show-completion", shell)
-        assert outcome.code == 0 and f"_RONDO_COMPLETE=complete_{shell}" in outcome.out
-
-
 def test_completion_is_installed_for_the_shell_that_is_named(
     rondo: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -130,16 +105,3 @@ def test_completion_is_installed_for_the_shell_that_is_named(
     assert "complete_fish" in (tmp_path / ".config/fish/completions/rondo.fish").read_text(encoding="utf-8")
     unknown = rondo("--install-completion", "klingon")
     assert (unknown.code, "bash, zsh, fish" in unknown.err) == (2, True)
-
-
-def test_python_m_rondo() -> None:
-    done = subprocess.run([sys.executable, "-m", "rondo", "--version"], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("rondo ")
-
-
-def test_arguments_are_taken_from_the_command_line(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    monkeypatch.setattr(sys, "argv", ["rondo", "--version"])
-    with pytest.raises(SystemExit) as stopped:
-        run()
-    assert stopped.value.code == 0
-    assert capsys.readouterr().out.startswith("rondo ")

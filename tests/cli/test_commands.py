@@ -22,12 +22,8 @@ from rondo.metrics.scores import evaluate
 from rondo.model.rondo import Rondo
 from rondo.synthetic.streams import PlantedStream, plant_subjects
 from rondo.version import __version__
-from tests.cli.running import Command, call, tree, waves, write_csv
+from tests.cli.running import Command, call, tree, waves
 
-SCORES = {
-    "mof", "recall", "f1_10", "f1_25", "f1_50", "edit", "seg_ratio", "ari", "ami", "one_to_one",
-    "n_clusters", "n_recordings",
-}  # fmt: skip
 HEAVY = ("torch", "numpy", "scipy", "sklearn", "polars", "pandas", "bokeh", "pydantic")
 
 
@@ -59,64 +55,6 @@ def test_labelling_keeps_the_vocabulary(rondo: Command, here: Path, fitted: Path
     known = set(Rondo.load(fitted / "run" / "model").unit_model_.vocabulary.ids)
     assert set(np.load(here / "out/units/two.npy").tolist()) <= known
     assert tree(here / "out" / "model") == tree(fitted / "run" / "model")
-
-
-def test_a_model_folder_and_its_run_folder_are_the_same(rondo: Command, here: Path, fitted: Path) -> None:
-    for name, model in (("a", fitted / "run"), ("b", fitted / "run" / "model")):
-        assert rondo("label", model, fitted / "two.npz", "--out", name).code == 0
-    assert tree(here / "a") == tree(here / "b")
-
-
-def test_transfer_keeps_the_units_and_learns_motifs(rondo: Command, here: Path, fitted: Path) -> None:
-    assert rondo("label", fitted / "run", fitted / "two.npz", "--out", "plain").code == 0
-    assert rondo("label", fitted / "run", fitted / "two.npz", "--out", "refit", "--refit-motifs").code == 0
-    npt.assert_array_equal(np.load(here / "plain/units/two.npy"), np.load(here / "refit/units/two.npy"))
-    refitted = Rondo.load(here / "refit" / "model")
-    assert [r["id"] for r in refitted.provenance_["motifs_refitted_on"]] == ["two"]
-    recording = Rondo.load(fitted / "run" / "model").fit_motifs(_recording(fitted)).predict(_recording(fitted))
-    npt.assert_array_equal(recording.motifs, np.load(here / "refit/labels/two.npy"))
-
-
-def test_adapting_moves_the_units_and_tells_how_well_they_fitted_before(
-    rondo: Command, here: Path, fitted: Path
-) -> None:
-    plain = rondo("label", fitted / "run", fitted / "two.npz", "--out", "plain", "--json")
-    moved = rondo("label", fitted / "run", fitted / "two.npz", "--out", "moved", "--adapt", "--json")
-    assert json.loads(moved.out)["recordings"][0]["fit"] == json.loads(plain.out)["recordings"][0]["fit"]
-    assert any("units were moved" in sentence for sentence in json.loads(moved.out)["findings"])
-    model = Rondo.load(here / "moved" / "model")
-    assert [r["id"] for r in model.provenance_["units_adapted_to"]] == ["two"]
-    npt.assert_array_equal(model.predict(_recording(fitted)).units, np.load(here / "moved/units/two.npy"))
-
-
-def _recording(fitted: Path) -> Any:
-    from rondo.files.read import read_recording
-
-    return read_recording(fitted / "two.npz")
-
-
-@pytest.mark.parametrize(
-    ("arrays", "says"),
-    [
-        ({"X": waves(), "rate": 50.0}, "lacks the channel"),
-        ({"X": waves(n_channels=6), "rate": 99.0}, "99 Hz"),
-        ({"X": waves(n_channels=6), "rate": 50.0, "channels": list("abcdef")}, "lacks the channel"),
-        ({"X": waves(20, n_channels=6), "rate": 50.0}, ""),
-    ],
-    ids=["channels", "rate", "names", "short"],
-)
-def test_recordings_that_do_not_fit_the_model(
-    rondo: Command, here: Path, fitted: Path, arrays: dict[str, Any], says: str
-) -> None:
-    np.savez(here / "x.npz", **arrays)
-    before = tree(here)
-    outcome = rondo("label", fitted / "run", "x.npz", "--out", "out")
-    if not says:  # too short for a window: labelled, and said
-        assert (np.load(here / "out/labels/x.npy") == -1).all()
-        assert "shorter than a window" in outcome.err
-        return
-    assert (outcome.code, outcome.out, tree(here)) == (2, "", before)
-    assert says in outcome.err.splitlines()[-1]
 
 
 def test_a_model_that_does_not_fit_is_said(rondo: Command, here: Path, fitted: Path) -> None:
@@ -157,24 +95,6 @@ def test_a_model_without_a_sound_profile(rondo: Command, here: Path, fitted: Pat
 
 
 # ---------------------------------------------------------------- evaluate
-
-
-def test_scores_of_a_run_against_a_folder_of_truth(rondo: Command, here: Path, fitted: Path) -> None:
-    for folder, key in (("truth", "y"), ("labels", "y2")):
-        (here / folder).mkdir()
-        for name in ("one", "two"):
-            with np.load(fitted / f"{name}.npz") as stored:
-                np.save(here / folder / f"{name}.npy", stored[key])
-    outcome = rondo("evaluate", "truth", "labels", "--json")
-    assert (outcome.code, outcome.err) == (0, "")
-    scores = json.loads(outcome.out)
-    assert scores.keys() >= SCORES | {"clock"}
-    assert scores["clock"].keys() >= SCORES
-    pairs = {
-        name: (np.load(here / "truth" / f"{name}.npy"), np.load(here / "labels" / f"{name}.npy"))
-        for name in ("one", "two")
-    }
-    assert scores == evaluate(pairs).as_dict()
 
 
 @pytest.mark.parametrize("key", [None, "y2"])
@@ -231,15 +151,6 @@ def test_labels_that_are_names_are_the_same_in_all_files(rondo: Command, here: P
     assert json.loads(outcome.out)["shared"]["meaning"] == 50.0  # y is y for both, x and z are of one alone
 
 
-@pytest.mark.parametrize("labels", [np.zeros(10, int), np.full(10, -1), np.arange(10)], ids=["one", "other", "each"])
-def test_scores_are_numbers_whatever_the_labels(rondo: Command, here: Path, labels: np.ndarray[Any, Any]) -> None:
-    np.save(here / "truth.npy", np.zeros(10, int))
-    np.save(here / "labels.npy", labels)
-    outcome = rondo("evaluate", "truth.npy", "labels.npy", "--json")
-    scores = json.loads(outcome.out, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
-    assert scores["n_recordings"] == 1
-
-
 # ---------------------------------------------------------------- demo
 
 
@@ -292,12 +203,6 @@ def test_data_sets_and_their_copies(rondo: Command, here: Path, monkeypatch: pyt
     assert "local copy: none" in rondo("datasets", "info", "USC-HAD").out
 
 
-@pytest.mark.data
-def test_real_copies_are_as_expected(rondo: Command, data_dir: Path) -> None:
-    for name in ("mocap", "actrectut", "openpack", "usc_had", "hugadb"):
-        assert "as expected" in rondo("datasets", "info", name, "--data", data_dir).out, name
-
-
 # ---------------------------------------------------------------- help and start
 
 
@@ -335,27 +240,3 @@ except SystemExit:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert "discover" in done.stdout
     assert done.stderr.split() == []
-
-
-def test_public_names_load_when_asked_for() -> None:
-    import rondo
-
-    assert rondo.Rondo is Rondo
-    assert set(rondo.__all__) <= set(dir(rondo))
-    with pytest.raises(AttributeError, match="no attribute 'Rondeau'"):
-        rondo.Rondeau  # noqa: B018
-
-
-@pytest.mark.slow
-def test_a_bad_file_is_said_without_loading_torch(here: Path) -> None:
-    write_csv(here / "x.csv", waves(3))
-    program = """
-import sys
-from rondo.cli.main import run
-try:
-    run(["discover", "nope.csv", "--out", "out"])
-except SystemExit:
-    print("torch" in sys.modules)
-"""
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout == "False\n"

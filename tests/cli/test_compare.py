@@ -55,12 +55,6 @@ def test_the_tables_and_the_json_say_the_same(rondo: Command, runs: Path) -> Non
     assert tree(runs) == before
 
 
-def test_motifs_are_compared_unless_units_are_asked_for(rondo: Command, runs: Path) -> None:
-    found = json.loads(rondo("compare", "run", "truth", "--json").out)
-    motifs = np.concatenate([np.load(runs / "run" / "labels" / f"{name}.npy") for name in ("a", "b")])
-    assert (found["level"], found["confusion"]["ids"]) == ("motif", np.unique(motifs).tolist())
-
-
 def test_motifs_that_are_units_are_said_to_be(rondo: Command, runs: Path) -> None:
     last = rondo("compare", "run", "truth").out.splitlines()[-1]
     assert last == "no motif is longer than a unit: --level unit says the same about the units"
@@ -85,14 +79,3 @@ def test_names_are_suggested_and_written_only_when_asked(rondo: Command, runs: P
     listed = {row["entry"]: row["name"] for row in json.loads(rondo("name", "run", "--json").out)["entries"]}
     assert {entry: name for entry, name in listed.items() if name} == names | {"unit:1": "my own"}
     assert "no names to suggest" in rondo(*arguments).out
-
-
-def test_entries_that_were_merged_count_as_one(rondo: Command, runs: Path) -> None:
-    rondo("merge", "run", "unit:0", "unit:2")
-    assert json.loads(rondo("compare", "run", "truth", "--level", "unit", "--json").out)["confusion"]["ids"] == [0, 1]
-
-
-def test_one_recording_of_many(rondo: Command, runs: Path) -> None:
-    for truth in ("truth", "truth/b.csv"):
-        found = json.loads(rondo("compare", "run", truth, "--recording", "b", "--level", "unit", "--json").out)
-        assert found["n_frames"] == N_FRAMES

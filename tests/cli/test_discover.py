@@ -12,7 +12,6 @@ import pytest
 from numpy.typing import NDArray
 
 from rondo.data.labels import OTHER, runs_of
-from rondo.model.rondo import Rondo
 from rondo.synthetic.streams import PlantedStream, plant
 from tests.cli.running import Command, Outcome, call, tree, waves, write_csv
 from tests.report.on_folders import write_report
@@ -138,16 +137,6 @@ def test_what_was_done_to_the_data_is_said(finished: tuple[Path, Outcome]) -> No
     assert "missing values interpolated" in (run / "report.html").read_text(encoding="utf-8")
 
 
-def test_the_model_in_the_folder_gives_the_labels_in_the_folder(
-    finished: tuple[Path, Outcome], stream: PlantedStream
-) -> None:
-    run, _ = finished
-    from rondo.files.read import read_recording
-
-    again = Rondo.load(run / "model").predict(read_recording(run.parent / "whole.npz"))
-    npt.assert_array_equal(again.motifs, labels_in(run, "whole"))
-
-
 def test_a_report_is_rebuilt_to_the_byte(finished: tuple[Path, Outcome], here: Path, rondo: Command) -> None:
     import shutil
 
@@ -197,25 +186,6 @@ def test_words_for_people(rondo: Command, here: Path) -> None:
     assert findings == summary["findings"]
 
 
-@pytest.mark.parametrize("made", ["empty", "link"])
-def test_an_empty_folder_may_be_there_already(rondo: Command, here: Path, made: str) -> None:
-    write_csv(here / "x.csv", waves())
-    (here / "real").mkdir()
-    (here / "link").symlink_to("real")
-    out = here / ("real" if made == "empty" else "link")
-    assert rondo("discover", "x.csv", "--out", out, "--method", "clock").code == 0
-    assert (here / "real" / "summary.json").is_file()
-    assert (here / "link").is_symlink()
-
-
-def test_the_current_folder_is_not_pulled_away(rondo: Command, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write_csv(here / "x.csv", waves())
-    (here / "empty").mkdir()
-    monkeypatch.chdir(here / "empty")
-    outcome = rondo("discover", "../x.csv", "--out", ".", "--method", "clock")
-    assert (outcome.code, "new folder inside" in outcome.err) == (2, True)
-
-
 # ---------------------------------------------------------------- time
 
 
@@ -249,25 +219,7 @@ def test_without_a_rate_there_are_no_seconds(rondo: Command, here: Path) -> None
     assert (here / "out" / "segments.csv").read_text().splitlines()[1].count(",,,,,") == 1
 
 
-def test_times_may_be_given_where_a_rate_is(rondo: Command, here: Path) -> None:
-    np.save(here / "x.npy", waves())
-    summary = json.loads(rondo("discover", "x.npy", "--out", "out", "--json", "--rate", "100", "--window", "500ms").out)
-    assert summary["window_length_frames"] == 50
-
-
 # ---------------------------------------------------------------- many recordings
-
-
-@pytest.mark.slow
-def test_folders_and_files_together(rondo: Command, here: Path) -> None:
-    (here / "day").mkdir()
-    write_csv(here / "day" / "b.csv", waves(seed=1))
-    np.savez(here / "day" / "a.npz", X=waves(seed=2), channels=["a", "b"])
-    pl.DataFrame(waves(seed=3), schema=["a", "b"]).write_parquet(here / "c.parquet")
-    (here / "day" / "notes.md").write_text("not a recording")
-    summary = json.loads(rondo("discover", "day", "c.parquet", "--out", "out", "--json").out)
-    assert [recording["id"] for recording in summary["recordings"]] == ["a", "b", "c"]
-    assert [recording["source"] for recording in summary["recordings"]] == ["day/a.npz", "day/b.csv", "c.parquet"]
 
 
 TRAINED = ("--encoder", "ts2vec", "--set", "encoder.iterations=3", "--set", "encoder.hidden_dim=8")

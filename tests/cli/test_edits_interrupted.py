@@ -1,4 +1,4 @@
-"""`rondo apply` and `rondo undo` killed at any step: the same command completes them, and nothing found is lost."""
+"""Edits killed at any step, and several at the same time: the same command completes them, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import json
 import re
 import shutil
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,7 +28,7 @@ def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     windows = ("--rate", 50, "--window", 40, "--step", 20)
     done = call("discover", folder / "day.csv", *windows, "--out", folder / "run", *quick)
     assert done.code == 0, done.err
-    units = Result.load(folder / "run").tables["segments"].filter(level="unit")
+    units = Result.load(folder / "run").run.tables["segments"].filter(level="unit")
     (first, second), ends = units["id"].to_list()[:2], units["end_frame"].to_list()
     edits = [
         {"kind": "relabel", "ids": [second], "spans": [["day", 0, 30]]},
@@ -56,13 +58,13 @@ def left_by(run: Path) -> dict[str, bytes | None]:
     return found | {"model/edits.json": re.sub(rb'"at": "[^"]*"', b"", found["model/edits.json"] or b"")}
 
 
-def killed_everywhere(killer: Killer, here: Path, begun: Path, *command: object) -> None:
+def killed_everywhere(killer: Killer, here: Path, begun: Path, *command: object, every: int = 1) -> None:
     """The command killed at each of its steps and given again leaves what it leaves when nobody disturbs it."""
     name, *rest = command
     whole = Path(shutil.copytree(begun, here / "whole"))
     assert killer.rondo(name, whole, *rest) == 0, killer.err.read_text()
     expected, n_kills = left_by(whole), 0
-    for step in range(200):
+    for step in range(0, 200, every):
         run = Path(shutil.copytree(begun, here / f"run{step}"))
         code = killer.rondo(name, run, *rest, at_call=step)
         n_kills += code == -signal.SIGKILL
@@ -71,7 +73,7 @@ def killed_everywhere(killer: Killer, here: Path, begun: Path, *command: object)
         shutil.rmtree(run)
         if code == 0:
             break
-    assert n_kills >= 20
+    assert n_kills >= 14 // every
     shutil.rmtree(whole)
 
 
@@ -97,3 +99,46 @@ def test_undo_killed_at_every_step_is_completed_and_gives_back_what_was_found(
     assert {name: (begun / name).read_bytes() for name in FOUND} == {
         name: (fitted / "run" / name).read_bytes() for name in FOUND
     }
+
+
+@pytest.mark.slow
+def test_name_and_split_killed_at_every_step_are_completed(killer: Killer, here: Path, fitted: Path) -> None:
+    killed_everywhere(killer, here, fitted / "run", "name", "unit:1", "reach")
+    merged = Path(shutil.copytree(fitted / "run", here / "merged"))
+    assert killer.rondo("merge", merged, "unit:0", "unit:1") == 0, killer.err.read_text()
+    killed_everywhere(killer, here, merged, "split", "unit:1", every=5)
+
+
+_AT_ONCE = """
+import os, sys
+from rondo.cli.main import run
+import rondo.model, rondo.cli.edit, rondo.editing, rondo.report.contents, rondo.report.render, polars
+children = []
+for number in range(3):
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            run(["name", sys.argv[1], f"unit:{number}", f"name{number}"])
+        except SystemExit as ended:
+            code = ended.code
+        finally:
+            os._exit(code)
+    children.append(pid)
+print(*[os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in children])
+"""
+
+
+@pytest.mark.slow
+def test_names_given_at_the_same_time_are_all_kept(here: Path, fitted: Path) -> None:
+    for number in range(2):
+        run = Path(shutil.copytree(fitted / "run", here / f"run{number}"))
+        done = subprocess.run([sys.executable, "-c", _AT_ONCE, str(run)], capture_output=True, text=True, check=False)
+        assert done.stdout.splitlines()[-1] == "0 0 0", done.stderr
+        edits = json.loads((run / "model" / "edits.json").read_text())["edits"]
+        assert sorted(edit["name"] for edit in edits) == ["name0", "name1", "name2"]
+        units = json.loads((run / "summary.json").read_text())["units"]
+        assert [unit["name"] for unit in units] == ["name0", "name1", "name2"]
+        page = (run / "report.html").read_text()
+        assert all(f"u{number} name{number}" in page for number in range(3))
+        assert not [path for path in tree(run) if Path(path).name.startswith(".")]

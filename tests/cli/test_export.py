@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.cli.running import Command, tree
+from tests.cli.running import Command
 from tests.report.export.made_runs import Made, write_made_run
 
 DAY = Made([0, 0, 1, 1, 2, 2, 0, 0, 1, 1], [5, 5, 5, 5, -1, -1, 6, 6, 6, 6], 20.0)
@@ -47,18 +47,3 @@ def test_a_tier_is_named_and_a_rate_given(rondo: Command, here: Path) -> None:
     assert json.loads(whole.out)["ari"] == 100.0
     slow = rondo("evaluate", "both.eaf", "labels.npy", "--key", "unit", "--rate", "10", "--json")
     assert json.loads(slow.out)["ari"] < 100.0
-
-
-def test_an_export_that_was_killed_between_two_files_is_completed(rondo: Command, here: Path) -> None:
-    run = write_made_run(here / "run", {"day1": DAY})
-    export = ("export", run, "--format", "label-studio", "--out", "x.json")
-    assert rondo(*export).code == 0
-    whole = tree(here)
-    (here / "x.config.xml").unlink()
-    assert rondo(*export).out.splitlines() == ["label-studio: x.json", "label-studio: x.config.xml"]
-    assert tree(here) == whole
-    (here / "x.config.xml").unlink()
-    (here / "x.json").write_text("mine")
-    outcome = rondo(*export)
-    assert outcome.code == 2 and "x.json: it exists already" in outcome.err
-    assert not (here / "x.config.xml").exists()

@@ -15,102 +15,12 @@ import pytest
 from rondo.data.recording import Recording
 from rondo.errors import OutputError
 from rondo.model.rondo import Rondo
-from tests.cli.running import Command, Outcome, tree, waves
-
-PRECIOUS = "the only copy"
+from tests.cli.running import Command, refused, tree, waves
 
 
 @pytest.fixture
 def run(fitted: Path, here: Path) -> Path:
     return Path(shutil.copytree(fitted, here / "run"))
-
-
-@pytest.fixture
-def precious(here: Path) -> Path:
-    (here / "home").mkdir()
-    path = here / "home" / "precious"
-    path.write_text(PRECIOUS)
-    return path
-
-
-def refused(outcome: Outcome, message: str) -> None:
-    assert (outcome.code, outcome.out) == (2, ""), outcome
-    assert outcome.err.splitlines()[-1].startswith("error: ")
-    assert message in outcome.err
-
-
-# ------------------------------------------------------------ links
-
-
-def test_naming_follows_no_link_under_the_name_of_a_draft(rondo: Command, run: Path, precious: Path) -> None:
-    for draft in ("model/.edits.json", ".segments.parquet", ".segments.csv", ".summary.json"):
-        (run / f"{draft}.draft").symlink_to(precious)
-    (run / ".report.html.12345").symlink_to(precious)
-    assert rondo("name", "run", "unit:1", "zz").code == 0
-    assert precious.read_text() == PRECIOUS
-    assert rondo("name", "run", "unit:1").out == "unit:1  zz\n"
-
-
-@pytest.mark.parametrize(
-    "name", ["model/edits.json", "segments.parquet", "segments.csv", "summary.json", "report.html"]
-)
-def test_naming_replaces_a_link_and_not_what_it_leads_to(rondo: Command, run: Path, precious: Path, name: str) -> None:
-    if (run / name).exists():
-        (run / name).rename(precious)
-    else:
-        precious.unlink()
-        precious.write_text('{"format": "rondo-edits", "schema": 1, "edits": []}')
-    before = precious.read_bytes()
-    (run / name).symlink_to(precious)
-    assert rondo("name", "run", "unit:1", "zz").code == 0
-    assert precious.read_bytes() == before
-    assert not (run / name).is_symlink()
-
-
-def test_a_lock_that_is_a_link_is_refused(rondo: Command, run: Path, precious: Path) -> None:
-    (run / ".edits.json.lock").symlink_to(precious)
-    refused(rondo("name", "run", "unit:1", "zz"), "a link")
-    assert precious.read_text() == PRECIOUS
-
-
-def test_a_report_kept_for_later_follows_no_link(rondo: Command, run: Path, precious: Path) -> None:
-    (run / ".report_wish.json").symlink_to(precious)
-    assert rondo("report", "run", "--channels", "a").code == 0
-    assert precious.read_text() == PRECIOUS
-
-
-@pytest.mark.parametrize("draft", ["labels/.x.npy.draft", "units/.x.npy.draft", ".summary.json.draft"])
-def test_a_stream_follows_no_link_under_the_name_of_a_draft(
-    rondo: Command, halfway: Path, precious: Path, draft: str
-) -> None:
-    (halfway / draft).parent.mkdir(exist_ok=True)
-    (halfway / draft).symlink_to(precious)
-    assert rondo("stream", "run", "--source", "x.csv", "--out", "live").code == 0
-    assert precious.read_text() == PRECIOUS
-
-
-@pytest.mark.parametrize("name", ["labels.csv", "events.jsonl"])
-def test_a_stream_appends_to_no_link(rondo: Command, halfway: Path, precious: Path, name: str) -> None:
-    precious.write_bytes((halfway / name).read_bytes())
-    (halfway / name).unlink()
-    (halfway / name).symlink_to(precious)
-    before = precious.read_bytes()
-    refused(rondo("stream", "run", "--source", "x.csv", "--out", "live"), f"{name}: cannot be written (a link")
-    assert precious.read_bytes() == before
-
-
-def test_a_stream_appends_to_no_pipe(rondo: Command, halfway: Path) -> None:
-    (halfway / "labels.csv").unlink()
-    os.mkfifo(halfway / "labels.csv")
-    refused(rondo("stream", "run", "--source", "x.csv", "--out", "live"), "not a regular file")
-
-
-@pytest.mark.parametrize("name", ["labels", "units"])
-def test_a_stream_writes_into_no_folder_behind_a_link(rondo: Command, halfway: Path, precious: Path, name: str) -> None:
-    precious.rename(precious.with_name("x.npy"))
-    (halfway / name).symlink_to(precious.parent)
-    refused(rondo("stream", "run", "--source", "x.csv", "--out", "live"), "a link")
-    assert tree(precious.parent) == {"x.npy": PRECIOUS.encode()}
 
 
 # ------------------------------------------------------------ ids

@@ -7,7 +7,6 @@ import io
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from tests.cli.running import Command, waves, write_csv
@@ -66,11 +65,6 @@ def test_where_the_window_comes_from_is_said(rondo: Command, here: Path, golden:
         words = [text for text in lines[:-1] if not text.startswith((" ", "->"))]
         said.append("\n".join([f"$ channels: {line}", *words]))
     golden.check("suggest", "where the window comes from", "\n".join(said))
-
-
-def test_what_was_done_to_the_data_is_said_before_a_window_is_suggested(rondo: Command, here: Path) -> None:
-    (here / "x.csv").write_text("x,label\n" + "".join(f"{value:.4f},1\n" for value in waves(900)[:, 0]))
-    assert "column 'label' left out" in rondo("suggest", "x.csv", "--rate", "50").err
 
 
 @pytest.mark.slow
@@ -182,14 +176,3 @@ def test_a_long_run_is_announced_and_a_short_one_is_not(
     assert "this will take" not in rondo(*arguments, "--out", "short").err
     monkeypatch.setattr("rondo.cost.WORTH_SAYING_S", 1.0)
     assert rondo(*arguments, "--out", "long").err.startswith("note: this will take about 3 s")
-
-
-def test_the_estimate_minds_what_was_asked_for() -> None:
-    from rondo.data.recording import Recording
-    from rondo.methods import Options, find_method
-
-    method = find_method("rondo")
-    recordings = [Recording(np.tile(waves(), (40, 1)), rate=50, id=str(i)) for i in range(3)]
-    assert method.notes(recordings, method.configure(Options())) == []
-    (said,) = method.notes(recordings, method.configure(Options(preset="paper")))
-    assert "min on one core" in said

@@ -17,7 +17,6 @@ from rondo.data.labels import OTHER, Labels
 from rondo.data.recording import Recording
 from rondo.data.signal import Signal
 from rondo.wording import Progress, silent
-from rondo_bench.baselines import window_clusters
 from rondo_bench.baselines.baseline import (
     BaselineMethod,
     BaselineSettings,
@@ -86,16 +85,6 @@ def test_docs_name_every_method_and_what_it_needs() -> None:
         assert ("number of states" in told) == has_states, name
 
 
-def test_settings_come_from_every_place_that_was_given(rondo: Command, here: Path) -> None:
-    write_csv(here / "x.csv", waves())
-    (here / "mine.toml").write_text("n_states = 5\nn_starts = 3\n[windows]\nlength = 60\nstep = 30\n")
-    given = ["--config", "mine.toml", "--set", "n_starts=2", "--states", "4", "--step", "20"]
-    summary = json.loads(rondo("discover", "x.csv", "--out", "out", "--json", "--method", "kmeans", *given).out)
-    assert (summary["window_length_frames"], summary["step_frames"]) == (60, 20)
-    assert (summary["config"]["n_states"], summary["config"]["n_starts"]) == (4, 2)
-    assert len(summary["units"]) == 4
-
-
 def test_a_method_without_windows_takes_none(rondo: Command, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_csv(here / "x.csv", waves())
     register(monkeypatch, here / "site", framewise="tests.cli.test_methods:FRAMEWISE")
@@ -130,18 +119,6 @@ def test_a_recording_does_not_depend_on_those_beside_it(rondo: Command, here: Pa
     npt.assert_array_equal(labels_in(here / "both", "p"), labels_in(here / "one", "p") + shift)
 
 
-def test_principal_axes_are_those_of_all_recordings(rondo: Command, here: Path) -> None:
-    """The variance of the first recording lies across that of both, so that its own axis would be another."""
-    rng = np.random.default_rng(0)
-    common, own = rng.normal(size=(2, 1200))
-    write_csv(here / "p.csv", np.stack([common, common + 0.1 * own, own], axis=1)[:600])
-    write_csv(here / "q.csv", np.stack([common, own, -common], axis=1)[600:])
-    one_axis = ("--set", "preprocess.pca_components=1")
-    for run, files in (("both", ["p.csv", "q.csv"]), ("alone", ["p.csv"])):
-        assert rondo("discover", *files, "--out", run, *KMEANS, *one_axis).code == 0
-    assert not np.array_equal(labels_in(here / "both", "p"), labels_in(here / "alone", "p"))
-
-
 def test_a_method_that_joins_recordings_gets_them_all(
     rondo: Command, here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -165,23 +142,6 @@ def test_no_other_recording_is_labelled_with_a_run_of_another_method(rondo: Comm
     assert (outcome.code, outcome.out) == (2, "")
     (line,) = outcome.err.splitlines()
     assert line.startswith(f"error: run: {method} cannot ")
-
-
-# ---------------------------------------------------------------- cost
-
-
-@pytest.mark.slow
-def test_a_long_run_is_announced(rondo: Command, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("p", "q"):
-        write_csv(here / f"{name}.csv", waves(seed=ord(name)))
-    notes = []
-    for seconds in (30, 150, 45_000):  # for each recording; from an hour on the most practical length is told
-        monkeypatch.setattr(window_clusters, "estimated_seconds", lambda *_, seconds=seconds: seconds)
-        said = rondo("discover", "p.csv", "q.csv", *KMEANS, "--out", f"out{seconds}").err.splitlines()
-        notes.append([line for line in said if line.startswith("note: kmeans")])
-    short, long, too_long = notes
-    assert short == [] and "5 min" in long[0] and "25 h" in too_long[0]
-    assert len(long) == 1 and len(too_long) == 2 and "'p'" in too_long[1]
 
 
 # ---------------------------------------------------------------- stand-ins

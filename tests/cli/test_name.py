@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from rondo.continual.journal import Event
-from tests.cli.running import Command, Outcome, refused_alone, tree, waves, write_csv
+from tests.cli.running import Command, Outcome, refused_alone, waves, write_csv
 
 
 @pytest.fixture
@@ -62,14 +62,6 @@ def test_naming_keeps_the_annotations_of_the_report(rondo: Command, here: Path, 
     assert "turning the crank" not in page and "u2 rest" in page
 
 
-def test_a_report_of_everything_forgets_what_was_asked_before(rondo: Command, here: Path, run: Path) -> None:
-    np.save(here / "day.npy", np.repeat(["turning the crank", "rest"], 450))
-    rondo("report", "run", "--truth", "day.npy")
-    rondo("report", "run")
-    rondo("name", "run", "unit:1", "reach")
-    assert "turning the crank" not in (run / "report.html").read_text()
-
-
 @pytest.mark.slow
 def test_labels_written_afterwards_use_the_kept_id_and_carry_the_names(rondo: Command, here: Path, run: Path) -> None:
     before = {name: np.load(run / name / "day.npy") for name in ("units", "labels")}
@@ -97,15 +89,6 @@ def test_labels_written_afterwards_use_the_kept_id_and_carry_the_names(rondo: Co
     assert rondo("name", "again", "unit:0").out == "unit:0  -\n"
 
 
-def test_merged_again_nothing_happens(rondo: Command, here: Path, run: Path) -> None:
-    assert "labels written" in rondo("merge", "run", "unit:0", "unit:2").out
-    before = tree(here / "run")
-    again = rondo("merge", "run", "unit:2", "unit:0").out
-    assert again == "unit:0 with unit:2: no name\nmotif:0 with motif:2: no name\n"
-    assert rondo("name", "run").out.splitlines()[2] == "unit:2   part of unit:0"
-    assert tree(here / "run") == before
-
-
 @pytest.mark.parametrize(
     ("merged", "said"),
     [
@@ -124,16 +107,6 @@ def test_no_sentence_contradicts_a_merge(rondo: Command, here: Path, run: Path, 
         f"Merged by hand, and not tested as one: {merged[1][0]}2 as {merged[0][0]}0."
     ]
     assert said.partition(" in ")[0] in (here / "again/report.html").read_text()
-
-
-def test_units_that_were_merged_alone_are_told_from_their_motifs(rondo: Command, here: Path, run: Path) -> None:
-    """As edits of before both levels were merged together have it."""
-    edit = {"kind": "merge", "level": "unit", "ids": [0, 2], "name": "", "at": ""}
-    (run / "model/edits.json").write_text(json.dumps({"format": "rondo-edits", "schema": 1, "edits": [edit]}))
-    write_csv(here / "day.csv", waves(900))
-    lines = rondo("label", "run", "day.csv", "--rate", 50, "--out", "again").out.splitlines()
-    assert lines[0] == "2 units and 3 motifs in 1 recording"
-    assert not any("its own motif" in line for line in lines)
 
 
 def test_edits_that_someone_has_spoilt(rondo: Command, run: Path) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import json
 import os
 import subprocess
 import sys
@@ -11,61 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from rondo import memory
-from rondo.annotations.segments import read_segment_table
 from rondo.config.overrides import parse_override
-from rondo.store.csv_text import csv_of_rows, plain_cell
 from tests.cli.running import Command, waves, write_csv
 from tests.systems import needs_posix
 
 ROWS = "x\n" + "".join(f"{i % 7}.5\n" for i in range(40))
-
-
-@needs_posix
-def test_a_name_that_is_not_utf8(rondo: Command, tmp_path: Path) -> None:
-    folder = tmp_path / "days"
-    folder.mkdir()
-    name = os.fsdecode(b"bad\xff.csv")
-    (folder / name).write_text(ROWS)
-    for given in (folder / name, folder):
-        found = rondo("discover", given, "--out", tmp_path / "run")
-        assert found.code == 2
-        assert found.err.splitlines()[-1].startswith("error: ")
-        assert "is not UTF-8; rename" in found.err
-    assert not (tmp_path / "run").exists()
-
-
-@pytest.mark.filterwarnings("ignore::rondo.errors.RondoWarning")
-@pytest.mark.parametrize("name", ["=cmd|' /C calc'!A0", "-2+3"])
-@pytest.mark.parametrize(
-    "many", [pytest.param(False, id="in memory"), pytest.param(True, id="one by one", marks=pytest.mark.slow)]
-)
-def test_names_are_no_formulas_in_a_spreadsheet(
-    rondo: Command, here: Path, name: str, many: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """In every csv: segments of the run, export, usage; read as labels, or as groups, they give the names again."""
-    id = name.replace("/", " ")
-    write_csv(here / f"{id}.csv", waves(600))
-    fast = ("--rate", 50, "--window", 40, "--step", 20, "--set", "evidence.surrogates=0")
-    monkeypatch.setattr(memory, "MANY_FILES", 0 if many else 200)
-    assert rondo("discover", f"./{id}.csv", "--out", "run", *fast).code == 0
-    assert rondo("name", "run", "unit:0", "--", name).code == 0
-    assert rondo("export", "run", "--format", "csv", "--out", "out.csv").code == 0
-    (here / "usage.csv").write_text(rondo("usage", "run", "--csv").out)
-    (here / "next.csv").write_text(rondo("usage", "run", "--csv", "--transitions").out)
-    for file in ("run/segments.csv", "out.csv", "usage.csv", "next.csv"):
-        with (here / file).open(newline="") as opened:
-            header, *rows = csv.reader(opened)
-        assert {row[header.index("recording")] for row in rows} == {plain_cell(id)}, file
-        texts = {row[header.index(column)] for row in rows for column in ("name", "next_name") if column in header}
-        assert plain_cell(name) in texts and name not in texts, file
-    assert name in {row["name"] for row in json.loads(rondo("usage", "run", "--json").out)["recordings"]}
-    tracks = read_segment_table(here / "out.csv")
-    assert {track.recording for track in tracks} == {id}
-    (here / "groups.csv").write_text(csv_of_rows(["recording", "group"], [[id, "=a"]]))
-    grouped = rondo("usage", "run", "--group-by", "groups.csv", "--json")
-    assert grouped.code == 0, grouped.err
-    assert json.loads(grouped.out)["recordings"][0]["group"] == "=a"
 
 
 def test_a_configuration_nested_too_deeply(rondo: Command, tmp_path: Path) -> None:

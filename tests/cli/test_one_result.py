@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import json
-from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 
-from rondo.live import session
-from rondo.live.session import Session, SessionPaths
-from rondo.model.rondo import Rondo
 from tests.cli.running import Command, Outcome, call, waves
 
 N_ROWS, RATE = 1_500, 50
@@ -87,51 +82,3 @@ def test_label_and_stream_agree_on_text_parquet_and_json(rondo: Command, here: P
         summary = json.loads((here / f"live{suffix}" / "summary.json").read_text())
         n_gas = int((pl.read_csv(day)["gas"] == -200).sum())
         assert summary["stream"]["missing_cells"] == {"nose.x": 45, "nose.y": 45, "gas": n_gas, "other": 5}
-
-
-@pytest.mark.slow
-def test_a_column_is_kept_in_both(rondo: Command, here: Path, run: Path, day: Path) -> None:
-    keep = ("--keep-column", "other")
-    assert rondo("label", run, day, *keep, "--out", "labelled").code == 0
-    said = streamed(rondo, run, day, "live", *keep).err
-    assert "'gas'" in said
-    assert "in 'other'" not in said
-    np.testing.assert_array_equal(tracks(here / "live")[0], tracks(here / "labelled")[0])
-    done = rondo("stream", run, "--source", day, "--frozen", "--out", "live2", "--keep-column", "gaz")
-    assert (done.code, done.out) == (2, "")
-    assert "--keep-column 'gaz': the model" in done.err
-    assert not (here / "live2" / "labels.csv").exists()
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:.*1 channel left out that the model does not know")
-def test_a_stopped_stream_goes_on_with_the_same_bytes(
-    rondo: Command, here: Path, run: Path, day: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    streamed(rondo, run, day, "whole")
-    monkeypatch.setattr(session, "CHUNK_ROWS", 90)
-    place = SessionPaths(str(day), here / "cut")
-    with closing(Session(Rondo.load(run / "model"), run / "model", place, frozen=True)) as stopped:
-        for _ in range(8):
-            stopped.step()
-        stopped.save()
-        for _ in range(3):  # of which no checkpoint knows
-            stopped.step()
-    other = rondo("stream", run, "--source", day, "--frozen", "--out", "cut", "--keep-column", "gas")
-    assert (other.code, "checkpoint of another" in other.err) == (2, True)
-    assert "after 720 rows" in streamed(rondo, run, day, "cut").err
-    for name in ("labels.csv", "events.jsonl", "summary.json", "segments.csv"):
-        whole, cut = ((here / out / name).read_bytes() for out in ("whole", "cut"))
-        assert whole == cut, name
-
-
-def test_a_model_of_an_earlier_version_reads_as_it_did(rondo: Command, here: Path, run: Path, day: Path) -> None:
-    model = Rondo.load(run / "model")
-    model.preprocessor_ = replace(model.preprocessor_, known=None)
-    model.save(here / "older")
-    assert Rondo.load(here / "older").preprocessor_.known is None
-    done = rondo("label", "older", day, "--out", "labelled")
-    assert "-200 in 'gas' read" in done.err  # by the whole file
-    said = streamed(rondo, here / "older", day, "live").err
-    assert "in 'nose.x'" in said  # their names alone say what likelihoods are
-    assert "'gas'" not in said

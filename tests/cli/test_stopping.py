@@ -12,9 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rondo.store.folder import is_draft
 from rondo.synthetic.streams import plant
-from tests.cli.running import call, tree, waves, write_csv
+from tests.cli.running import tree, waves, write_csv
 from tests.systems import LISTENING_PYTHON, needs_posix
 
 pytestmark = needs_posix
@@ -79,7 +78,7 @@ def test_asked_to_stop_while_writing(here: Path, number: signal.Signals, code: i
 
 
 @pytest.mark.promise
-@pytest.mark.parametrize("module", ["rondo.cli.main", "typer", "rondo.cli.view", "rondo_bench.cli"])
+@pytest.mark.parametrize("module", ["rondo.cli.main", "typer", "rondo.cli.show", "rondo_bench.cli"])
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_asked_to_stop_while_importing(module: str, number: signal.Signals, code: int) -> None:
     child = started("-S", "-c", STOPPED_EARLY.format(path=sys.path, module=module, number=int(number)))
@@ -101,20 +100,6 @@ def test_asked_to_stop_while_learning(here: Path) -> None:
     out, err = child.communicate(timeout=300)
     assert (child.returncode, out, err.splitlines()[-1]) == (143, "", "stopped")
     assert tree(here) == before
-
-
-@pytest.mark.slow
-def test_killed_while_writing(here: Path) -> None:
-    write_csv(here / "x.csv", waves())
-    child = started("-c", STUCK, "discover", "x.csv", "--out", "out", "--method", "clock")
-    wait_for(child, "half")
-    child.kill()
-    child.communicate()
-    assert not (here / "out").exists()
-    (left,) = [path for path in here.iterdir() if path.name != "x.csv"]
-    assert is_draft(left.name)
-    assert call("discover", "x.csv", "--out", "out", "--method", "clock").code == 0
-    assert not left.exists()
 
 
 @pytest.mark.slow

@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 import rondo as package
-from rondo.cli.progress import plain_lines
+from rondo.cli.terminal import plain_lines, print_data, print_over
 from rondo.cli.terminal import print as careful_print
-from rondo.cli.terminal import print_data, print_over
 from rondo.wording import printable
 from tests.cli.running import Command, waves
 from tests.systems import needs_posix
@@ -98,3 +97,17 @@ def test_every_command_prints_with_care() -> None:
         imports = [node for node in nodes if isinstance(node, ast.ImportFrom) and node.module == "rondo.cli.terminal"]
         imported = {alias.name for node in imports for alias in node.names}
         assert file.name == "terminal.py" or called & {"print", "print_over", "print_data"} <= imported, file
+
+
+def test_lines_say_what_how_far_and_how_long(capsys: pytest.CaptureFixture[str]) -> None:
+    now = 0.0
+    tell = plain_lines(lambda: now)
+    for step in range(100):  # half a second each
+        tell("encoder: training", step + 1, 100)
+        now += 0.5
+    tell("units", 2, 4)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "[1/100] encoder: training"
+    assert lines[1].startswith("[5/100] encoder") and "48 s" in lines[1]
+    assert len(lines) == 26
+    assert lines[-1] == "[2/4] units"

@@ -76,13 +76,6 @@ def test_no_object_is_copied_out_of_the_folder(bucket: str, here: Path) -> None:
             checked_name(name, bucket)
 
 
-def test_what_is_no_run_is_refused(bucket: str) -> None:
-    put(f"{bucket}/part/labels/a.npy", Path(__file__))
-    for url in (f"{bucket}/part", f"{bucket}/nothing", bucket):
-        with pytest.raises(OutputError, match=r"holds no summary\.json"):
-            run_here(url)
-
-
 def test_a_run_that_cannot_be_put_there_stays_here(bucket: str, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from s3fs import S3FileSystem
 

@@ -83,14 +83,6 @@ def test_commands_that_read_a_run(cloud_run: str, days: str, run: Path, here: Pa
     npt.assert_array_equal(Result.load("again")["day1"].units, Result.load(run)["day1"].units)
 
 
-@pytest.mark.slow
-def test_a_label_needs_the_model_alone(cloud_run: str, days: str, rondo: Command) -> None:
-    for name in names(cloud_run):
-        if name.startswith(("labels/", "units/")):
-            remove(f"{cloud_run}/{name}")
-    assert rondo("--quiet", "label", cloud_run, f"{days}/day1.csv", "--out", "again").code == 0
-
-
 def test_a_report_is_put_back(cloud_run: str, rondo: Command) -> None:
     remove(f"{cloud_run}/report.html")
     before = names(cloud_run)

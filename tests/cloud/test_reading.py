@@ -76,13 +76,6 @@ def test_every_format_is_read_as_from_the_disk(suffix: str, bucket: str, here: P
     assert list(temporary.iterdir()) == []
 
 
-def test_a_path_made_of_a_url_is_that_url(bucket: str, here: Path) -> None:
-    url = put(f"{bucket}/a.csv", write_csv(here / "a.csv", waves(30)))
-    assert find_recordings([Path(url)]) == [url]
-    assert read_recording(Path(url)).n_frames == 30
-    assert read_recording(Path(url)).source == url
-
-
 def test_folders_and_patterns(bucket: str, here: Path) -> None:
     for name in ("day1.csv", "day2.csv", "night.csv", "day1_labels.csv", "README.txt", ".hidden.csv", "notes.pdf"):
         put(f"{bucket}/days/{name}", write_csv(here / name, waves(30)))
@@ -104,24 +97,12 @@ def test_folders_and_patterns(bucket: str, here: Path) -> None:
     ]
 
 
-def test_a_pattern_of_this_machine_finds_the_same(bucket: str, here: Path) -> None:
-    for name in ("day1.csv", "day2.csv", "day1_labels.csv", "other.csv"):
-        put(f"{bucket}/{name}", write_csv(here / name, waves(30)))
-    local, cloud = (find_recordings([place]) for place in ("day*.csv", f"{bucket}/day*.csv"))
-    assert [Path(file).name for file in local] == [Path(file).name for file in cloud] == ["day1.csv", "day2.csv"]
-
-
 def test_a_name_with_the_signs_of_a_pattern_is_taken_literally(bucket: str, here: Path) -> None:
     file = write_csv(here / "day[1].csv", waves(30))
     url = put(f"{bucket}/{file.name}", file)
     assert find_recordings([url]) == [url]
     assert find_recordings([file]) == [file]
     assert read_recording(url).id == "day[1]"
-
-
-def test_a_bucket_is_a_folder(bucket: str, here: Path) -> None:
-    put(f"{bucket}/a.csv", write_csv(here / "a.csv", waves(30)))
-    assert find_recordings([bucket]) == find_recordings([f"{bucket}/"]) == [f"{bucket}/a.csv"]
 
 
 def test_what_cannot_be_read_names_the_url(bucket: str, here: Path, temporary: Path) -> None:
@@ -141,12 +122,6 @@ def test_what_cannot_be_read_names_the_url(bucket: str, here: Path, temporary: P
     put(f"{bucket}/x.pdf", empty)
     assert "pattern matches no recordings" in refusal(lambda: rondo.read(f"{bucket}/x*"), naming=bucket)
     assert list(temporary.iterdir()) == []
-
-
-def test_two_objects_of_one_name(bucket: str, here: Path) -> None:
-    file = write_csv(here / "a.csv", waves(30))
-    one, other = put(f"{bucket}/1/a.csv", file), put(f"{bucket}/2/a.csv", file)
-    assert "both be recording 'a'" in refusal(lambda: find_recordings([one, other]), naming=one)
 
 
 def test_a_change_is_noticed(bucket: str, here: Path) -> None:

@@ -42,11 +42,6 @@ def test_choosing_another_way_starts_from_that_ways_own_defaults() -> None:
     assert resolve("paper", overrides={"encoder.name": "summary_stats"}).encoder == PRESETS["default"].encoder
 
 
-def test_naming_the_way_already_chosen_changes_nothing() -> None:
-    for preset, config in PRESETS.items():
-        assert resolve(preset, overrides={"units.method": config.units.method}) == config
-
-
 def test_a_whole_section_can_be_given_as_a_dictionary() -> None:
     config = resolve(overrides={"windows": {"length": 64, "step": 16}, "seed": 2})
     assert (config.windows.length, config.windows.step, config.seed) == (64, 16, 2)
@@ -140,13 +135,6 @@ def test_a_bad_value_is_named_once_with_what_was_expected(name: str, value: Any,
     assert refused(name, value) == says
 
 
-def test_lengths_of_motifs_are_at_least_two() -> None:
-    former = {"motifs.method": "motif_former"}
-    says = refusal(overrides={**former, "motifs.lengths": [2, 1]})
-    assert "motifs.lengths[1]" in says and "2, got 1" in says
-    assert "motifs.lengths" in refusal(overrides={**former, "motifs.lengths": []})
-
-
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
@@ -232,12 +220,6 @@ def test_a_bad_file_is_named(tmp_path: Path, content: bytes, says: str) -> None:
     file = tmp_path / "bad.toml"
     file.write_bytes(content)
     assert refusal(file=file).startswith(f"{file}: {says}")
-
-
-def test_a_bad_override_is_not_blamed_on_the_file(tmp_path: Path) -> None:
-    file = tmp_path / "good.toml"
-    file.write_text("seed = 3", encoding="utf-8")
-    assert refusal(file=file, overrides={"sed": 1}).startswith("unknown setting 'sed'")
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

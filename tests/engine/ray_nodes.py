@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from rondo.many import ray
-from rondo.many.pool import Done
+from rondo.many.engine import Done
 from rondo.many.ray import OnRay
 from tests.engine import works
 from tests.engine.processes import PATIENCE_S

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from itertools import pairwise
 from pathlib import Path
 
@@ -14,8 +13,9 @@ import pytest
 
 from rondo.errors import RecordingError, SettingError
 from rondo.many import pool
-from rondo.many.engines import engine_of
-from rondo.many.pool import ONE_THREAD, Local, Serial, hold_to_one_thread
+from rondo.many.driver import engine_of
+from rondo.many.engine import ONE_THREAD, Serial, n_cores
+from rondo.many.pool import Local
 from tests.engine import works
 from tests.engine.processes import PATIENCE_S, are_gone, is_there, said_by
 from tests.systems import needs_posix
@@ -34,15 +34,9 @@ def test_every_task_is_tried_whatever_happens_to_the_others(engine: Serial | Loc
     assert all(one.seconds >= 0 and one.cpu_seconds >= 0 and 10 < (one.peak_mb or 0) < 100_000 for one in done)
 
 
-@pytest.mark.slow
-def test_numbers_are_those_of_serial_to_the_bit() -> None:
-    ours = {one.index: one.result for one in Local(1).run(works.first_digits, [0, 1])}
-    assert ours == {one.index: one.result for one in Serial().run(works.first_digits, [0, 1])}
-
-
 def test_chosen_by_name() -> None:
     assert isinstance(engine_of("serial"), Serial) and engine_of("local", 3) == Local(3)
-    assert engine_of("local") == Local(pool.n_cores())
+    assert engine_of("local") == Local(n_cores())
     for name, more, says in (("serail", {}, "serial"), ("local", {"ray_address": "host:6379"}, "--engine ray")):
         with pytest.raises(SettingError, match=says):
             engine_of(name, **more)
@@ -167,16 +161,6 @@ def test_one_thread_each_and_no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     assert os.environ["CUDA_VISIBLE_DEVICES"] == "0" and {os.environ[name] for name in ONE_THREAD} == {"3"}
 
 
-def test_libraries_that_are_loaded_are_held_to_one_thread() -> None:
-    import torch
-    from threadpoolctl import threadpool_info, threadpool_limits
-
-    threadpool_limits(2)
-    torch.set_num_threads(2)
-    hold_to_one_thread()
-    assert {one["num_threads"] for one in threadpool_info()} == {1} and torch.get_num_threads() == 1
-
-
 def test_peak_memory_is_that_of_the_task() -> None:
     done = {one.index: one.peak_mb or 0 for one in Local(1).run(works.holds, [1, 300, 1])}
     assert done[1] > 300 > done[0] and done[2] < 0.5 * done[1]
@@ -221,14 +205,6 @@ def test_notes_reach_the_user_and_other_warnings_do_not(capfd: pytest.CaptureFix
     said = capfd.readouterr()
     assert done.result == 4 and said.out == ""
     assert sorted(said.err.splitlines()) == ["a library talks", "note: a channel is constant"]
-
-
-def test_from_another_thread() -> None:
-    given: list[int | None] = []
-    own = threading.Thread(target=lambda: given.extend(one.result for one in Local(1).run(works.ten_times, [1, 4])))
-    own.start()
-    own.join(PATIENCE_S)
-    assert given == [10, 40]
 
 
 def test_neither_a_file_of_the_working_folder_nor_the_script_is_imported(

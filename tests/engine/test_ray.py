@@ -20,8 +20,9 @@ import pytest
 
 from rondo.errors import MissingExtraError, SettingError
 from rondo.many import ray as ray_cluster
-from rondo.many.engines import engine_of
-from rondo.many.pool import ONE_THREAD, Local
+from rondo.many.driver import engine_of
+from rondo.many.engine import ONE_THREAD
+from rondo.many.pool import Local
 from rondo.many.ray import ClusterGoneError, OnRay, Watch
 from tests.engine import works
 from tests.engine.processes import PATIENCE_S, are_gone, said_by

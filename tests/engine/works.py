@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from rondo.errors import RecordingError
-from rondo.many.pool import ONE_THREAD
+from rondo.many.engine import ONE_THREAD
 
 Work = Callable[[Any], Any]
 FOR_EVER_S = 600  # longer than any test waits, so that only being ended can end it

@@ -81,13 +81,6 @@ def test_a_setting_that_no_file_suits_leaves_nothing(files: Path, tmp_path: Path
         assert not (tmp_path / "run").exists()
 
 
-def test_a_pattern_names_files(files: Path, tmp_path: Path) -> None:
-    done = call("discover", files / "day[01].npy", "--out", tmp_path / "run", *QUICK, *RATE, *SERIAL)
-    assert done.code == 0 and len(Result.load(tmp_path / "run")) == 2
-    done = call("discover", files / "night*.npy", "--out", tmp_path / "none", *SERIAL)
-    assert done.code == 2 and "pattern matches no file" in done.err
-
-
 def test_one_file_that_does_not_fit_is_a_row(files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     np.save(files / "long.npy", waves(90_000, 4))
     monkeypatch.setattr(memory, "free_bytes", lambda: memory.PROCESS_BYTES + 10_000_000)
@@ -124,11 +117,3 @@ def test_many_files_go_file_by_file_and_few_do_not(
         assert done.code == 0 and ("survey" in done.err) == (name == "many"), done.err
     done = call("discover", files, "--out", tmp_path / "run", "--method", "clock", "--engine", "serial")
     assert done.code == 2 and "--method clock takes" in done.err
-
-
-def test_options_of_engines_that_contradict_each_other(files: Path, tmp_path: Path) -> None:
-    done = call("discover", files, "--out", tmp_path / "run", "--ray-address", "auto")
-    assert done.code == 2 and "give both, or neither" in done.err
-    done = call("discover", files, "--out", tmp_path / "run", "--engine", "lokal")
-    assert done.code == 2 and "did you mean 'local'" in done.err
-    assert not (tmp_path / "run").exists()

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from rondo.cli.main import app
-from rondo.many import driver, tasks
+from rondo.many import driver
 from tests.cli.killing import Killer
-from tests.cli.running import call, tree, waves
-from tests.many.sets import QUICK, RATE, Labeller, Pulled, assert_same_run, write_set
+from tests.cli.running import call, tree
+from tests.many.sets import QUICK, RATE, Pulled, assert_same_run, write_set
 from tests.systems import needs_posix
 
 pytestmark = needs_posix
@@ -72,32 +72,10 @@ def kill_everywhere(killer: Killer, files: Path, whole: Path, folder: Path, ever
 
 
 @pytest.mark.slow
-def test_killed_at_some_steps_the_same_command_goes_on(
-    killer: Killer, files: Path, whole: Path, tmp_path: Path
-) -> None:
-    assert kill_everywhere(killer, files, whole, tmp_path, every=17) > 3
-
-
-@pytest.mark.slow
 def test_killed_at_more_steps_the_same_command_goes_on(
     killer: Killer, files: Path, whole: Path, tmp_path: Path
 ) -> None:
     assert kill_everywhere(killer, files, whole, tmp_path, every=5) > 20
-
-
-def test_what_has_a_part_is_not_read_again(
-    files: Path, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tasks, "BATCH_FILES", 1)
-    out, labeller = tmp_path / "run", Labeller(monkeypatch, stop_after=2)
-    with pytest.raises(Pulled):
-        app(args=[str(one) for one in command(files, out)], standalone_mode=False)
-    assert (out / "unfinished.json").exists() and not (out / "summary.json").exists()
-    assert labeller.read == ["day0", "day1"]
-    labeller.stop_after = None
-    assert call(*command(files, out)).code == 0
-    assert labeller.read == ["day0", "day1", "day2", "day3"]
-    assert_same_run(whole, out)
 
 
 @pytest.fixture
@@ -135,26 +113,6 @@ def test_other_files_and_another_command_are_refused(
     assert done.code == 2 and "over other files" in done.err
     done = call("label", whole, files, "--out", unfinished, *RATE, "--engine", "serial")
     assert done.code == 2 and "unfinished run" in done.err
-
-
-@pytest.mark.slow
-def test_a_file_that_has_changed_is_noticed(killer: Killer, tmp_path: Path) -> None:
-    own = write_set(tmp_path / "own", n_files=3)
-    out = tmp_path / "run"
-    assert killer.rondo(*command(own, out), at_call=20) == -9
-    np.save(own / "day1.npy", waves(700, 4))
-    done = call(*command(own, out))
-    assert done.code == 2
-    assert f"changed since ({own / 'day1.npy'}; 1" in done.err
-
-
-def test_a_folder_that_holds_something_else_is_left_alone(files: Path, whole: Path, tmp_path: Path) -> None:
-    (tmp_path / "full").mkdir()
-    (tmp_path / "full" / "mine.txt").write_text("mine")
-    assert "not an empty folder" in call(*command(files, tmp_path / "full")).err
-    before = tree(whole)
-    assert "already holds a run" in call(*command(files, whole)).err
-    assert tree(whole) == before
 
 
 @pytest.mark.parametrize("is_written", [False, True])

@@ -38,7 +38,7 @@ def composed(tracks: Tracks, **words: str) -> dict[str, Any]:
     result = make_result(
         "some", recordings, [labelling(id, *own) for id, own in tracks.items()], words=Words(motifs=lines)
     )
-    found = composition(result.summary, result.tables["segments"], result.tables["segments"], result.recordings)
+    found = composition(result.summary, result.run.tables["segments"], result.run.tables["segments"], result.recordings)
     json.dumps(found, allow_nan=False)
     return found
 
@@ -135,5 +135,5 @@ def test_runs_in_which_motifs_are_units_tell_of_units_alone() -> None:
     recordings = [Recording(np.zeros((len(UNITS), 1)), 10, id="r")]
     result = make_result("some", recordings, [labelling("r", UNITS, UNITS)])
     summary = result.summary.model_copy(update={"motifs_are_units": True})
-    found = composition(summary, result.tables["segments"], pl.DataFrame(), result.recordings)
+    found = composition(summary, result.run.tables["segments"], pl.DataFrame(), result.recordings)
     assert found["made_of"] == {} and [it["level"] for it in found["graphs"]] == ["unit"]

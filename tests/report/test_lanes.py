@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rondo.editing.edits import Edits
 from rondo.errors import AnnotationError
 from rondo.report.contents import TruthFile, Wish
 from rondo.report.lanes import (
@@ -234,7 +235,9 @@ def test_a_stream_that_has_ended_has_one_class_per_frame(tmp_path: Path, n_frame
 
 def finish_stream(folder: Path, id: str, n_frames: int) -> None:
     """As a session does at the end."""
-    running = stored_stream(folder, stream_summary(id, n_frames), Words(), lambda about: no_signal(about.n_frames))
+    running = stored_stream(
+        folder, stream_summary(id, n_frames), Words(), Edits(), lambda about: no_signal(about.n_frames)
+    )
     write_overview(overview_path(folder, id), np.zeros((n_frames, 0)), ())
     ended = running.summary.model_copy(update={"stream": StreamSummary(finished=True)})
     RunWriter(folder).close(ended, {"segments": running.tables["segments"]})

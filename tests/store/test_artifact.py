@@ -10,7 +10,7 @@ import shutil
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import numpy.testing as npt
@@ -23,7 +23,6 @@ from safetensors.numpy import save as bytes_of
 from rondo.data.recording import Recording
 from rondo.errors import ModelError, OutputError
 from rondo.model.rondo import Rondo
-from rondo.store import model_file
 from rondo.store.model_file import Artifact, load, save
 from rondo.synthetic.streams import plant
 from tests.store.left_drafts import names_in
@@ -81,52 +80,22 @@ def test_what_is_saved_is_loaded(small: Path) -> None:
     assert names_in(small.parent) == ["model"]
 
 
-def test_the_same_model_is_the_same_bytes(small: Path, tmp_path: Path) -> None:
-    save(tmp_path / "again", load(small))
-    for name in (MANIFEST, TENSORS):
-        assert (tmp_path / "again" / name).read_bytes() == (small / name).read_bytes()
-
-
 def test_arrays_need_not_be_contiguous(tmp_path: Path) -> None:
     turned = np.arange(6.0).reshape(2, 3).T
     save(tmp_path / "m", Artifact({}, {}, {"t": turned}))
     npt.assert_array_equal(load(tmp_path / "m").tensors["t"], turned)
 
 
-def test_a_loaded_model_is_the_model(whole: Path) -> None:
-    fitted = Rondo(window=75, seed=0).fit(RECORDING)
-    npt.assert_array_equal(Rondo.load(whole).predict(RECORDING).motifs, fitted.predict(RECORDING).motifs)
-
-
 # ---------------------------------------------------------------- saving
 
 
-def test_a_model_is_replaced(small: Path) -> None:
-    save(small, Artifact({"seed": 4}, {}, {}))
-    assert load(small).config == {"seed": 4}
-    assert names_in(small.parent) == ["model"]
-
-
-def test_a_link_to_a_model_stays_a_link(small: Path, tmp_path: Path) -> None:
-    (tmp_path / "link").symlink_to("model")
-    save(tmp_path / "link", Artifact({"seed": 4}, {}, {}))
-    assert (tmp_path / "link").is_symlink()
-    assert load(small).config == {"seed": 4}
-
-
-@pytest.mark.parametrize("content", ['{"manifest_version": 3, "name": "a web page"}', "{"])
-def test_other_folders_are_not_replaced(tmp_path: Path, content: str) -> None:
-    (tmp_path / MANIFEST).write_text(content)
+@pytest.mark.parametrize("name", [MANIFEST, "model/thesis.txt"])
+def test_other_folders_are_not_replaced(small: Path, name: str) -> None:
+    path = small.parent / name
+    path.write_text("the only copy")
     with pytest.raises(OutputError, match="not a model folder"):
-        save(tmp_path, SMALL)
-    assert (tmp_path / MANIFEST).read_text() == content
-
-
-def test_a_model_with_something_beside_it_is_not_replaced(small: Path) -> None:
-    (small / "thesis.txt").write_text("the only copy")
-    with pytest.raises(OutputError, match="not a model folder"):
-        save(small, SMALL)
-    assert (small / "thesis.txt").read_text() == "the only copy"
+        save(path.parent, SMALL)
+    assert path.read_text() == "the only copy"
 
 
 def test_a_file_is_not_replaced(tmp_path: Path) -> None:
@@ -135,12 +104,6 @@ def test_a_file_is_not_replaced(tmp_path: Path) -> None:
         save(tmp_path / "model", SMALL)
     with pytest.raises(OutputError, match="cannot be written"):
         save(tmp_path / "model" / "inner", SMALL)
-
-
-def test_links_in_a_circle_are_said(tmp_path: Path) -> None:
-    (tmp_path / "circle").symlink_to("circle")
-    with pytest.raises(OutputError, match="circle"):
-        save(tmp_path / "circle" / "model", SMALL)
 
 
 @pytest.mark.parametrize("n_good", [0, 1], ids=["the old cannot be moved", "the new cannot be moved"])
@@ -161,21 +124,6 @@ def test_a_failure_while_replacing_leaves_the_old_model(
         save(small, Artifact({"seed": 4}, {}, {}))
     assert {name: (small / name).read_bytes() for name in names_in(small)} == before
     assert names_in(small.parent) == ["model"]
-
-
-@pytest.mark.parametrize("n_good", [0, 1])
-def test_a_full_disk_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n_good: int) -> None:
-    real, calls = model_file.new_file, iter(range(9))
-
-    def full(path: Path) -> IO[bytes]:
-        if next(calls) == n_good:
-            raise OSError(28, "No space left on device")
-        return real(path)
-
-    monkeypatch.setattr(model_file, "new_file", full)
-    with pytest.raises(OutputError, match="No space left"):
-        save(tmp_path / "model", SMALL)
-    assert names_in(tmp_path) == []
 
 
 # ---------------------------------------------------------------- faults, by name
@@ -278,9 +226,6 @@ FAULTS: dict[str, tuple[Callable[[Path], object], str]] = {
 }  # fmt: skip
 
 
-# Rondo.load lets these pass as they are: without the folder's name, or as another error
-
-
 @pytest.mark.parametrize("fault", FAULTS)
 def test_faults_are_refused_by_name(whole: Path, tmp_path: Path, fault: str) -> None:
     folder = Path(shutil.copytree(whole, tmp_path / "model"))
@@ -292,14 +237,6 @@ def test_faults_are_refused_by_name(whole: Path, tmp_path: Path, fault: str) -> 
     assert str(folder) in str(refused.value)
     assert "\n" not in str(refused.value)
     assert not (tmp_path / "exploded").exists()
-
-
-def test_a_model_may_lie_behind_links(whole: Path, tmp_path: Path) -> None:
-    (tmp_path / "folder").symlink_to(whole)
-    (tmp_path / "parts").mkdir()
-    for name in (MANIFEST, TENSORS):
-        (tmp_path / "parts" / name).symlink_to(whole / name)
-    assert load(tmp_path / "folder").config == load(tmp_path / "parts").config == load(whole).config
 
 
 # ---------------------------------------------------------------- fuzz
@@ -381,34 +318,3 @@ def test_changed_manifests_under_a_fitting_checksum(whole: Path, copy: Path, dat
         inside[last] = data.draw(JSON, label="value")
     sealed(copy, manifest, (whole / TENSORS).read_bytes())
     assert_refused_or_working(copy)
-
-
-@quick
-@given(data=st.data())
-def test_exchanged_tensors_under_a_fitting_checksum(whole: Path, copy: Path, data: st.DataObject) -> None:
-    tensors = tensors_of((whole / TENSORS).read_bytes())
-    names = st.sampled_from(sorted(tensors))
-    one = data.draw(names, label="one")
-    match data.draw(st.sampled_from(["swap", "drop", "cut", "scale", "cast"]), label="change"):
-        case "swap":
-            two = data.draw(names, label="two")
-            tensors[one], tensors[two] = tensors[two], tensors[one]
-        case "drop":
-            del tensors[one]
-        case "cut":
-            tensors[one] = np.ascontiguousarray(tensors[one][: data.draw(st.integers(0, 2), label="rows")])
-        case "scale":
-            factor = data.draw(st.sampled_from([-1, 0, 7, 1e30]), label="factor")
-            with np.errstate(all="ignore"):
-                # numpy refuses -1 times an unsigned number: in double precision there is nothing to refuse
-                tensors[one] = (tensors[one].astype(np.float64) * factor).astype(tensors[one].dtype)
-        case "cast":
-            kind = data.draw(st.sampled_from([np.float16, np.float32, np.int64, np.uint8, np.bool_]), label="type")
-            with np.errstate(all="ignore"):
-                tensors[one] = tensors[one].astype(kind)
-    sealed(copy, manifest_of(whole), bytes_of(tensors))
-    assert_refused_or_working(copy)
-
-
-def test_the_schema_is_the_one_that_is_written(small: Path) -> None:
-    assert manifest_of(small)["schema"] == model_file.MODEL.schema

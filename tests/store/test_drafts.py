@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from rondo.store import folder
 from rondo.store.folder import clear_drafts, whole_folder, write_text
 from tests.store.left_drafts import dead_pid, draft_name, names_in
 
@@ -96,13 +93,3 @@ with whole_folder(Path({str(tmp_path / "out")!r}), replaces=True) as draft:
         raise KeyboardInterrupt
     assert (tmp_path / "out" / "a").read_text() == "1"
     assert names_in(tmp_path) == ["out"]
-
-
-def test_what_cannot_be_cleared_is_in_nobodys_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: Any, **__: Any) -> None:
-        raise PermissionError(errno.EACCES, "Permission denied")
-
-    (tmp_path / draft_name("a", dead_pid())).mkdir()
-    monkeypatch.setattr(folder.shutil, "rmtree", refuse)
-    write_text(tmp_path / "a", "x")
-    assert (tmp_path / "a").read_text() == "x"

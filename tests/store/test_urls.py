@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rondo.errors import OutputError, SettingError
-from rondo.store.locations import as_location, connected, joined, refuse_url
+from rondo.errors import SettingError
+from rondo.store.locations import as_location, connected
 from tests.cli.running import call
 
 
@@ -49,13 +49,3 @@ def test_a_url_without_a_bucket_is_refused_and_makes_no_folder_of_its_name(
     done = call("discover", "a.npy", "--method", "clock", "--out", "s3://")
     assert done.code == 2 and "expected a bucket" in done.err
     assert [path.name for path in tmp_path.iterdir()] == ["a.npy"]
-
-
-def test_a_file_in_a_folder() -> None:
-    assert joined("run", "x") == Path("run/x") and joined(Path("s3://b/run"), "x") == "s3://b/run/x"
-
-
-def test_what_must_be_here() -> None:
-    refuse_url("run", "why")
-    with pytest.raises(OutputError, match=r"^s3://b/run: why$"):
-        refuse_url(Path("s3://b/run"), "why")

@@ -73,11 +73,6 @@ def test_what_fails_leaves_the_file_before_and_no_draft(tmp_path: Path, kind: Ba
     assert (path.read_text(), names_in(tmp_path)) == ("before", ["a"])
 
 
-def test_a_folder_that_cannot_be_written_is_named_and_no_draft_is(tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match=r"nowhere/a: .*; try later$"):
-        write_text(tmp_path / "nowhere" / "a", "x", "try later")
-
-
 def test_rights_are_those_of_a_new_file(tmp_path: Path) -> None:
     before = os.umask(0o027)
     try:
@@ -110,15 +105,6 @@ def test_no_draft_is_written_through_a_link_even_if_its_name_is_known(tmp_path: 
     assert (tmp_path / "precious").read_text() == "mine"
 
 
-def test_a_new_file_is_new(tmp_path: Path) -> None:
-    (tmp_path / "there").write_text("mine")
-    (tmp_path / "link").symlink_to("nowhere")
-    for name in ("there", "link"):
-        with pytest.raises(FileExistsError):
-            new_file(tmp_path / name)
-    assert names_in(tmp_path) == ["link", "there"]
-
-
 def test_all_is_on_the_disk_before_and_after_the_rename(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     steps: list[str] = []
     fsync, replace = os.fsync, Path.replace
@@ -149,13 +135,6 @@ def test_long_names_have_drafts_too(tmp_path: Path) -> None:
 
 def files_in(folder: Path) -> dict[Path, bytes]:
     return {folder / "x" / "a": b"1", folder / "x" / "b": b"2", folder / "y" / "c": b"3"}
-
-
-def test_several_files(tmp_path: Path) -> None:
-    files = files_in(tmp_path)
-    assert whole_files(files) == list(files)
-    assert {path: path.read_bytes() for path in files} == files
-    assert [names_in(tmp_path / name) for name in ("x", "y")] == [["a", "b"], ["c"]]
 
 
 def test_nothing_that_exists_is_written_over(tmp_path: Path) -> None:
@@ -221,16 +200,6 @@ def fill(folder: Path, text: str) -> None:
     (folder / "inner" / "a").write_text(text)
 
 
-def test_a_folder_is_written_whole(tmp_path: Path) -> None:
-    out = tmp_path / "new" / "out"
-    with whole_folder(out) as draft:
-        assert draft.name == "out"
-        fill(draft, "1")
-        assert not out.exists()
-    assert (out / "inner" / "a").read_text() == "1"
-    assert names_in(tmp_path / "new") == ["out"]
-
-
 def test_a_folder_is_replaced_only_where_that_is_wanted(tmp_path: Path) -> None:
     out = tmp_path / "out"
     for text in ("1", "2"):
@@ -290,15 +259,6 @@ def test_a_folder_behind_a_link_is_no_folder_of_its_own(tmp_path: Path) -> None:
 
 
 # ---------------------------------------------------------------- a file that grows
-
-
-def test_a_file_that_grows(tmp_path: Path) -> None:
-    for text in (b"1\n", b"2\n"):
-        descriptor = open_appending(tmp_path / "a")
-        os.lseek(descriptor, 0, os.SEEK_END)
-        os.write(descriptor, text)
-        os.close(descriptor)
-    assert (tmp_path / "a").read_bytes() == b"1\n2\n"
 
 
 def test_links_pipes_and_devices_do_not_grow(tmp_path: Path) -> None:

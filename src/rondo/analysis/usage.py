@@ -204,7 +204,7 @@ def usage_of(result: Result, groups: Mapping[str, str] | None = None) -> list[Us
     """Every entry in every recording, also where it does not occur; `groups` by recording id."""
     import polars as pl
 
-    segments = result.tables["segments"].filter(pl.col("id") != OTHER)
+    segments = result.run.tables["segments"].filter(pl.col("id") != OTHER)
     frames = (pl.col("end_frame") - pl.col("start_frame")).sum()
     counts = segments.group_by("recording", "level", "id").agg(pl.len(), frames)
     cells = {(recording, level, id): (n, n_frames) for recording, level, id, n, n_frames in counts.iter_rows()}

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json as json_module
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from rondo.cli import options
-from rondo.cli.terminal import print
+from rondo.cli.terminal import print, print_json
 from rondo.errors import OutputError
 
 app = typer.Typer(help="Show all settings, or write a file to start from.")
@@ -30,17 +29,15 @@ def show(
     from rondo.config.overrides import to_toml
 
     settings = options.resolve_settings(preset, config, set_)
-    print(
-        json_module.dumps(settings.model_dump(mode="json")) if json else to_toml(settings),
-        end="\n" if json else "",
-    )
+    if json:
+        print_json(settings.model_dump(mode="json"))
+    else:
+        print(to_toml(settings), end="")
 
 
 @app.command()
 def init(
-    path: Annotated[Path, typer.Argument(metavar="FILE", help="File to write; it must not exist yet.")] = Path(
-        "rondo.toml"
-    ),
+    path: Annotated[Path, options.argument("FILE", "File to write; it must not exist yet.")] = Path("rondo.toml"),
     preset: options.Preset = "default",
     set_: options.Settings = None,
 ) -> None:
@@ -68,7 +65,7 @@ def constants(json: options.Json = False) -> None:
 
     found = learner_constants()
     if json:
-        print(json_module.dumps([constant._asdict() for constant in found]))
+        print_json([constant._asdict() for constant in found])
         return
     for constant in found:
         place = f"{constant.module}:{constant.line}"

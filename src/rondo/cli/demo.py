@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json as json_module
 from pathlib import Path
 from typing import Any
 
 from rondo.cli import options
-from rondo.cli.progress import progress
-from rondo.cli.terminal import print
+from rondo.cli.terminal import aligned, print, print_json, progress
 from rondo.wording import found_in_words
 
 N_FRAMES = 60_000  # twenty minutes at 50 Hz
@@ -30,7 +28,7 @@ def demo(
     from rondo.run.bucket import check_free_place
     from rondo.synthetic.streams import plant
 
-    settings = options.resolve_settings("default", None, None, seed=seed, device=device)
+    settings = options.resolve_settings("default", None, None, {"seed": seed, "device": device})
     check_free_place(out)
     with progress() as tell:
         tell("planting", 0, 3)
@@ -42,7 +40,7 @@ def demo(
         result.save(out)
     summary = result.summary
     if json:
-        print(json_module.dumps(summary.as_json() | {"out": str(out)}))
+        print_json(summary.as_json() | {"out": str(out)})
         return
     minutes = recording.n_frames / (60 * stream.plan.rate)
     print(f"planted: {len(stream.units)} units and {len(stream.motifs)} motifs in {minutes:.0f} minutes")
@@ -68,22 +66,8 @@ COLUMNS = {
 
 def score_table(rows: dict[str, dict[str, Any]]) -> str:
     """Scores in percent, recurrence-aware ones first, each row with its data-blind control beneath."""
-    header = ["", *COLUMNS.values()]
-    lines = [header]
+    lines = [["", *COLUMNS.values()]]
     for name, scores in rows.items():
-        lines.append([name, *(_cell(key, scores[key]) for key in COLUMNS)])
-        lines.append(["  clock", *(_cell(key, scores["clock"][key]) for key in COLUMNS)])
-    widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
-    return "\n".join(
-        "  ".join(
-            [
-                line[0].ljust(widths[0]),
-                *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True)),
-            ]
-        )
-        for line in lines
-    )
-
-
-def _cell(key: str, value: float) -> str:
-    return f"{value:.1f}" if key == "n_clusters" else f"{value:.2f}"
+        for title, values in ((name, scores), ("  clock", scores["clock"])):
+            lines.append([title, *(f"{values[key]:.{1 if key == 'n_clusters' else 2}f}" for key in COLUMNS)])
+    return "\n".join(aligned(lines))

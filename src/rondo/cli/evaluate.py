@@ -2,47 +2,42 @@
 
 from __future__ import annotations
 
-import json as json_module
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from rondo.cli import options
-from rondo.cli.terminal import print
+from rondo.cli.terminal import print, print_json
 from rondo.errors import SettingError
 
 if TYPE_CHECKING:
     from rondo.annotations.annotation import Annotation, Classes
     from rondo.data.grid import FrameClock
     from rondo.metrics.scores import Scores
-    from rondo.units.vocabulary import Level
 
 
 def evaluate(
     truth: Annotated[
         Path,
-        typer.Argument(
-            metavar="TRUTH", help="Classes (.npy .csv .npz), a folder of them, or annotations ({annotation_suffixes})."
+        options.argument(
+            "TRUTH", "Classes (.npy .csv .npz), a folder of them, or annotations ({annotation_suffixes})."
         ),
     ],
     labels: Annotated[
-        Path,
-        typer.Argument(metavar="LABELS", help="A run folder; or labels: a file, or a folder matched by file stem."),
+        Path, options.argument("LABELS", "A run folder; or labels: a file, or a folder matched by file stem.")
     ],
-    level: Annotated[str, typer.Option("--level", metavar="NAME", help="Of a run: motif (default) or unit.")] = "motif",
+    level: Annotated[str, options.option("--level", "NAME", "Of a run: motif (default) or unit.")] = "motif",
     key: options.TruthKey = None,
     rate: Annotated[
         float | None,
-        typer.Option("--rate", metavar="HZ", help="For annotations in seconds, where the labels lie in no run folder."),
+        options.option("--rate", "HZ", "For annotations in seconds, where the labels lie in no run folder."),
     ] = None,
     group_by: Annotated[
         str | None,
-        typer.Option(
+        options.option(
             "--group-by",
-            metavar="PATTERN",
-            help="Whose each recording is, as in `rondo usage`: for the scores of a vocabulary that several share.",
+            "PATTERN",
+            "Whose each recording is, as in `rondo usage`: for the scores of a vocabulary that several share.",
         ),
     ] = None,
     json: options.Json = False,
@@ -57,7 +52,7 @@ def evaluate(
 
     scores = _scores(truth, labels, level, key, rate, group_by)
     if json:
-        print(json_module.dumps(scores.as_dict()))
+        print_json(scores.as_dict())
         return
     print(score_table({"labels": scores.as_dict()}))
     print("clock: equal pieces, as many as the labels have segments, without looking at the data;")
@@ -81,9 +76,7 @@ def _scores(truth: Path, labels: Path, level: str, key: str | None, rate: float 
     if (labels / SUMMARY).is_file():
         from rondo.evaluation import evaluate as score_run
 
-        if level not in ("unit", "motif"):
-            raise SettingError(f"--level is unit or motif, got '{level}'")
-        chosen: Level = "unit" if level == "unit" else "motif"
+        chosen = options.checked_level(level)
         return score_run(truth, labels, level=chosen, key=key, rate=rate, group_by=group_by)
     if level != "motif":
         raise SettingError("--level chooses among the labels of a run folder; these are labels already, leave it out")

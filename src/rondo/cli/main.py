@@ -17,27 +17,9 @@ from typing import Any, NoReturn
 
 import typer
 
-from rondo.cli import (
-    apply,
-    compare,
-    config,
-    demo,
-    discover,
-    evaluate,
-    export,
-    label,
-    merge,
-    name,
-    report,
-    stability,
-    suggest,
-    usage,
-    view,
-)
-from rondo.cli.filled_help import FilledHelp, filled
-from rondo.cli.options import help_without_command
-from rondo.cli.progress import Verbosity, global_first, is_verbose, set_verbosity, to_stderr
-from rondo.cli.terminal import print
+from rondo.cli import compare, config, demo, edit, evaluate, learn, show, stability, suggest, usage
+from rondo.cli.options import FilledHelp, filled, help_without_command
+from rondo.cli.terminal import Verbosity, global_first, is_verbose, print, set_verbosity, to_stderr
 from rondo.errors import RondoError, RondoWarning, SettingError
 from rondo.version import __version__
 from rondo.wording import in_utf8, is_utf8, printable
@@ -69,22 +51,11 @@ app = typer.Typer(
     add_completion=True,
     pretty_exceptions_enable=False,
 )
-app.command("demo")(demo.demo)
-app.command("suggest")(suggest.suggest)
-app.command("discover")(discover.discover)
-app.command("label")(label.label)
-app.command("stability")(stability.stability)
-app.command("usage")(usage.usage)
-app.command("evaluate")(evaluate.evaluate)
-app.command("compare")(compare.compare)
-app.command("name")(name.name)
-app.command("merge")(merge.merge)
-app.command("split")(merge.split)
-app.command("apply")(apply.apply)
-app.command("undo")(apply.undo)
-app.command("report")(report.report)
-app.command("view")(view.view)
-app.command("export")(export.export)
+for _function in (
+    demo.demo, suggest.suggest, learn.discover, learn.label, stability.stability, usage.usage, evaluate.evaluate,
+    compare.compare, edit.name, edit.merge, edit.split, edit.apply, edit.undo, show.report, show.view, show.export,
+):  # fmt: skip
+    app.command(_function.__name__)(_function)
 app.add_typer(config.app, name="config")
 for _added in sorted(entry_points(group="rondo.commands")):  # commands of rondo.live, rondo_bench and other packages
     _command = _added.load()

@@ -1,26 +1,46 @@
-"""Options that several commands share, and how they become a configuration."""
+"""Options that several commands share, how they become settings, and help whose words registries know.
+
+A help text says `{encoders}` where the encoders belong. Such words are looked up when help is shown, because that
+imports what declares them; commands of other packages add theirs to `WORDS`.
+"""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from rondo.cli.terminal import print
+from rondo.errors import SettingError
 
 if TYPE_CHECKING:
     from rondo.config.settings import RondoConfig
     from rondo.report.contents import TruthFile
+    from rondo.units.vocabulary import Level
 
-FittedModel = Annotated[Path, typer.Argument(metavar="MODEL", help="A model folder, or the run folder that holds it.")]
-EditedModel = Annotated[Path, typer.Argument(metavar="MODEL", help="A run folder, or a model folder.")]
+
+def argument(metavar: str, help: str) -> Any:
+    return typer.Argument(metavar=metavar, help=help)
+
+
+def option(flag: str, metavar: str, help: str, complete: Callable[[str], list[str]] | None = None, **more: Any) -> Any:
+    return typer.Option(flag, metavar=metavar, help=help, autocompletion=complete, **more)
+
+
+def switch(flag: str, help: str) -> Any:
+    return typer.Option(flag, metavar="", help=help)
+
+
+Run = Annotated[Path, argument("RUN", "A folder that discover, label or stream wrote.")]
+FittedModel = Annotated[Path, argument("MODEL", "A model folder, or the run folder that holds it.")]
+EditedModel = Annotated[Path, argument("MODEL", "A run folder, or a model folder.")]
 EditedStream = Annotated[
-    Path | None,
-    typer.Option("--stream", metavar="DIR", help="The --out of a stream: what it has learned since can be named too."),
+    Path | None, option("--stream", "DIR", "The --out of a stream: what it has learned since can be named too.")
 ]
 
 
@@ -34,7 +54,7 @@ def completing(*values: str) -> Callable[[str], list[str]]:
 
 
 def completing_from(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
-    """`completing` with names that are looked for when the shell asks."""
+    """`completing` with names that are looked up when the shell asks."""
     return lambda incomplete: [name for name in names() if name.startswith(incomplete)]
 
 
@@ -44,91 +64,55 @@ def _encoders() -> Iterable[str]:
     return ENCODERS
 
 
-def completing_methods(incomplete: str) -> list[str]:
-    """The methods that there are."""
-    from rondo.methods import method_names
-
-    return [name for name in method_names() if name.startswith(incomplete)]
-
-
-def overrides(settings: list[str] | None) -> dict[str, Any]:
-    """What `--set` says."""
+def overrides(settings: list[str] | None, options: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The settings that --set gives, then those that have an option; None where the option was not given."""
     from rondo.config.overrides import parse_override
 
-    return dict(parse_override(text) for text in settings or [])
+    chosen = dict(parse_override(text) for text in settings or [])
+    return chosen | {name: value for name, value in (options or {}).items() if value is not None}
 
 
-Out = Annotated[
-    Path,
-    typer.Option(
-        "--out", metavar="DIR", help="Folder to write, or URL of one in a bucket; it must not hold a run yet."
-    ),
-]
+Out = Annotated[Path, option("--out", "DIR", "Folder to write, or URL of one in a bucket; it must not hold a run yet.")]
 RunPlace = Annotated[
     Path,
-    typer.Option(
-        "--out",
-        metavar="DIR",
-        help="Folder to write, or URL of one in a bucket; it must hold no run, except this one, unfinished.",
+    option(
+        "--out", "DIR", "Folder to write, or URL of one in a bucket; it must hold no run, except this one, unfinished."
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", metavar="", help="Print one JSON object on stdout, nothing else.")]
-Seed = Annotated[
-    int | None,
-    typer.Option("--seed", metavar="N", help="Same input, seed and settings, same output; 0 if not given."),
-]
+Json = Annotated[bool, switch("--json", "Print one JSON object on stdout, nothing else.")]
+Seed = Annotated[int | None, option("--seed", "N", "Same input, seed and settings, same output; 0 if not given.")]
 Device = Annotated[
-    str | None,
-    typer.Option(
-        "--device",
-        metavar="NAME",
-        help="auto (default), cpu or cuda.",
-        autocompletion=completing("auto", "cpu", "cuda"),
-    ),
+    str | None, option("--device", "NAME", "auto (default), cpu or cuda.", completing("auto", "cpu", "cuda"))
 ]
 Recordings = Annotated[
     list[Path],
-    typer.Argument(
-        metavar="RECORDING",
-        help="Files ({recording_suffixes}), folders, patterns in quotes ('days/*.csv'), or URLs of these in a bucket.",
+    argument(
+        "RECORDING",
+        "Files ({recording_suffixes}), folders, patterns in quotes ('days/*.csv'), or URLs of these in a bucket.",
     ),
 ]
 Groups = Annotated[
-    str | None,
-    typer.Option("--group-by", metavar="NAME", help="Which recordings belong together: of one person, machine or day."),
+    str | None, option("--group-by", "NAME", "Which recordings belong together: of one person, machine or day.")
 ]
 EngineName = Annotated[
     str | None,
-    typer.Option(
+    option(
         "--engine",
-        metavar="NAME",
-        help="Read file by file, in local processes (local), in this one (serial) or on a cluster (ray).",
-        autocompletion=completing("local", "serial", "ray"),
+        "NAME",
+        "Read file by file, in local processes (local), in this one (serial) or on a cluster (ray).",
+        completing("local", "serial", "ray"),
     ),
 ]
 Workers = Annotated[
-    int | None,
-    typer.Option("--workers", metavar="N", help="Files at a time; as many as there are cores if not given.", min=1),
+    int | None, option("--workers", "N", "Files at a time; as many as there are cores if not given.", min=1)
 ]
-RayAddress = Annotated[
-    str | None, typer.Option("--ray-address", metavar="ADDRESS", help="A Ray cluster that runs, for --engine ray.")
-]
-EncoderName = Annotated[
-    str | None,
-    typer.Option("--encoder", metavar="NAME", help="{encoders}.", autocompletion=completing_from(_encoders)),
-]
-Window = Annotated[
-    str | None,
-    typer.Option("--window", metavar="LENGTH", help="auto (default), frames (256) or a time (2s, 500ms)."),
-]
+RayAddress = Annotated[str | None, option("--ray-address", "ADDRESS", "A Ray cluster that runs, for --engine ray.")]
+EncoderName = Annotated[str | None, option("--encoder", "NAME", "{encoders}.", completing_from(_encoders))]
+Window = Annotated[str | None, option("--window", "LENGTH", "auto (default), frames (256) or a time (2s, 500ms).")]
 MotifWindow = Annotated[
-    str | None,
-    typer.Option("--motif-window", metavar="LENGTH", help="Of the longer motifs: auto (default), frames or a time."),
+    str | None, option("--motif-window", "LENGTH", "Of the longer motifs: auto (default), frames or a time.")
 ]
-Step = Annotated[
-    str | None,
-    typer.Option("--step", metavar="LENGTH", help="auto (default: a quarter of the window), frames or a time."),
-]
+Step = Annotated[str | None, option("--step", "LENGTH", "auto (default: a quarter of the window), frames or a time.")]
 
 
 def _hertz(text: str) -> float:
@@ -139,50 +123,37 @@ def _hertz(text: str) -> float:
         raise typer.BadParameter(f"'{text}' is not a number; give the frames per second, as --rate 50") from None
 
 
-Rate = Annotated[
-    float | None,
-    typer.Option("--rate", metavar="HZ", help="Rows per second, for files without a clock.", parser=_hertz),
-]
-Key = Annotated[
-    str | None,
-    typer.Option("--key", metavar="NAME", help="Array, stream or sheet in {suffixes_with_keys} files."),
-]
+Rate = Annotated[float | None, option("--rate", "HZ", "Rows per second, for files without a clock.", parser=_hertz)]
+Key = Annotated[str | None, option("--key", "NAME", "Array, stream or sheet in {suffixes_with_keys} files.")]
 TruthLane = Annotated[
-    Path | None,
-    typer.Option("--truth", metavar="TRUTH", help="Annotations, as for evaluate, drawn as a lane of their own."),
+    Path | None, option("--truth", "TRUTH", "Annotations, as for evaluate, drawn as a lane of their own.")
 ]
-TruthKey = Annotated[str | None, typer.Option("--key", metavar="NAME", help="Array, column or tier of the truth.")]
-TruthRate = Annotated[
-    float | None, typer.Option("--rate", metavar="HZ", help="For annotations in seconds, where RUN has no rate.")
-]
+TruthKey = Annotated[str | None, option("--key", "NAME", "Array, column or tier of the truth.")]
+TruthRate = Annotated[float | None, option("--rate", "HZ", "For annotations in seconds, where RUN has no rate.")]
 LabelColumns = Annotated[
-    list[str] | None,
-    typer.Option("--label-column", metavar="NAME", help="A column that is no channel, as labels; may be repeated."),
+    list[str] | None, option("--label-column", "NAME", "A column that is no channel, as labels; may be repeated.")
 ]
 SplitBy = Annotated[
     str | None,
-    typer.Option(
+    option(
         "--split-by",
-        metavar="COLUMN",
-        help="A column that tells the recordings in one table apart, as a subject; "
+        "COLUMN",
+        "A column that tells the recordings in one table apart, as a subject; "
         "the clock's column cuts where it goes back.",
     ),
 ]
 OneSession = Annotated[
     bool,
-    typer.Option(
+    switch(
         "--session",
-        metavar="",
-        help="Each folder is one recording: its tables, merged by their clocks. Empatica E4, phyphox and Sensor Logger "
+        "Each folder is one recording: its tables, merged by their clocks. Empatica E4, phyphox and Sensor Logger "
         "are known without it.",
     ),
 ]
 KeepColumns = Annotated[
     list[str] | None,
-    typer.Option(
-        "--keep-column",
-        metavar="NAME",
-        help="A column that is a channel as it is, though it looks like labels, a counter or codes.",
+    option(
+        "--keep-column", "NAME", "A column that is a channel as it is, though it looks like labels, a counter or codes."
     ),
 ]
 
@@ -229,21 +200,19 @@ def takes_reading(before: str) -> Callable[[Callable[..., None]], Callable[..., 
 
 Preset = Annotated[
     str,
-    typer.Option(
+    option(
         "--preset",
-        metavar="NAME",
-        help="default (ours), paper (as published, with DeepDPM) or paper-variational (with a variational mixture). "
+        "NAME",
+        "default (ours), paper (as published, with DeepDPM) or paper-variational (with a variational mixture). "
         "Windows stay automatic: --window and --step give the paper's.",
-        autocompletion=completing("default", "paper", "paper-variational"),
+        completing("default", "paper", "paper-variational"),
     ),
 ]
 ConfigFile = Annotated[
-    Path | None,
-    typer.Option("--config", metavar="FILE", help="TOML file of settings; `rondo config init` writes one."),
+    Path | None, option("--config", "FILE", "TOML file of settings; `rondo config init` writes one.")
 ]
 Settings = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="One setting, e.g. --set units.dimension=3; may be repeated."),
+    list[str] | None, option("--set", "NAME=VALUE", "One setting, e.g. --set units.dimension=3; may be repeated.")
 ]
 
 
@@ -256,7 +225,6 @@ def help_without_command(context: typer.Context) -> None:
 
 def truth_file(truth: Path | None, key: str | None, rate: float | None) -> TruthFile | None:
     """What TruthLane, TruthKey and TruthRate say together."""
-    from rondo.errors import SettingError
     from rondo.report.contents import TruthFile
 
     if truth is None and (key is not None or rate is not None):
@@ -265,25 +233,79 @@ def truth_file(truth: Path | None, key: str | None, rate: float | None) -> Truth
 
 
 def resolve_settings(
-    preset: str,
-    file: Path | None,
-    settings: list[str] | None,
-    *,
-    window: str | None = None,
-    step: str | None = None,
-    encoder: str | None = None,
-    seed: int | None = None,
-    device: str | None = None,
+    preset: str, file: Path | None, settings: list[str] | None, options: Mapping[str, Any] | None = None
 ) -> RondoConfig:
-    """Preset, then file, then --set, then the options that have a name of their own."""
+    """Preset, then file, then --set, then the settings that have an option."""
     from rondo.config.settings import resolve
 
-    named = {
-        "windows.length": window,
-        "windows.step": step,
-        "encoder.name": encoder,
-        "seed": seed,
-        "device": device,
-    }
-    chosen = overrides(settings) | {name: value for name, value in named.items() if value is not None}
-    return resolve(preset, file, chosen)
+    return resolve(preset, file, overrides(settings, options))
+
+
+def checked_level(level: str) -> Level:
+    """What --level chooses."""
+    if level not in ("unit", "motif"):
+        raise SettingError(f"--level is unit or motif, got '{level}'")
+    return "unit" if level == "unit" else "motif"
+
+
+# ---------------------------------------------------------------- words that registries know
+
+
+def _encoders_with_help() -> str:
+    from rondo.config.settings import RondoConfig
+    from rondo.registry import ENCODERS
+
+    usual = RondoConfig().encoder.name
+    return "; ".join(f"{n}: {encoder.help}{' (default)' if n == usual else ''}" for n, encoder in ENCODERS.items())
+
+
+def _export_formats() -> str:
+    from rondo.report.export import export_formats
+
+    return ", ".join(f"{name} ({each.program})" for name, each in export_formats().items())
+
+
+def _formats_in_files() -> str:
+    from rondo.report.export import export_formats
+
+    return " and ".join(name for name, each in export_formats().items() if each.one_per_recording)
+
+
+def _annotation_suffixes() -> str:
+    from rondo.annotations.formats import suffixes_of_spans
+
+    return " ".join(suffixes_of_spans())
+
+
+def _recording_suffixes(with_key: bool = False) -> str:
+    from rondo.files.read import suffixes
+
+    return " ".join(suffixes(with_key=with_key))
+
+
+WORDS: dict[str, Callable[[], str]] = {
+    "{encoders}": _encoders_with_help,
+    "{export_formats}": _export_formats,
+    "{formats_in_files}": _formats_in_files,
+    "{annotation_suffixes}": _annotation_suffixes,
+    "{recording_suffixes}": _recording_suffixes,
+    "{suffixes_with_keys}": lambda: _recording_suffixes(with_key=True),
+}
+
+
+def filled(text: str) -> str:
+    """The text with the words of `WORDS` filled in."""
+    for mark, words in WORDS.items():
+        if mark in text:
+            text = text.replace(mark, words())
+    return text
+
+
+class FilledHelp(TyperCommand):
+    """A command that fills its help before it shows it."""
+
+    def format_help(self, *arguments: Any) -> None:
+        parameters: list[Any] = self.params
+        for parameter in parameters:
+            parameter.help = filled(parameter.help or "")
+        super().format_help(*arguments)

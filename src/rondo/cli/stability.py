@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json as json_module
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from rondo.cli import options
-from rondo.cli.discover import read_all
-from rondo.cli.progress import progress
-from rondo.cli.terminal import print
+from rondo.cli.learn import read_all
+from rondo.cli.terminal import print, print_json, progress
 from rondo.wording import NO_LONGER_MOTIF
 
 if TYPE_CHECKING:
@@ -28,11 +24,9 @@ _NO_PROOF = (
 def stability(
     paths: options.Recordings,
     reading: Reading,
-    seeds: Annotated[
-        int, typer.Option("--seeds", metavar="N", help="How many fits, with seeds from --seed on; 2 or more.")
-    ] = 5,
+    seeds: Annotated[int, options.option("--seeds", "N", "How many fits, with seeds from --seed on; 2 or more.")] = 5,
     halves: Annotated[
-        bool, typer.Option("--halves", metavar="", help="Also fit the first and the second half of each recording.")
+        bool, options.switch("--halves", "Also fit the first and the second half of each recording.")
     ] = False,
     window: options.Window = None,
     step: options.Step = None,
@@ -50,7 +44,8 @@ def stability(
     from rondo.errors import SettingError
     from rondo.stability import as_json
 
-    settings = options.resolve_settings(preset, config, set_, window=window, step=step, seed=seed, device=device)
+    named = {"windows.length": window, "windows.step": step, "seed": seed, "device": device}
+    settings = options.resolve_settings(preset, config, set_, named)
     if seeds < 2:
         raise SettingError(f"--seeds must be 2 or more, got {seeds}: one fit has nothing to be compared with")
     recordings = read_all(paths, reading)
@@ -71,7 +66,7 @@ def stability(
     if by_half is not None:
         facts["halves"] = {"units": as_json(by_half.units), "motifs": as_json(by_half.motifs)}
     if json:
-        print(json_module.dumps(facts))
+        print_json(facts)
         return
     print(_section(f"over {seeds} seeds", by_seed))
     if by_half is not None:

@@ -6,15 +6,14 @@ the first run, when nobody knows yet what to set.
 
 from __future__ import annotations
 
-import json as json_module
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from rondo.cli import options
-from rondo.cli.discover import read_all
-from rondo.cli.terminal import print
+from rondo.cli.learn import read_all
+from rondo.cli.terminal import aligned, print, print_json
 from rondo.wording import notes_by_recording
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ def suggest(
             "curve": [asdict(candidate) for candidate in curve],
             "cost": {"seconds": cost.seconds, "megabytes": cost.megabytes},
         }
-        print(json_module.dumps(facts))
+        print_json(facts)
         return
     print(_table(curve, signals[0].rate, scales.unit_frames))
     for sentence in [*why_windows(signals, settings, scales), f"`rondo discover` would take {cost.sentence()}."]:
@@ -78,5 +77,4 @@ def _table(curve: Sequence[Candidate], rate: float | None, chosen: int) -> str:
         seconds = "" if rate is None else f"{frames / rate:.3g}"
         line = ["->" if frames == chosen else "", str(frames), seconds, str(window.step_frames)]
         lines.append([*line, f"{window.n_windows:,}", f"{window.cycles:.2f}", f"{window.power_within:.0%}"])
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in lines)
+    return "\n".join(aligned(lines, texts=()))

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json as json_module
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from rondo.cli import options
-from rondo.cli.terminal import print, print_data
+from rondo.cli.terminal import aligned, print, print_data, print_json
 from rondo.errors import SettingError
 from rondo.store.csv_text import csv_of_rows
 from rondo.wording import NO_LONGER_MOTIF, duration_in_words
@@ -25,26 +21,24 @@ _MOST_LISTED = 10  # transitions of a recording or group
 
 
 def usage(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A folder that discover, label or stream wrote.")],
+    run: options.Run,
     group_by: Annotated[
         str | None,
-        typer.Option(
+        options.option(
             "--group-by",
-            metavar="PATTERN",
-            help="Groups of recordings: a word that all ids or folders hold with a value (subject), a regular "
+            "PATTERN",
+            "Groups of recordings: a word that all ids or folders hold with a value (subject), a regular "
             "expression on the ids, 's([0-9]+)_', or a .csv with the columns recording and group. Without it, the "
             "groups that the run was made with.",
         ),
     ] = None,
     transitions: Annotated[
-        bool, typer.Option("--transitions", metavar="", help="What follows what, instead of how much there is of each.")
+        bool, options.switch("--transitions", "What follows what, instead of how much there is of each.")
     ] = False,
     as_csv: Annotated[
         bool,
-        typer.Option(
-            "--csv",
-            metavar="",
-            help="Print csv: a row per entry and recording; of transitions, per group where there are groups.",
+        options.switch(
+            "--csv", "Print csv: a row per entry and recording; of transitions, per group where there are groups."
         ),
     ] = False,
     json: options.Json = False,
@@ -81,7 +75,7 @@ def usage(
         facts: dict[str, Any] = {"transitions" if transitions else "recordings": rows}
         facts |= {} if groups is None else {"groups": of_groups, "differences": differences}
         plain = {key: [asdict(row) for row in each] for key, each in facts.items()}
-        print(json_module.dumps({"motifs_are_units": result.summary.motifs_are_units, **plain}))
+        print_json({"motifs_are_units": result.summary.motifs_are_units, **plain})
         return
     levels = ("unit",) if result.summary.motifs_are_units else ("unit", "motif")
     shown = [row for row in (rows if groups is None else of_groups) if row.level in levels]
@@ -109,7 +103,7 @@ def _print_recordings(rows: Sequence[Usage]) -> None:
             duration = frames if row.mean_duration_s is None else duration_in_words(row.mean_duration_s)
             numbers = (f"{row.share:.1%}", str(row.n_occurrences), _number(row.per_hour), duration)
             table.append((row.recording, _entry(row.level, row.id, row.name), *numbers))
-    _print_table(table)
+    print("\n".join(aligned(table, texts=(0, 1))))
 
 
 def _print_groups(rows: Sequence[GroupUsage]) -> None:
@@ -121,7 +115,7 @@ def _print_groups(rows: Sequence[GroupUsage]) -> None:
         often = (_number(row.mean_per_hour), f"{low}-{high}" if low and high else "")
         where = f"{row.n_recordings_with} of {row.n_recordings}"
         table.append((row.group, _entry(row.level, row.id, row.name), where, *share, *often, duration))
-    _print_table(table)
+    print("\n".join(aligned(table, texts=(0, 1))))
 
 
 def _print_transitions(rows: Sequence[Transition] | Sequence[GroupTransition]) -> None:
@@ -140,17 +134,9 @@ def _print_transitions(rows: Sequence[Transition] | Sequence[GroupTransition]) -
             pair = f"{_entry(level, row.id, row.name)} -> {_entry(level, row.next_id, row.next_name)}"
             of_group = (_percents(row.low, row.high), str(row.n_recordings)) if is_grouped else ()
             table.append((place, pair, str(row.n), f"{row.probability:.1%}", *of_group))
-    _print_table(table)
+    print("\n".join(aligned(table, texts=(0, 1))))
     if n_left_out:
         print(f"{n_left_out} less frequent transitions are not listed; --csv and --json print all.")
-
-
-def _print_table(table: Sequence[Sequence[str]]) -> None:
-    """The first two columns hold names, the others numbers."""
-    widths = [max(len(line[i]) for line in table) for i in range(len(table[0]))]
-    for line in table:
-        cells = zip(line, widths, strict=True)
-        print("  ".join(cell.ljust(width) if i < 2 else cell.rjust(width) for i, (cell, width) in enumerate(cells)))
 
 
 def _entry(level: str, id: int, name: str = "") -> str:

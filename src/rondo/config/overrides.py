@@ -58,9 +58,6 @@ def to_toml(config: BaseModel) -> str:
     return "\n".join(_toml_lines(config, "")) + "\n"
 
 
-# ---------------------------------------------------------------- changing
-
-
 def changes_from(base: BaseModel, config: BaseModel) -> dict[str, Any]:
     """What `changed` makes `config` of `base` with: settings that differ, all of a section with another choice."""
     found: dict[str, Any] = {}
@@ -76,7 +73,7 @@ def changes_from(base: BaseModel, config: BaseModel) -> dict[str, Any]:
 
 
 class _Section(NamedTuple):
-    """A model while it is being changed: where it stands, and what else could be chosen."""
+    """A section while it is being changed: its name, its settings, and what else could be chosen for it."""
 
     prefix: str
     model: type[BaseModel]
@@ -104,36 +101,24 @@ def _merged(section: _Section, base: Mapping[str, Any], change: Mapping[str, Any
         if not choices:
             _refuse_misplaced(full_name, field, value)
             merged[name] = value
-        elif isinstance(value, Mapping):
-            merged[name] = _merged_section(full_name, tag, choices, merged[name], value)
-        else:
+            continue
+        if not isinstance(value, Mapping):
             inner = next(iter(choices.values())).model_fields
             raise SettingError(
                 f"{full_name!r} is a section, got {reprlib.repr(value)}; set one of its settings, "
                 f"as in {full_name}.{tag or next(iter(inner))}"
             )
+        before, chosen = merged[name], ""
+        if tag is not None:
+            chosen = value.get(tag, before[tag])
+            if not isinstance(chosen, str) or chosen not in choices:
+                near = near_match(str(chosen), choices)
+                hint = f"; did you mean {near!r}?" if near else ""
+                raise SettingError(f"{full_name}.{tag} must be {one_of(choices)}, got {reprlib.repr(chosen)}{hint}")
+            if chosen != before[tag]:  # another choice starts from its own defaults: the old values mean nothing there
+                before = choices[chosen]().model_dump()
+        merged[name] = _merged(_Section(f"{full_name}.", choices[chosen], tag, choices), before, value)
     return merged
-
-
-def _merged_section(
-    name: str,
-    tag: str | None,
-    choices: Mapping[str, type[BaseModel]],
-    base: Mapping[str, Any],
-    change: Mapping[str, Any],
-) -> dict[str, Any]:
-    """Another choice starts from its own defaults: the values of the old one mean nothing there."""
-    if tag is None:
-        (model,) = choices.values()
-        return _merged(_Section(f"{name}.", model), base, change)
-    chosen = change.get(tag, base[tag])
-    if not isinstance(chosen, str) or chosen not in choices:
-        near = near_match(str(chosen), choices)
-        hint = f"; did you mean {near!r}?" if near else ""
-        raise SettingError(f"{name}.{tag} must be {one_of(choices)}, got {reprlib.repr(chosen)}{hint}")
-    if chosen != base[tag]:
-        base = choices[chosen]().model_dump()
-    return _merged(_Section(f"{name}.", choices[chosen], tag, choices), base, change)
 
 
 def choices_of(field: FieldInfo) -> tuple[str | None, Mapping[str, type[BaseModel]]]:
@@ -190,8 +175,7 @@ def _refuse_misplaced(name: str, field: FieldInfo, value: Any) -> None:
 def _unknown(section: _Section, name: str, settings: Mapping[str, Any]) -> str:
     """`settings` of the section as they stand, so that only those of the stages chosen are suggested."""
     full_name = section.prefix + name
-    elsewhere = [choice for choice, model in section.choices.items() if name in model.model_fields]
-    if elsewhere:
+    if elsewhere := [choice for choice, model in section.choices.items() if name in model.model_fields]:
         tag = f"{section.prefix}{section.tag}"
         chosen = section.model.model_fields[str(section.tag)].default
         return (

@@ -44,8 +44,6 @@ from rondo.registry import (
 )
 from rondo.wording import one_of
 
-# ---------------------------------------------------------------- durations
-
 FRAMES = re.compile(r"\s*(\d{1,12})\s*", re.ASCII)
 SECONDS = re.compile(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*(s|ms|min)\s*", re.ASCII)
 _UNIT_S = {"s": 1.0, "ms": 1e-3, "min": 60.0}
@@ -92,9 +90,6 @@ def to_frames(duration: int | str, rate: float | None, setting: str) -> int:
     if frames < 1:
         raise SettingError(f"{setting} = {duration!r} is shorter than one frame at {rate:g} Hz; give a longer duration")
     return frames
-
-
-# ---------------------------------------------------------------- the stages
 
 
 class WindowsConfig(StageSettings):
@@ -337,9 +332,6 @@ def network_in(config: RondoConfig) -> str | None:
         if asked is not None:
             return f"{section}.{asked}"
     return None
-
-
-# ---------------------------------------------------------------- presets
 
 
 class _Presets(Mapping[str, RondoConfig]):

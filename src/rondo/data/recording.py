@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rondo.errors import RecordingError
-from rondo.html_card import MOST_ROWS, card
-from rondo.wording import counted, duration_in_words
+from rondo.wording import MOST_ROWS, card, counted, duration_in_words
 
 Values = NDArray[np.float32]
 

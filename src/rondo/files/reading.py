@@ -75,6 +75,11 @@ class Reading:
             )
 
     @property
+    def why_at_once(self) -> str:
+        """Why files cannot be read one by one, in worker processes; "" where they can."""
+        return "--split-by cuts files that are held in memory" if self.split_by is not None else ""
+
+    @property
     def known_names(self) -> tuple[str, ...]:
         """The names of the channels of the model."""
         return tuple(channel.name for channel in self.known)

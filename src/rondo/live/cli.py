@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rondo.cli import options
-from rondo.cli.filled_help import WORDS
-from rondo.cli.progress import is_quiet
-from rondo.cli.terminal import asked_to_stop, print, print_over
+from rondo.cli.options import WORDS
+from rondo.cli.terminal import asked_to_stop, is_quiet, print, print_over
 from rondo.wording import counted, duration_in_words
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from rondo.live.address import seconds_in
 from rondo.live.device import DeviceRows, MessageRules
 from rondo.live.growing_run import copy_model
 from rondo.live.inbox import FeedStore
-from rondo.live.payloads import UnreadablePayload, check_kind, split_by
+from rondo.live.payloads import UnreadablePayload, check_kind, rows_by_field
 from rondo.live.session import GivenSource, Session, SessionPaths, Written, missing_cells
 from rondo.live.source import FeedRequest, Message, Request, feed_kind
 from rondo.model.describe import fitted_ids
@@ -156,7 +156,7 @@ class Fleet:
             yield message.device, message
             return
         try:
-            parts = split_by(message.payload, self._rules.key)
+            parts = rows_by_field(message.payload, self._rules.key)
         except UnreadablePayload as error:
             self.n_unreadable += 1
             if self.n_unreadable == 1 or self.n_unreadable % 1000 == 0:

@@ -167,10 +167,10 @@ def _written(row: Mapping[str, Any]) -> str:
     return "{" + ",".join(cells) + "}"
 
 
-def split_by(payload: bytes, field: str) -> dict[str, bytes]:
+def rows_by_field(payload: bytes, field: str) -> dict[str, bytes]:
     """The part of a JSON payload for each device that a field of it names.
 
-    >>> split_by(b'[{"dev": "a", "x": 1}, {"dev": "b", "x": 2}]', "dev")
+    >>> rows_by_field(b'[{"dev": "a", "x": 1}, {"dev": "b", "x": 2}]', "dev")
     {'a': b'[{"dev":"a","x":1}]', 'b': b'[{"dev":"b","x":2}]'}
     """
     parts: dict[str, list[str]] = {}

@@ -1,30 +1,33 @@
-"""A run over many files, from the first look to summary.json: one file is one task, and nothing large is held here.
+"""A run over many files, from the first look to summary.json; nothing large is held here.
 
     find files -> survey -> plan -> sample -> fit, in this process -> label -> finish
     `label`:                                  a model that is there -> label -> finish
 
-The parts in the run folder say what is done, so a run that was killed goes on from there.
+Parts in the run folder say what is done, so a run that was killed continues from there.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import os
+import warnings
+from collections.abc import Callable, Container, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from rondo.config.settings import PreprocessConfig
 from rondo.data.groups import GroupBy, groups_of
-from rondo.data.recording import Recording
 from rondo.data.scaling import UsedChannels, refuse_too_many_axes, used_channels
 from rondo.data.signal import Signal, chosen_channels, refuse_shape
 from rondo.data.survey import MOST_VALUES, Survey, n_taken, rebased
-from rondo.errors import OutputError, RecordingError, SettingError
+from rondo.errors import OutputError, RecordingError, RondoWarning, SettingError
 from rondo.files.inputs import RecordingFile
-from rondo.many.engines import engine_of
-from rondo.many.pool import n_cores
+from rondo.many.engine import Engine, Serial, n_cores
+from rondo.many.pool import Local
+from rondo.many.ray import ray
 from rondo.many.tasks import (
     LABELS,
     SAMPLES,
@@ -33,6 +36,7 @@ from rondo.many.tasks import (
     WHOLE,
     DataSet,
     FileBatch,
+    FileTask,
     LabelPart,
     LabelTask,
     SampleTask,
@@ -49,21 +53,46 @@ from rondo.many.tasks import (
 from rondo.many.unfinished import RunRecord, close_run, is_whole, opened_run
 from rondo.memory import ExpectedSize, most_for_a_file, refuse_too_large, workers_that_fit
 from rondo.model.describe import fit_notes, fit_profile, run_fields, words_of
-from rondo.model.fit import FitPlan, learn_into, planned
+from rondo.model.fit import FitPlan, learn_into, plan_fit
 from rondo.model.folder import config_of
 from rondo.model.rondo import Rondo
 from rondo.result import Result, result_in
 from rondo.run.labelling import curve_table
-from rondo.run.summary import FailedFile, RunKind, RunSummary
+from rondo.run.shown import shown_summary
+from rondo.run.summary import FailedFile, RunKind
 from rondo.run.tally import RunTally, profile_summary
 from rondo.run.writer import RunWriter
 from rondo.store.folder import PartFolder
 from rondo.store.locations import is_url
 from rondo.store.model_file import MANIFEST
-from rondo.wording import Progress, silent
+from rondo.wording import Progress, did_you_mean, silent
 
-if TYPE_CHECKING:
-    import polars as pl
+ENGINES = ("local", "serial", "ray")
+DATA_SET = "parts/data_set.json"
+_NO_WORKERS = (
+    "worker processes need process groups, which this system (Windows?) lacks: tasks run one after the other, as with "
+    "--engine serial"
+)
+StepTask = TypeVar("StepTask", bound=FileTask)
+
+
+def engine_of(
+    name: str, n_workers: int | None = None, ray_address: str | None = None, tasks_per_gpu: int = 1
+) -> Engine:
+    """`serial`: in this process. `local`: in processes of this machine. `ray`: on a cluster, or embedded here."""
+    if ray_address and name != "ray":
+        raise SettingError(f"an address of a Ray cluster is for the engine 'ray', not '{name}'; add --engine ray")
+    match name:
+        case "local" if not hasattr(os, "killpg"):
+            warnings.warn(_NO_WORKERS, RondoWarning, stacklevel=2)
+            return Serial()
+        case "local":
+            return Local(n_workers or n_cores(), tasks_per_gpu)
+        case "serial":
+            return Serial()
+        case "ray":
+            return ray(ray_address, n_workers, tasks_per_gpu)
+    raise SettingError(f"unknown engine '{name}'; {did_you_mean(name, ENGINES, 'there are ' + ', '.join(ENGINES))}")
 
 
 @dataclass(frozen=True)
@@ -72,7 +101,7 @@ class ManyFiles:
 
     files: tuple[RecordingFile, ...]
     sizes: tuple[ExpectedSize, ...]
-    groups: tuple[str, ...]
+    group_of: Mapping[str, str]  # of each recording, by its id
     group_by: GroupBy = None
     engine: str = "local"
     workers: int | None = None
@@ -90,31 +119,25 @@ class ManyFiles:
         """Look at the headers of all files."""
         groups = groups_of([file.id for file in files], group_by, {file.id: file.url for file in files})
         sizes = tuple(file.expected() for file in files)
-        of_files = tuple(groups[file.id] for file in files)
-        return cls(tuple(files), sizes, of_files, group_by, engine, workers, ray_address)
+        return cls(tuple(files), sizes, groups, group_by, engine, workers, ray_address)
 
-    @property
-    def group_of(self) -> dict[str, str]:
-        """The group of each recording, by its id."""
-        return dict(zip((file.id for file in self.files), self.groups, strict=True))
-
-    def record(self, command: str, settings: Mapping[str, Any]) -> RunRecord:
-        """What makes another command the same as this one."""
+    def opened(self, out: str | Path, command: str, settings: Mapping[str, Any]) -> AbstractContextManager[PartFolder]:
+        """The folder of the run; `settings` and how files are read make another command the same as this one."""
+        if self.ray_address is not None and is_url(out):  # such a run grows on this machine
+            raise SettingError(
+                f"{out}: a Ray cluster writes where all its nodes can; give a path that they share as --out"
+            )
         first = self.files[0].reading
         columns = [*first.leave_out, *(f"keep {name}" for name in (*first.keep, *first.known_names))]
         reading = {"rate": first.rate, "key": first.key, "label_columns": columns, "session": first.session}
-        return RunRecord.of(command, {**settings, **reading, "group_by": self.group_by}, self.files)
-
-
-DATA_SET = "parts/data_set.json"
-StepTask = TypeVar("StepTask", SurveyTask, SampleTask, LabelTask)
+        record = RunRecord.of(command, {**settings, **reading, "group_by": self.group_by}, self.files)
+        return opened_run(out, record)
 
 
 def discover_files(many: ManyFiles, model: Rondo, out: str | Path, progress: Progress = silent) -> Result:
     """Learn one vocabulary from all files, label each, and write the run folder; an unfinished one is continued."""
     config = config_of(model)
-    _refuse_far_workers(many, out)
-    with opened_run(out, many.record("discover", {"config": config.model_dump(mode="json")})) as folder:
+    with many.opened(out, "discover", {"config": config.model_dump(mode="json")}) as folder:
         if is_whole(folder):
             return _tidied(folder)
         run = _Run(folder, many, progress)
@@ -122,15 +145,15 @@ def discover_files(many: ManyFiles, model: Rondo, out: str | Path, progress: Pro
         if run.has_model():
             model = Rondo.load(run.model)
         else:
-            plan, by_id = run.plan(model, data_set, surveys), {file.id: file for file in many.files}
-            sample = run.sample(plan, data_set, [by_id[survey.id] for survey in surveys])
+            by_id = {file.id: file for file in many.files}
+            plan = plan_fit(data_set.channels, surveys, config, lambda id: by_id[id].read())
+            sample = run.sample(plan, data_set)
             learn_into(model, plan, sample, [many.group_of[signal.id] for signal in sample], progress)
             model.save(run.model)
             del sample
         for under in (WHOLE, SAMPLES):
             folder.remove_under(under)
-        known = {survey.id for survey in surveys}
-        run.label([file.id in known for file in many.files], was_surveyed=True)
+        run.label({survey.id for survey in surveys}, was_surveyed=True)
         return run.finished(model, "discover", failed)
 
 
@@ -138,31 +161,24 @@ def label_files_with(
     many: ManyFiles, model: Rondo, out: str | Path, *, resample: bool = False, progress: Progress = silent
 ) -> Result:
     """Label all files with a fitted model and write the run folder; an unfinished one is continued."""
-    _refuse_far_workers(many, out)
-    with opened_run(out, many.record("label", {"model": _fingerprint(model), "resample": resample})) as folder:
+    with many.opened(out, "label", {"model": _fingerprint(model), "resample": resample}) as folder:
         if is_whole(folder):
             return _tidied(folder)
         run = _Run(folder, many, progress)
         if not run.has_model():
             model.save(run.model)
-        run.label([True] * len(many.files), resample=resample, is_foreign=True)
+        run.label({file.id for file in many.files}, resample=resample, is_foreign=True)
         return run.finished(model, "label", [])
-
-
-def _refuse_far_workers(many: ManyFiles, out: str | Path) -> None:
-    """Nodes of a cluster write into the run folder, and one for a bucket grows on this machine."""
-    if many.ray_address is not None and is_url(out):
-        raise SettingError(f"{out}: a Ray cluster writes where all its nodes can; give a path that they share as --out")
 
 
 def _fingerprint(model: Rondo) -> str:
     """What differs where a model does."""
     scales = (model.window_length_frames_, model.step_frames_, model.motif_window_frames_, model.rate_)
     seen = (model.preprocessor_.channels, model.preprocessor_.mean.tolist(), model.preprocessor_.scale.tolist())
-    found = hashlib.sha256(repr((model.edits_, scales, seen, model.config_)).encode())
+    digest = hashlib.sha256(repr((model.edits_, scales, seen, model.config_)).encode())
     for name, tensor in sorted({**model.unit_model_.tensors(), **model.motif_model_.tensors()}.items()):
-        found.update(name.encode() + tensor.tobytes())
-    return found.hexdigest()
+        digest.update(name.encode() + tensor.tobytes())
+    return digest.hexdigest()
 
 
 def _tidied(folder: PartFolder) -> Result:
@@ -176,13 +192,18 @@ class _Run:
 
     def __init__(self, folder: PartFolder, many: ManyFiles, progress: Progress) -> None:
         self.folder, self.many, self.progress = folder, many, progress
+        self.model = folder.path / "model"
         self.most_bytes = most_for_a_file()
         self.n_bytes = [size.n_bytes for size in many.sizes]
 
+    def has_model(self) -> bool:
+        """Whether the model was learned, or put here, before."""
+        return (self.model / MANIFEST).is_file()
+
     def surveyed(self, preprocess: PreprocessConfig) -> tuple[DataSet, list[Survey], list[FailedFile]]:
         """All files in the channels that are used; where some are left out, files are surveyed without them again."""
-        data_set = self.data_set(preprocess)
-        surveys, failed = self.surveys(data_set)
+        data_set = self._data_set(preprocess)
+        surveys, failed = self._surveys(data_set)
         used = used_channels(data_set.channels.names, surveys, preprocess)
         if data_set.channels.left_out or not used.left_out:
             return data_set, surveys, failed
@@ -190,16 +211,16 @@ class _Run:
         for under in (WHOLE, SURVEYS):
             self.folder.remove_under(under)
         data_set = self._kept(DataSet(used, data_set.rate, preprocess))
-        return data_set, *self.surveys(data_set)
+        return data_set, *self._surveys(data_set)
 
-    def data_set(self, preprocess: PreprocessConfig) -> DataSet:
+    def _data_set(self, preprocess: PreprocessConfig) -> DataSet:
         """Channels and rate of the first file that can be read: all others must have them."""
         if DATA_SET in self.folder.names("parts"):
             known = json.loads(self.folder.read(DATA_SET))
             used = UsedChannels(tuple(known["channels"]), tuple(known["left_out"]))
             return DataSet(used, known["rate"], preprocess)
         self.progress("looking", 0, 1)
-        why: list[FailedFile] = []
+        failed: list[FailedFile] = []
         for file in self.many.files:
             try:
                 refuse_too_large(file.url, file.expected(), self.most_bytes)
@@ -207,11 +228,11 @@ class _Run:
                 channels = chosen_channels(recording, preprocess)
                 refuse_shape(recording, channels)
             except RecordingError as error:
-                why.append(failure(file, error))
+                failed.append(failure(file, error))
                 continue
             refuse_too_many_axes(len(channels), preprocess)
             return self._kept(DataSet(UsedChannels(channels), recording.rate, preprocess))
-        raise RecordingError(f"all {len(why)} files failed; the first, {why[0].file}: {why[0].why}")
+        raise _all_failed(failed)
 
     def _kept(self, data_set: DataSet) -> DataSet:
         channels = data_set.channels
@@ -219,144 +240,111 @@ class _Run:
         self.folder.write(DATA_SET, json.dumps(known).encode())
         return data_set
 
-    def surveys(self, data_set: DataSet) -> tuple[list[Survey], list[FailedFile]]:
+    def _surveys(self, data_set: DataSet) -> tuple[list[Survey], list[FailedFile]]:
         """A survey of every file that has one, in order, and the others."""
         keeps_signals = sum(self.n_bytes) <= 4 * MOST_VALUES
-        fixed = (data_set, keeps_signals, self.most_bytes)
-        lost = self._done(
-            "survey", survey_files, SURVEYS, lambda batch, files: SurveyTask(self.folder, batch, files, *fixed)
-        )
+
+        def task(batch: FileBatch, files: tuple[RecordingFile, ...]) -> SurveyTask:
+            return SurveyTask(self.folder, batch, files, data_set, keeps_signals, self.most_bytes)
+
+        failed = list(self._done("survey", survey_files, SURVEYS, task).values())
         surveys: list[Survey] = []
-        failed = [one for _, one in lost]
         for batch in self._parts(SURVEYS):
-            own, others = surveys_in(self.folder, batch)
-            surveys, failed = surveys + own, failed + others
+            in_batch, failed_in_batch = surveys_in(self.folder, batch)
+            surveys += in_batch
+            failed += failed_in_batch
         if not surveys:
-            raise RecordingError(f"all {len(failed)} files failed; the first, {failed[0].file}: {failed[0].why}")
+            raise _all_failed(failed)
         return surveys, failed
 
-    def plan(self, model: Rondo, data_set: DataSet, surveys: Sequence[Survey]) -> FitPlan:
-        """How all files are prepared, and what is learned from."""
-        by_id = {file.id: file for file in self.many.files}
-
-        def read(id: str) -> Recording:
-            return by_id[id].read()
-
-        return planned(config_of(model), data_set.channels, surveys, read)
-
-    def sample(self, plan: FitPlan, data_set: DataSet, files: Sequence[RecordingFile]) -> list[Signal]:
+    def sample(self, plan: FitPlan, data_set: DataSet) -> list[Signal]:
         """The stretches that are learned from, as the model sees them."""
-        stretches = dict(zip((file.id for file in files), plan.stretches, strict=True))
-        asked = [bool(stretches.get(file.id)) for file in self.many.files]
-        under = WHOLE
-        is_whole = all(own == survey.spans for own, survey in zip(plan.stretches, plan.surveys, strict=True))
+        stretches = {survey.id: cuts for survey, cuts in zip(plan.surveys, plan.stretches, strict=True) if cuts}
+        is_whole = all(cuts == survey.spans for cuts, survey in zip(plan.stretches, plan.surveys, strict=True))
         # What a survey keeps was filled by what that recording alone tells.
         is_filled_by_all = plan.preprocessor.fills_by_all and any(survey.n_filled for survey in plan.surveys)
-        if not is_whole or is_filled_by_all or not self.folder.names(WHOLE):
-            under = SAMPLES
+        if is_whole and not is_filled_by_all and self.folder.names(WHOLE):
+            return self._stored_sample(WHOLE, plan)
 
-            def task(batch: FileBatch, files: tuple[RecordingFile, ...]) -> SampleTask:
-                own = tuple(stretches[file.id] for file in files)
-                return SampleTask(self.folder, batch, files, own, data_set, plan.preprocessor)
+        def task(batch: FileBatch, files: tuple[RecordingFile, ...]) -> SampleTask:
+            cuts = tuple(stretches[file.id] for file in files)
+            return SampleTask(self.folder, batch, files, cuts, data_set, plan.preprocessor)
 
-            for _, lost in self._done("sample", sample_files, SAMPLES, task, asked):
-                raise RecordingError(f"{lost.file}: {lost.why}")
-        return list(self._stored_sample(under, plan))
+        for lost in self._done("sample", sample_files, SAMPLES, task, stretches).values():
+            raise RecordingError(f"{lost.file}: {lost.why}")
+        return self._stored_sample(SAMPLES, plan)
 
-    def _stored_sample(self, under: str, plan: FitPlan) -> Iterator[Signal]:
-        """Signals in the order of surveys; those of which nothing is learned are empty."""
-        surveyed = {survey.id: place for place, survey in enumerate(plan.surveys)}
-        found: dict[int, Signal] = {}
+    def _stored_sample(self, under: str, plan: FitPlan) -> list[Signal]:
+        """Signals in the order of surveys; those of which nothing is learned are left out."""
+        position = {survey.id: i for i, survey in enumerate(plan.surveys) if plan.stretches[i]}
+        signals: dict[int, Signal] = {}
         for batch in self._parts(under):
             ids = [file.id for file in self.many.files[batch.first : batch.past]]
-            places = [surveyed[id] for id in ids if id in surveyed and plan.stretches[surveyed[id]]]
-            lengths = [n_taken(plan.surveys[at].n_frames, plan.surveys[at].spans, plan.stretches[at]) for at in places]
-            values = split(stored_array(self.folder, f"{under}/{batch.name}.npy"), lengths)
-            for at, own in zip(places, values, strict=True):
-                survey, stretches = plan.surveys[at], plan.stretches[at]
-                spans = survey.spans if stretches == survey.spans else rebased(stretches)
+            stored = [position[id] for id in ids if id in position]
+            lengths = [n_taken(plan.surveys[i].n_frames, plan.surveys[i].spans, plan.stretches[i]) for i in stored]
+            pieces = split(stored_array(self.folder, f"{under}/{batch.name}.npy"), lengths)
+            for i, values in zip(stored, pieces, strict=True):
+                survey, cuts = plan.surveys[i], plan.stretches[i]
+                spans = survey.spans if cuts == survey.spans else rebased(cuts)
                 channels = plan.preprocessor.channels
-                signal = Signal(survey.id, own, survey.rate, channels, spans, len(own), silent=survey.silent)
-                found[at] = plan.preprocessor.seen(signal, survey.moments)
-        return (found[at] for at in sorted(found))
-
-    @property
-    def model(self) -> Path:
-        """The folder of the model."""
-        return self.folder.path / "model"
-
-    def has_model(self) -> bool:
-        """Whether the model was learned, or put here, before."""
-        return (self.model / MANIFEST).is_file()
+                signal = Signal(survey.id, values, survey.rate, channels, spans, len(values), silent=survey.silent)
+                signals[i] = plan.preprocessor.seen(signal, survey.moments)
+        return [signals[i] for i in sorted(signals)]
 
     def label(
-        self, asked: Sequence[bool], *, resample: bool = False, is_foreign: bool = False, was_surveyed: bool = False
+        self, ids: Container[str], *, resample: bool = False, is_foreign: bool = False, was_surveyed: bool = False
     ) -> None:
-        """Label the files that are asked for."""
+        """Label the files of these recordings."""
         groups = {} if self.many.group_by is None else self.many.group_of
-        fixed = (resample, is_foreign, was_surveyed, self.most_bytes)
 
         def task(batch: FileBatch, files: tuple[RecordingFile, ...]) -> LabelTask:
-            return LabelTask(self.folder, batch, files, tuple(groups.get(file.id, "") for file in files), *fixed)
+            of_files = tuple(groups.get(file.id, "") for file in files)
+            how = (resample, is_foreign, was_surveyed, self.most_bytes)
+            return LabelTask(self.folder, batch, files, of_files, *how)
 
-        for batch, lost in self._done("label", label_files, LABELS, task, asked):
+        for batch, lost in self._done("label", label_files, LABELS, task, ids).items():
             self.folder.write(f"{LABELS}/{batch.name}.json", LabelPart((), (lost,)).as_bytes())
-
-    # ------------------------------------------------------------ the rest of the run folder
 
     def finished(self, model: Rondo, kind: RunKind, failed: Sequence[FailedFile]) -> Result:
         """Write what is about all recordings, summary.json last, and remove the parts; one is in memory at a time."""
+        import polars as pl
+
         batches = self._parts(LABELS)
         parts = [LabelPart.read(self.folder, batch) for batch in batches]
-        every = [*failed, *(one for part in parts for one in part.failed)]
+        failed = [*failed, *(lost for part in parts for lost in part.failed)]
         if not any(part.recordings for part in parts):
-            first = every[0]
-            raise RecordingError(f"all {len(self.many.files)} files failed; the first, {first.file}: {first.why}")
-        summary = self._summary(batches, parts, model, kind).model_copy(update={"failed": tuple(every)})
+            raise _all_failed(failed, len(self.many.files))
+        files = {
+            name: [self.folder.path / under / f"{batch.name}.parquet" for batch in batches]
+            for name, under in TABLES.items()
+        }
+        tally, is_foreign, words = RunTally(), kind == "label", words_of(model)
+        for part, *paths in zip(parts, files["segments"], files["unshown_segments"], strict=True):
+            tally.add(
+                part.recordings, *(pl.read_parquet(path, glob=False) if path.exists() else None for path in paths)
+            )
+        fitted = profile_summary(fit_profile(model)) if is_foreign else None
+        summary = tally.summary(words, kind=kind, fitted=fitted, **run_fields(model, is_foreign))
+        summary = shown_summary(summary, model.edits_)
+        first, *others = summary.recordings
+        if not is_foreign:
+            notes = fit_notes(model, [recording.n_frames for recording in summary.recordings])
+            first = first.model_copy(update={"notes": (*first.notes, *notes)})
+        summary = summary.model_copy(update={"recordings": (first, *others), "failed": tuple(failed)})
+        tables: dict[str, pl.LazyFrame | pl.DataFrame] = {}
+        for name, paths in files.items():
+            if written := [path for path in paths if path.exists()]:
+                tables[name] = pl.scan_parquet(written, glob=False)
+        if "unshown_segments" in tables:
+            kinds = {motif.id: motif.kind for motif in summary.unshown_motifs}
+            of_motif = pl.col("id").replace_strict(kinds, return_dtype=pl.String).alias("kind")
+            tables["unshown_segments"] = tables["unshown_segments"].with_columns(of_motif)
+        if (training := curve_table(words)) is not None:
+            tables["training"] = training
         here = self.folder.path
-        tables = self._tables(batches, summary, model)
         RunWriter(here).close(summary, tables, lambda page: result_in(here, summary).report(page))
         close_run(self.folder)
         return result_in(here, summary)
-
-    def _tables_of(self, name: str, batches: Sequence[FileBatch]) -> list[Path | None]:
-        paths = [self.folder.path / TABLES[name] / f"{batch.name}.parquet" for batch in batches]
-        return [path if path.exists() else None for path in paths]
-
-    def _summary(
-        self, batches: Sequence[FileBatch], parts: Sequence[LabelPart], model: Rondo, kind: RunKind
-    ) -> RunSummary:
-        import polars as pl
-
-        tally, is_foreign = RunTally(), kind == "label"
-        paths = [self._tables_of(name, batches) for name in ("segments", "unshown_segments")]
-        for part, *own in zip(parts, *paths, strict=True):
-            tables = [None if path is None else pl.read_parquet(path, glob=False) for path in own]
-            tally.add(part.recordings, *tables)
-        fitted = profile_summary(fit_profile(model)) if is_foreign else None
-        summary = tally.summary(words_of(model), kind=kind, fitted=fitted, **run_fields(model, is_foreign))
-        first, *others = summary.recordings
-        notes = () if is_foreign else fit_notes(model, [one.n_frames for one in summary.recordings])
-        first = first.model_copy(update={"notes": (*first.notes, *notes)})
-        return summary.model_copy(update={"recordings": (first, *others)})
-
-    def _tables(
-        self, batches: Sequence[FileBatch], summary: RunSummary, model: Rondo
-    ) -> dict[str, pl.LazyFrame | pl.DataFrame]:
-        """segments, unshown_segments and found, each part after the other; and the curves of training."""
-        import polars as pl
-
-        tables: dict[str, pl.LazyFrame | pl.DataFrame] = {}
-        for name in TABLES:
-            if paths := [path for path in self._tables_of(name, batches) if path is not None]:
-                tables[name] = pl.scan_parquet(paths, glob=False)
-        if "unshown_segments" in tables:
-            kinds = {one.id: one.kind for one in summary.unshown_motifs}
-            kind = pl.col("id").replace_strict(kinds, return_dtype=pl.String).alias("kind")
-            tables["unshown_segments"] = tables["unshown_segments"].with_columns(kind)
-        if (training := curve_table(words_of(model))) is not None:
-            tables["training"] = training
-        return tables
 
     # ------------------------------------------------------------ tasks
 
@@ -369,20 +357,23 @@ class _Run:
         work: Callable[[StepTask], None],
         under: str,
         task_of: Callable[[FileBatch, tuple[RecordingFile, ...]], StepTask],
-        asked: Sequence[bool] | None = None,
-    ) -> list[tuple[FileBatch, FailedFile]]:
-        """Run the tasks of all files that are asked for and have no part yet; those that failed come back.
+        ids: Container[str] | None = None,
+    ) -> dict[FileBatch, FailedFile]:
+        """Run the tasks of all files, or those of these recordings, that have no part yet; files that failed.
 
         A batch whose worker died is tried again file by file, so that only the file that kills is lost.
         """
-        done = {place for batch in self._parts(under) for place in range(batch.first, batch.past)}
-        places = [at for at in range(len(self.many.files)) if at not in done and (asked is None or asked[at])]
-        failed = self._run(what, work, batches_of(places, self.n_bytes), task_of)
-        alone = [FileBatch(at, at + 1) for batch in failed if batch.past - batch.first > 1 for at in range(*batch)]
-        alone = [batch for batch in alone if asked is None or asked[batch.first]]
-        again = self._run(f"{what} again", work, alone, task_of) if alone else {}
-        lost = {batch: why for batch, why in {**failed, **again}.items() if batch.past - batch.first == 1}
-        return [(batch, FailedFile(file=self.many.files[batch.first].url, why=why)) for batch, why in lost.items()]
+        files = self.many.files
+        done = {i for batch in self._parts(under) for i in range(*batch)}
+        left = [i for i in range(len(files)) if i not in done and (ids is None or files[i].id in ids)]
+        lost = self._run(what, work, batches_of(left, self.n_bytes), task_of)
+        alone = [FileBatch(i, i + 1) for batch in lost if batch.past - batch.first > 1 for i in range(*batch)]
+        lost |= self._run(f"{what} again", work, alone, task_of)
+        return {
+            batch: FailedFile(file=files[batch.first].url, why=why)
+            for batch, why in lost.items()
+            if batch.past - batch.first == 1
+        }
 
     def _run(
         self,
@@ -397,7 +388,7 @@ class _Run:
             return {}
         many, n_workers = self.many, self.many.workers
         if many.engine == "local":
-            sizes = [many.sizes[at] for batch in batches for at in range(*batch)]
+            sizes = [many.sizes[i] for batch in batches for i in range(*batch)]
             n_workers = workers_that_fit(min(n_workers or n_cores(), len(tasks)), sizes, self.most_bytes)
         engine = engine_of(many.engine, n_workers, many.ray_address)
         failed = {}
@@ -407,3 +398,8 @@ class _Run:
                     raise OutputError(done.failure)
                 failed[batches[done.index]] = done.failure
         return failed
+
+
+def _all_failed(failed: Sequence[FailedFile], n_files: int | None = None) -> RecordingError:
+    first = failed[0]
+    return RecordingError(f"all {n_files or len(failed)} files failed; the first, {first.file}: {first.why}")

@@ -22,7 +22,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from rondo.errors import MissingExtraError, SettingError
-from rondo.many.pool import (
+from rondo.many.engine import (
     ONE_THREAD,
     TRIES,
     Done,
@@ -37,16 +37,12 @@ from rondo.many.pool import (
 )
 from rondo.wording import Progress, silent
 
-# ----------------------------------------------------------------
-# A connection to Ray: embedded or by address, and whether the cluster is still there.
-#
 # When a cluster goes away, a driver hears nothing for a minute, and then Ray ends its process. So the driver looks for
-# itself, says that the cluster is gone, and disconnects before that.
-
-SILENCE_S = 40.0  # after which a cluster is gone: Ray ends the process after 60, and some restart their head in less
+# itself, says that the cluster is gone, and disconnects before that. Some restart their head in less than this.
+SILENCE_S = 40.0
 NO_NODE_S = 600.0  # after which tasks that no node can run have failed; nodes of a cluster that grows take minutes
 OWN_NODE_GONE = "the Ray node through which this process reaches the cluster went away"
-_LOOK_AT_CLUSTER_EVERY_S = 2.0
+_LOOK_AT_CLUSTER_EVERY_S, _LOOK_EVERY_S = 2.0, 0.5
 _STORE_BYTES = 100_000_000  # of results, which are small: Ray would lay claim to a third of the memory
 
 
@@ -106,7 +102,24 @@ def connected(address: str | None, n_workers: int | None) -> Iterator[tuple[Any,
         return
     in_main = threading.current_thread() is threading.main_thread()
     listening = signal.getsignal(signal.SIGTERM)
-    _connect(api, address, n_workers)
+    embedded = {
+        "address": "local",
+        "num_cpus": n_workers or n_cores(),
+        "object_store_memory": _STORE_BYTES,
+        "include_dashboard": False,
+        # Ray tries a task that runs out of memory again for ever; on a cluster, RAY_task_oom_retries says how often.
+        "_system_config": {"task_oom_retries": TRIES - 1},
+    }
+    try:
+        if address:
+            knock(address)
+        api.init(**({"address": address} if address else embedded), log_to_driver=False, logging_level="ERROR")
+    except (OSError, RuntimeError, ValueError) as error:
+        at = f"no Ray cluster answers at '{address}'" if address else "Ray does not start on this machine"
+        raise SettingError(
+            f"{at} ({in_one_line(error)}); start one with `ray start --head`, set RAY_AUTH_MODE=token if it expects a "
+            "token, or use --engine local"
+        ) from None
     try:
         if in_main:
             signal.signal(signal.SIGTERM, listening)
@@ -117,36 +130,12 @@ def connected(address: str | None, n_workers: int | None) -> Iterator[tuple[Any,
             signal.signal(signal.SIGTERM, listening)
 
 
-def _connect(api: Any, address: str | None, n_workers: int | None) -> None:
-    embedded = {
-        "num_cpus": n_workers or n_cores(),
-        "object_store_memory": _STORE_BYTES,
-        "include_dashboard": False,
-        # Ray tries a task that runs out of memory again for ever; on a cluster, RAY_task_oom_retries says how often.
-        "_system_config": {"task_oom_retries": TRIES - 1},
-    }
-    where = {"address": address} if address else {"address": "local"} | embedded
-    try:
-        if address:
-            knock(address)
-        api.init(**where, log_to_driver=False, logging_level="ERROR")
-    except (OSError, RuntimeError, ValueError) as error:
-        at = f"no Ray cluster answers at '{address}'" if address else "Ray does not start on this machine"
-        raise SettingError(
-            f"{at} ({in_one_line(error)}); start one with `ray start --head`, set RAY_AUTH_MODE=token if it expects a "
-            "token, or use --engine local"
-        ) from None
-
-
 def _watch(api: Any, address: str | None) -> Watch:
     """Of Ray's client only its proxy can be seen from here; else of the head, which knows all nodes."""
     if address is not None and address.startswith("ray://"):
         return Watch(api, address, own_node="")
     here = api.get_runtime_context()
     return Watch(api, here.gcs_address, here.get_node_id())
-
-
-_LOOK_EVERY_S = 0.5
 
 
 def ray(address: str | None = None, n_workers: int | None = None, tasks_per_gpu: int = 1) -> OnRay:
@@ -182,8 +171,8 @@ class OnRay:
                 there = api.cluster_resources()
                 # Two for each CPU: one that runs and one that waits, so that none idles; the rest stays here, in order.
                 at_once = self.n_workers if self.address and self.n_workers else 2 * max(1, int(there.get("CPU", 1)))
-                remote = _Remote.of(api, 1 / self.tasks_per_gpu if there.get("GPU") else 0)
-                with closing(_results(remote, watch, work, tasks, at_once)) as results:
+                gpu_share = 1 / self.tasks_per_gpu if there.get("GPU") else 0  # 0: tasks that want one use the CPU
+                with closing(_results(api, watch, gpu_share, work, tasks, at_once)) as results:
                     for done in results:
                         del left[done.index]
                         yield done
@@ -193,74 +182,53 @@ class OnRay:
 
 
 def _results(
-    remote: _Remote, watch: Watch, work: Callable[[Task], Result], tasks: Sequence[Task], at_once: int
+    api: Any, watch: Watch, gpu_share: float, work: Callable[[Task], Result], tasks: Sequence[Task], at_once: int
 ) -> Generator[Done[Result]]:
-    running: dict[Any, int] = {}
+    remote = {}  # the work as Ray runs it, without a GPU and with a share of one
+    for on_gpu, share in ((False, 0.0), (True, gpu_share)):
+        sees = {} if share else {"CUDA_VISIBLE_DEVICES": ""}  # Ray names the devices of those that have a share
+        how = {"num_cpus": 1, "num_gpus": share, "max_retries": TRIES - 1}
+        remote[on_gpu] = api.remote(**how, runtime_env={"env_vars": ONE_THREAD | sees})(_attempt_there)
+    running: dict[Any, int] = {}  # by what Ray calls a reference to the result
     try:
         for n_done in range(len(tasks)):
             for index in range(n_done + len(running), min(n_done + at_once, len(tasks))):
-                running[remote.begin(work, index, tasks[index])] = index
-            ended = remote.first_of(list(running), watch, remote.needs([tasks[i] for i in running.values()]))
-            yield remote.done(ended, running.pop(ended))
+                running[remote[wants_gpu(tasks[index])].remote(work, index, tasks[index])] = index
+            wants_all = bool(gpu_share) and all(wants_gpu(tasks[index]) for index in running.values())
+            ended = _first_of(api, list(running), watch, {"CPU", "GPU"} if wants_all else {"CPU"})
+            yield _done(api, ended, running.pop(ended))
     except ClusterGoneError:
         running.clear()  # nobody is there to cancel them
         raise
     finally:
         for left in running:
-            remote.api.cancel(left, force=True)
+            api.cancel(left, force=True)
 
 
-@dataclass(frozen=True)
-class _Remote:
-    """The work as Ray runs it."""
+def _first_of(api: Any, running: list[Any], watch: Watch, needs: set[str]) -> Any:
+    """One that has ended. Waits are short: what a signal handler raises, Ray lets out only when a wait ends."""
+    while True:
+        with _signals_heard():
+            ended, _ = api.wait(running, num_returns=1, timeout=_LOOK_EVERY_S)
+        if ended:
+            return ended[0]
+        watch.look(needs)
 
-    api: Any
-    gpu_share: float
-    on_cpu: Any
-    on_gpu: Any
 
-    @classmethod
-    def of(cls, api: Any, gpu_share: float) -> _Remote:
-        """`gpu_share` 0: the cluster has none, and tasks that want one compute on the CPU."""
-
-        def with_share(share: float) -> Any:
-            sees = {} if share else {"CUDA_VISIBLE_DEVICES": ""}  # Ray names the devices of those that have a share
-            there = {"env_vars": ONE_THREAD | sees}
-            return api.remote(num_cpus=1, num_gpus=share, max_retries=TRIES - 1, runtime_env=there)(_attempt_there)
-
-        return cls(api, gpu_share, with_share(0), with_share(gpu_share))
-
-    def begin(self, work: Callable[[Task], Result], index: int, task: Task) -> Any:
-        """Hand a task over; what Ray calls a reference to its result."""
-        return (self.on_gpu if wants_gpu(task) else self.on_cpu).remote(work, index, task)
-
-    def needs(self, tasks: Sequence[Any]) -> set[str]:
-        """What Ray calls the resources that a node must have to run one of these tasks."""
-        return {"CPU"} | ({"GPU"} if self.gpu_share and all(map(wants_gpu, tasks)) else set())
-
-    def first_of(self, running: list[Any], watch: Watch, needs: set[str]) -> Any:
-        """One that has ended. Waits are short: what a signal handler raises, Ray lets out only when a wait ends."""
-        while True:
-            with _signals_heard():
-                ended, _ = self.api.wait(running, num_returns=1, timeout=_LOOK_EVERY_S)
-            if ended:
-                return ended[0]
-            watch.look(needs)
-
-    def done(self, reference: Any, index: int) -> Done[Any]:
-        """What has ended, or why it gave nothing; how long a worker lived that has died is not known."""
-        try:
-            with _signals_heard():
-                done: Done[Any] = self.api.get(reference)
-        except self.api.exceptions.LocalRayletDiedError:
-            raise ClusterGoneError(OWN_NODE_GONE) from None
-        except (self.api.exceptions.WorkerCrashedError, self.api.exceptions.NodeDiedError):
-            why = f"tried {TRIES} times: its worker or node died; too little memory is the usual reason"
-        except Exception as error:  # noqa: BLE001  # of Ray: no memory, a lost result, what cannot be sent
-            why = in_one_line(error)
-        else:
-            return done
-        return Done.without_result(index, why)
+def _done(api: Any, reference: Any, index: int) -> Done[Any]:
+    """What has ended, or why it gave nothing; how long a worker lived that has died is not known."""
+    try:
+        with _signals_heard():
+            done: Done[Any] = api.get(reference)
+    except api.exceptions.LocalRayletDiedError:
+        raise ClusterGoneError(OWN_NODE_GONE) from None
+    except (api.exceptions.WorkerCrashedError, api.exceptions.NodeDiedError):
+        why = f"tried {TRIES} times: its worker or node died; too little memory is the usual reason"
+    except Exception as error:  # noqa: BLE001  # of Ray: no memory, a lost result, what cannot be sent
+        why = in_one_line(error)
+    else:
+        return done
+    return Done.without_result(index, why)
 
 
 def _attempt_there(work: Callable[[Task], Result], index: int, task: Task) -> Done[Result]:

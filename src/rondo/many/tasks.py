@@ -1,4 +1,4 @@
-"""The task that labels recordings: what a run folder holds of each file, and a part that says that they are done."""
+"""What a worker does with some files: survey them, cut out what is learned from, label them; parts say what is done."""
 
 from __future__ import annotations
 
@@ -22,14 +22,13 @@ from rondo.data.windows import Span
 from rondo.errors import RecordingError, RondoError
 from rondo.files.crash_guard import trusting
 from rondo.files.inputs import RecordingFile, in_hertz, same_rate
-from rondo.many.pool import in_one_line
+from rondo.many.engine import in_one_line
 from rondo.memory import refuse_too_large
 from rondo.model.describe import fit_profile, words_of
 from rondo.model.label import label_one
 from rondo.model.rondo import Rondo
-from rondo.run.labelling import Labelling
 from rondo.run.overview import signal_overview, told_scores
-from rondo.run.segments import LEVELS, SegmentRows, segment_table
+from rondo.run.shown import shown
 from rondo.run.summary import FailedFile, RecordingSummary
 from rondo.run.tally import RecordingPart, Words
 from rondo.run.writer import array_bytes, recording_files
@@ -39,14 +38,10 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-# ----------------------------------------------------------------
-# Which files go into one task: small ones together, for a task costs more than reading them; large ones alone.
-
-BATCH_BYTES = 1 << 24
-"""Of values in one task: about a second of work."""
-
-BATCH_FILES = 256
-"""What is done again after a kill, at most, in each worker."""
+SURVEYS, WHOLE, SAMPLES, LABELS = "parts/survey", "parts/whole", "parts/sample", "parts/label"
+TABLES = {"segments": "parts/segments", "unshown_segments": "parts/unshown", "found": "parts/found"}
+BATCH_BYTES = 1 << 24  # of values in one task: about a second of work
+BATCH_FILES = 256  # what is done again after a kill, at most, in each worker
 
 
 class FileBatch(NamedTuple):
@@ -57,11 +52,7 @@ class FileBatch(NamedTuple):
 
     @property
     def name(self) -> str:
-        """As in the names of its parts.
-
-        >>> FileBatch(12, 15).name
-        '0000012-0000015'
-        """
+        """As in the names of its parts: 0000012-0000015."""
         return f"{self.first:07d}-{self.past:07d}"
 
     @classmethod
@@ -71,29 +62,32 @@ class FileBatch(NamedTuple):
         return cls(int(first), int(past))
 
 
-def batches_of(places: Sequence[int], n_bytes: Sequence[int]) -> list[FileBatch]:
-    """Runs of the files at these places, up to a size and a number; `n_bytes` is expected of every file of the run.
+def batches_of(indices: Sequence[int], n_bytes: Sequence[int]) -> list[FileBatch]:
+    """Small files together, for a task costs more than reading them, and large ones alone; `n_bytes` of every file.
 
     >>> batches_of([0, 1, 2, 5], [1, 2, BATCH_BYTES, 0, 0, 3])
     [FileBatch(first=0, past=2), FileBatch(first=2, past=3), FileBatch(first=5, past=6)]
     """
-    found: list[FileBatch] = []
+    batches: list[FileBatch] = []
     held = 0
-    for place in places:
-        held += n_bytes[place]
-        last = found[-1] if found else FileBatch(-1, -1)
-        if last.past == place and held <= BATCH_BYTES and place - last.first < BATCH_FILES:
-            found[-1] = FileBatch(last.first, place + 1)
+    for i in indices:
+        held += n_bytes[i]
+        last = batches[-1] if batches else FileBatch(-1, -1)
+        if last.past == i and held <= BATCH_BYTES and i - last.first < BATCH_FILES:
+            batches[-1] = FileBatch(last.first, i + 1)
         else:
-            found.append(FileBatch(place, place + 1))
-            held = n_bytes[place]
-    return found
+            batches.append(FileBatch(i, i + 1))
+            held = n_bytes[i]
+    return batches
 
 
-# ----------------------------------------------------------------
-# Tasks that look at recordings before anything is learned: survey them, and cut out the stretches to learn from.
+@dataclass(frozen=True)
+class FileTask:
+    """Some files of a run, and its folder."""
 
-SURVEYS, WHOLE, SAMPLES = "parts/survey", "parts/whole", "parts/sample"
+    folder: PartFolder
+    batch: FileBatch
+    files: tuple[RecordingFile, ...]
 
 
 @dataclass(frozen=True)
@@ -122,12 +116,9 @@ class DataSet:
 
 
 @dataclass(frozen=True)
-class SurveyTask:
+class SurveyTask(FileTask):
     """Survey these files; `keeps_signals`: and keep their signals, as all of them are going to be learned from."""
 
-    folder: PartFolder
-    batch: FileBatch
-    files: tuple[RecordingFile, ...]
     data_set: DataSet
     keeps_signals: bool
     most_bytes: int | None
@@ -148,11 +139,9 @@ def survey_files(task: SurveyTask) -> None:
         surveys.append(survey.as_json())
         if task.keeps_signals:
             signals.append(signal.values)
-    files = {}
     if signals:
-        files[f"{WHOLE}/{task.batch.name}.npy"] = array_bytes(np.concatenate(signals))
-    task.folder.write_together(files)
-    part = {"surveys": surveys, "failed": [one.model_dump() for one in failed]}
+        task.folder.write(f"{WHOLE}/{task.batch.name}.npy", array_bytes(np.concatenate(signals)))
+    part = {"surveys": surveys, "failed": [file.model_dump() for file in failed]}
     task.folder.write(f"{SURVEYS}/{task.batch.name}.json", json.dumps(part).encode())
 
 
@@ -164,17 +153,13 @@ def failure(file: RecordingFile, error: BaseException) -> FailedFile:
 def surveys_in(folder: PartFolder, batch: FileBatch) -> tuple[list[Survey], list[FailedFile]]:
     """What `survey_files` wrote."""
     stored = json.loads(folder.read(f"{SURVEYS}/{batch.name}.json"))
-    failed = [FailedFile.model_validate(one) for one in stored["failed"]]
-    return [Survey.from_json(one) for one in stored["surveys"]], failed
+    return list(map(Survey.from_json, stored["surveys"])), list(map(FailedFile.model_validate, stored["failed"]))
 
 
 @dataclass(frozen=True)
-class SampleTask:
+class SampleTask(FileTask):
     """Cut these stretches out of these files."""
 
-    folder: PartFolder
-    batch: FileBatch
-    files: tuple[RecordingFile, ...]
     stretches: tuple[tuple[Span, ...], ...]
     data_set: DataSet
     preprocessor: Preprocessor
@@ -196,8 +181,8 @@ def sample_files(task: SampleTask) -> None:
 
 def stored_array(folder: PartFolder, name: str) -> np.ndarray[Any, Any]:
     """What `array_bytes` gave, as it was stored."""
-    found: np.ndarray[Any, Any] = np.load(io.BytesIO(folder.read(name)), allow_pickle=False)
-    return found
+    array: np.ndarray[Any, Any] = np.load(io.BytesIO(folder.read(name)), allow_pickle=False)
+    return array
 
 
 def split(values: Values, lengths: Sequence[int]) -> list[Values]:
@@ -209,17 +194,10 @@ def split(values: Values, lengths: Sequence[int]) -> list[Values]:
     return np.split(values, np.cumsum(lengths)[:-1])
 
 
-LABELS = "parts/label"
-TABLES = {"segments": "parts/segments", "unshown_segments": "parts/unshown", "found": "parts/found"}
-
-
 @dataclass(frozen=True)
-class LabelTask:
+class LabelTask(FileTask):
     """Label these files with the model in the folder."""
 
-    folder: PartFolder
-    batch: FileBatch
-    files: tuple[RecordingFile, ...]
     groups: tuple[str, ...]  # of each file; "" where nothing was said
     resample: bool
     is_foreign: bool  # the model was fitted on other recordings
@@ -252,74 +230,48 @@ class LabelPart:
 
 def label_files(task: LabelTask) -> None:
     """Write what the run folder holds of each file of a batch, its tables, and then its part."""
-    model, words = model_in(task.folder)
+    manifest = hashlib.sha256(task.folder.read("model/manifest.json")).hexdigest()
+    model, words = _model_in(task.folder.path / "model", manifest)
+    edits = model.edits_.carried()
     fitted = fit_profile(model) if task.is_foreign else None
     parts: list[RecordingPart] = []
     failed: list[FailedFile] = []
-    tables: list[_Rows | Labelling] = []
+    tables: dict[str, list[pl.DataFrame]] = {name: [] for name in TABLES}
     files: dict[str, bytes] = {}
     for file, group in zip(task.files, task.groups, strict=True):
         try:
             refuse_too_large(file.url, file.expected(), task.most_bytes)
             with trusting() if task.was_surveyed else nullcontext():  # it was read well before
                 recording = file.read()
-            labelling = label_one(model, recording, task.resample, group or None)
+            found = label_one(model, recording, task.resample, group or None)
+            labelling = shown(found, edits) if edits.history else found
             parts.append(RecordingPart.of(recording, labelling, words, fitted, group))
         except Exception as error:  # noqa: BLE001  # a file that fails in whatever way is a row, and the rest goes on
             failed.append(failure(file, error))
             continue
         overview = signal_overview(recording.values, recording.channels)
         files |= recording_files(recording.id, overview, told_scores(labelling), labelling)
-        tables.append(labelling if labelling.edits.history else _Rows.of(labelling))
-    files |= _table_files(task.batch, tables)
+        tables["segments"].append(labelling.table)
+        if labelling.unshown is not None:
+            tables["unshown_segments"].append(labelling.unshown)
+        if edits.has_merges:
+            tables["found"].append(found.table)
+    files |= {f"{TABLES[name]}/{task.batch.name}.parquet": _parquet(each) for name, each in tables.items() if each}
     task.folder.write_together(files)
     part = LabelPart(tuple(parts), tuple(failed))
     task.folder.write(f"{LABELS}/{task.batch.name}.json", part.as_bytes())
 
 
-def model_in(folder: PartFolder) -> tuple[Rondo, Words]:
-    """The model of a run, read once in each process."""
-    return _model_of(folder.path / "model", hashlib.sha256(folder.read("model/manifest.json")).hexdigest())
-
-
 @lru_cache(maxsize=1)
-def _model_of(folder: Path, manifest: str) -> tuple[Rondo, Words]:
+def _model_in(folder: Path, manifest: str) -> tuple[Rondo, Words]:
+    """The model of a run, read once in each process; `manifest` is its checksum, another one for another model."""
     model = Rondo.load(folder)
     return model, words_of(model)
 
 
-class _Rows(NamedTuple):
-    """The segments of one recording, by which its labels can go."""
-
-    segments: list[SegmentRows]
-    unshown_segments: list[SegmentRows]
-
-    @classmethod
-    def of(cls, labelling: Labelling) -> _Rows:
-        unshown = [] if labelling.unshown is None else labelling.unshown.as_found.rows[1:]
-        return cls(labelling.as_found.rows, unshown)
-
-
-def _table_files(batch: FileBatch, each: Sequence[_Rows | Labelling]) -> dict[str, bytes]:
-    """The tables of a batch, each made at once; of labels that people have edited, recording by recording."""
+def _parquet(tables: Sequence[pl.DataFrame]) -> bytes:
     import polars as pl
 
-    plain = [one for one in each if isinstance(one, _Rows)]
-    edited = [one for one in each if isinstance(one, Labelling)]
-    tables: dict[str, pl.DataFrame] = {}
-    for name in ("segments", "unshown_segments"):
-        if rows := [own for one in plain for own in getattr(one, name)]:
-            tables[name] = segment_table(rows)
-    if edited:
-        tables["segments"] = pl.concat([one.table for one in edited])
-        if unshown := [one.unshown_table for one in edited if one.unshown is not None]:
-            tables["unshown_segments"] = pl.concat(unshown)
-        if any(edited[0].edits.groups(level) for level in LEVELS):
-            tables["found"] = pl.concat([one.as_found.table for one in edited])
-    return {f"{TABLES[name]}/{batch.name}.parquet": _parquet(table) for name, table in tables.items()}
-
-
-def _parquet(table: pl.DataFrame) -> bytes:
     buffer = io.BytesIO()
-    table.write_parquet(buffer)
+    pl.concat(tables).write_parquet(buffer)
     return buffer.getvalue()

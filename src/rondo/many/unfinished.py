@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -48,14 +48,9 @@ def _versions(files: Sequence[RecordingFile]) -> dict[str, str]:
     try:
         return {url: state.version for url, state in states_of([file.url for file in files]).items()}
     except RecordingError:
-        return {file.url: _version(file.url) for file in files}
-
-
-def _version(url: str) -> str:
-    try:
-        return states_of([url])[url].version
-    except RecordingError:
-        return ""
+        if len(files) == 1:
+            return {files[0].url: ""}
+        return {url: version for file in files for url, version in _versions([file]).items()}
 
 
 @contextmanager
@@ -72,7 +67,7 @@ def opened_run(out: str | Path, record: RunRecord) -> Iterator[PartFolder]:
     folder = PartFolder(Path(out))
     with locked(folder.path, _LOCK, _BUSY):
         folder.clear_drafts()
-        if _is_unfinished(folder.path):
+        if (folder.path / UNFINISHED).exists():
             _refuse_other(folder, record)
         else:
             folder.write(UNFINISHED, record.as_bytes())
@@ -89,20 +84,12 @@ def check_place(out: str | Path) -> None:
         check_free_place(out)
         return
     folder = PartFolder(Path(out))
-    if _is_unfinished(folder.path) or (_is_there(folder.path / _LOCK) and folder.names() == {_LOCK}):
-        return  # with the lock alone: killed before it began; drafts do not count
+    with suppress(OSError):  # a name too long, no right to look: `check_free` says so
+        if (folder.path / UNFINISHED).exists():
+            return
+        if (folder.path / _LOCK).exists() and folder.names() == {_LOCK}:
+            return  # killed before it began; drafts do not count
     check_free(folder.path)
-
-
-def _is_unfinished(folder: Path) -> bool:
-    return _is_there(folder / UNFINISHED)
-
-
-def _is_there(path: Path) -> bool:
-    try:
-        return path.exists()
-    except OSError:  # a name too long, no right to look: `check_free` says so
-        return False
 
 
 def _refuse_other(folder: PartFolder, record: RunRecord) -> None:
@@ -119,27 +106,23 @@ def _refuse_other(folder: PartFolder, record: RunRecord) -> None:
         raise OutputError(f"{where} of Rondo {version}, this is {__version__}; {again}")
     if before.command != record.command:
         raise OutputError(f"{where} of `rondo {before.command}`; {again}")
-    changed = [name for name in {**before.settings, **record.settings} if _differs(before, record, name)]
-    if changed:
+    if changed := _different(before.settings, record.settings):
         raise OutputError(f"{where} with other settings ({', '.join(sorted(changed)[:4])}); {again}")
-    if before.files != record.files:
-        other = [url for url in {**before.files, **record.files} if before.files.get(url) != record.files.get(url)]
+    if changed := _different(before.files, record.files):
         raise OutputError(
-            f"{where} over other files, or files that have changed since ({other[0]}; {len(other)} in all); {again}"
+            f"{where} over other files, or files that have changed since ({changed[0]}; {len(changed)} in all); {again}"
         )
 
 
-def _differs(before: RunRecord, record: RunRecord, name: str) -> bool:
-    return bool(before.settings.get(name) != record.settings.get(name))
+def _different(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    return [name for name in {**before, **after} if before.get(name) != after.get(name)]
 
 
 def _abandon(folder: PartFolder) -> None:
     """Take away what was written, and last the file that says what it was about."""
-    inside = {name.partition("/")[0] for name in folder.names() if "/" in name}
-    for under in sorted(inside):
-        folder.remove_under(under)
     for name in sorted(folder.names() - {UNFINISHED, _LOCK}):
-        folder.remove(name)
+        under, slash, _ = name.partition("/")
+        folder.remove_under(under) if slash else folder.remove(name)
     folder.remove(UNFINISHED)
 
 

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.analysis.shape import occurrence_columns, standardised
+from rondo.arrays import Lazy
 from rondo.editing.names import EntryId
 from rondo.errors import SettingError
-from rondo.lazy import Lazy
 from rondo.plot.recording import DARK, LIGHT, NORMAL, SMALL, Paper, cut, text_inches, title_size
 from rondo.report.panel import panel_entries
 from rondo.run.overview import Overview
@@ -41,13 +41,13 @@ def entry_figure(
     if wanted.id not in entries:
         known = ", ".join(str(EntryId(wanted.level, id)) for id in [*entries][:8]) or f"no {wanted.level}"
         raise SettingError(f"there is no {wanted} in this result; it has {known}")
-    table = result.tables["segments"]
+    table = result.run.tables["segments"]
     ids = set(table.filter((table["level"] == wanted.level) & (table["id"] == wanted.id))["recording"])
     if within is not None and within not in ids:
         raise SettingError(f"{wanted} does not occur in recording '{within}'")
     drawn = [it for it in result.recordings if it.id in ids and within in (None, it.id)][:_MOST_RECORDINGS]
     names = [it.id for it in drawn]
-    overviews = Lazy(names, result.overviews.__getitem__)
+    overviews = Lazy(names, result.run.overviews.__getitem__)
     (panel,) = panel_entries(wanted.level, [entries[wanted.id]], segments_of(result, names), overviews, drawn).values()
     panel |= {"lines": _lines(panel, overviews, names), "made_of": entries[wanted.id].composition}
     rates, paper = {it.rate for it in drawn}, DARK if dark else LIGHT

@@ -225,7 +225,7 @@ def figure_of(
             frames = f"frames {start:,} to {end:,}"
             raise SettingError(f"expected 0 <= start < end within {n_frames:,} frames, got {frames}")
         end = min(end, n_frames)
-    overview = result.overviews[recording_id]
+    overview = result.run.overviews[recording_id]
     channels = [*range(min(_MOST_CHANNELS, len(overview.channels)))]
     if view.channels is not None:
         channels = [_channel(overview.channels, channel) for channel in view.channels]
@@ -295,7 +295,7 @@ def _channel(known: Sequence[str], wanted: int | str) -> int:
 
 def _lanes(result: Result, recording: RecordingSummary, file: TruthFile | None) -> list[dict[str, Any]]:
     """The lanes of one recording; colours of true classes are matched over several recordings."""
-    truth = result.tables.get("truth")
+    truth = result.run.tables.get("truth")
     annotated = {} if file is None else annotation_lanes(result, file)
     known = set(annotated) if truth is None else {*annotated, *truth["recording"].unique().to_list()}
     others = [it for it in result.recordings if it.id in known]

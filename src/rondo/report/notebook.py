@@ -9,10 +9,9 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from rondo.html_card import MOST_ROWS
 from rondo.report.lanes import look_of
 from rondo.report.panel import about_entry
-from rondo.wording import noun
+from rondo.wording import MOST_ROWS, noun
 
 if TYPE_CHECKING:
     from rondo.result import Result

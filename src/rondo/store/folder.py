@@ -2,13 +2,14 @@
 
 Everything is written to a draft beside its place, brought to the disk, and renamed. A draft has a name of its own and
 is made with O_EXCL and O_NOFOLLOW: a link that waits in a folder from someone else is never written through. What a
-killed process left is cleared by the next writer to the same place (`rondo.store.folder`).
+killed process left is cleared by the next writer to the same place.
 
     whole_file, write_bytes, write_text, write_json   one file, new or in the place of another
     whole_files                                       several new files, all or none
     whole_folder                                      a folder, new or in the place of another
     new_file                                          a plain new file, inside a folder that is a draft itself
     open_appending, finish_file                       a file that grows in place, and perhaps gets its name at the end
+    PartFolder                                        a folder that several processes fill file by file
 """
 
 from __future__ import annotations
@@ -34,41 +35,25 @@ from rondo.errors import OutputError
 from rondo.store.locations import refuse_url
 from rondo.store.reading import read_regular
 
-# ----------------------------------------------------------------
-# Drafts: what a file or folder is called until it is whole, and what becomes of those that killed processes left.
-
 _LONGEST_STEM = 40  # of a name in the name of its draft: a name may have 255 bytes, a character four
 _DRAFT = re.compile(r"\.(?P<stem>.*)\.(?P<here>[0-9a-f]{8})-(?P<pid>\d{1,9})-[0-9a-f]{16}\.draft", re.DOTALL)
-BEFORE = ".before"  # after the name of a folder that waits inside a draft until the new one is in place
+_BEFORE = ".before"  # after the name of a folder that waits inside a draft until the new one is in place
 _FORGOTTEN_S = 24 * 3600.0  # nobody writes one file for so long
 
+_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_BINARY = getattr(os, "O_BINARY", 0)  # without it Windows would write each line end as two characters
+_NO_WAIT = getattr(os, "O_NONBLOCK", 0)  # a pipe would keep whoever opens it waiting
 
-def clear_drafts(path: Path) -> None:
-    """Take away what killed processes have left in the folder of `path`, whatever they were writing there.
+# From so many files on, the disk is asked once for all of them: one by one they take 7 ms each.
+_FILES_PER_SYNC, _PARTS_PER_SYNC = 1_000, 50
+_MOST_PART_BYTES = 1 << 34
 
-    A folder that one was about to replace is put back under its name.
-    """
-    for draft in _abandoned(path.parent):
-        with suppress(OSError):  # what cannot be tidied up is in nobody's way
-            if draft.is_symlink() or not draft.is_dir():
-                draft.unlink(missing_ok=True)
-                continue
-            _put_back(draft)
-            shutil.rmtree(draft)
+_ROOM = "make room or give permission"
+_ELSEWHERE = "choose another --out"
+_NOT_THERE = "only whole runs (--out of discover and label) go to a bucket; give a path of this machine"
 
 
-def _put_back(draft: Path) -> None:
-    """OSError where it cannot be done: then the draft has to stay."""
-    for before in draft.iterdir():
-        target = draft.with_name(before.name.removesuffix(BEFORE))
-        is_ours = before.name.endswith(BEFORE) and _stem(draft) == target.name[:_LONGEST_STEM]
-        if is_ours and before.is_dir() and not before.is_symlink() and not os.path.lexists(target):
-            before.rename(target)
-
-
-def is_draft(name: str) -> bool:
-    """Whether a file or folder of this name is a draft that `rondo.store` writes, or has left."""
-    return _DRAFT.fullmatch(name) is not None
+# ---------------------------------------------------------------- drafts, and those that killed processes left
 
 
 def draft_of(path: Path) -> Path:
@@ -76,18 +61,33 @@ def draft_of(path: Path) -> Path:
     return path.with_name(f".{path.name[:_LONGEST_STEM]}.{_here()}-{os.getpid()}-{secrets.token_hex(8)}.draft")
 
 
-def _stem(draft: Path) -> str:
-    found = _DRAFT.fullmatch(draft.name)
-    return "" if found is None else found["stem"]
+def is_draft(name: str) -> bool:
+    """Whether a file or folder of this name is a draft that `rondo.store` writes, or has left."""
+    return _DRAFT.fullmatch(name) is not None
 
 
-def _abandoned(folder: Path) -> list[Path]:
+def clear_drafts(path: Path) -> None:
+    """Take away what killed processes have left in the folder of `path`, whatever they were writing there.
+
+    A folder that one was about to replace is put back under its name.
+    """
     try:
-        with os.scandir(folder) as entries:
-            named = [(_DRAFT.fullmatch(entry.name), entry) for entry in entries if entry.name.endswith(".draft")]
-        return [folder / entry.name for found, entry in named if found is not None and _is_abandoned(found, entry)]
+        with os.scandir(path.parent) as entries:
+            matches = [(_DRAFT.fullmatch(entry.name), entry) for entry in entries if entry.name.endswith(".draft")]
+        abandoned = [(found["stem"], Path(entry)) for found, entry in matches if found and _is_abandoned(found, entry)]
     except OSError:  # no right to look
-        return []
+        return
+    for stem, draft in abandoned:
+        with suppress(OSError):  # what cannot be tidied up is in nobody's way
+            if draft.is_symlink() or not draft.is_dir():
+                draft.unlink(missing_ok=True)
+                continue
+            for before in draft.iterdir():
+                target = draft.with_name(before.name.removesuffix(_BEFORE))
+                is_ours = before.name.endswith(_BEFORE) and stem == target.name[:_LONGEST_STEM]
+                if is_ours and before.is_dir() and not before.is_symlink() and not os.path.lexists(target):
+                    before.rename(target)  # where that fails, the draft has to stay
+            shutil.rmtree(draft)
 
 
 def _is_abandoned(found: re.Match[str], entry: os.DirEntry[str]) -> bool:
@@ -110,17 +110,6 @@ def _here() -> str:
     return f"{zlib.crc32(f'{platform.node()} {inside}'.encode()):08x}"
 
 
-_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
-_BINARY = getattr(os, "O_BINARY", 0)  # without it Windows would write each line end as two characters
-_NO_WAIT = getattr(os, "O_NONBLOCK", 0)  # a pipe would keep whoever opens it waiting
-
-_MANY_FILES = 1_000  # from here on the disk is asked once for all files: one by one they take 7 ms each
-
-_ROOM = "make room or give permission"
-_ELSEWHERE = "choose another --out"
-_NOT_THERE = "only whole runs (--out of discover and label) go to a bucket; give a path of this machine"
-
-
 # ---------------------------------------------------------------- one file
 
 
@@ -132,15 +121,10 @@ def whole_file(path: Path, advice: str = _ROOM) -> Iterator[IO[bytes]]:
     """
     with _named(path, advice):
         clear_drafts(path)
-        draft = draft_of(path)
-        try:
-            with new_file(draft) as file:
-                yield file
-                _bring_to_disk(file)
-            draft.replace(path)
-            sync_folder(path.parent)
-        finally:
-            draft.unlink(missing_ok=True)
+        with open_draft(path) as file:
+            yield file
+            _bring_to_disk(file)
+        sync_folder(path.parent)
 
 
 @contextmanager
@@ -182,12 +166,35 @@ def new_file(path: Path) -> IO[bytes]:
     return open(path, "xb", opener=lambda name, flags: os.open(name, flags | _NO_FOLLOW, 0o666))
 
 
+def open_appending(path: Path) -> int:
+    """A descriptor to read and write a file that grows in place, made where there is none.
+
+    OSError for a link, which would lead elsewhere, and for whatever is no regular file.
+    """
+    if path.is_symlink():  # said in words; where the system can, the flag holds against a change of mind too
+        raise OSError(errno.ELOOP, "a link, expected a file of its own")
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | _BINARY | _NO_FOLLOW | _NO_WAIT, 0o666)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "not a regular file")
+    return descriptor
+
+
 def finish_file(part: Path, path: Path, advice: str = _ROOM) -> None:
     """Give a file that grew in place under another name (`open_appending`) the name `path`, now that it is whole."""
     with _named(path, advice):
-        _sync(part)
+        sync_file(part)
         part.replace(path)
         sync_folder(path.parent)
+
+
+def link_file(source: Path, target: Path) -> bool:
+    """Whether the file has a second name now; not every file system can do that."""
+    try:
+        os.link(source, target, follow_symlinks=False)
+    except OSError:
+        return False
+    return True
 
 
 # ---------------------------------------------------------------- several files
@@ -199,12 +206,25 @@ def whole_files(files: Mapping[Path, bytes], advice: str = _ELSEWHERE) -> list[P
     A process that was killed between two renames has placed some of them. So those that are there with the very same
     content count as written, as long as one is missing.
     """
-    missing = _missing(files)
+    there = [path for path in files if os.path.lexists(path)]
+    foreign = [path for path in there if not _holds(path, files[path])]
+    if foreign or len(there) == len(files):
+        raise OutputError(f"{(foreign or there)[0]}: it exists already; choose another name or remove it first")
+    missing = [path for path in files if path not in there]
     new_folders = [p for path in missing for p in (path.parent, *path.parent.parents) if not p.exists()]
     placed: list[Path] = []
     try:
         with _named(next(iter(files)), advice), ExitStack() as drafts:
-            ready = [(drafts.enter_context(_written(path, files[path])), path) for path in missing]
+            ready: list[tuple[Path, Path]] = []
+            for path in missing:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                clear_drafts(path)
+                draft = draft_of(path)
+                drafts.callback(draft.unlink, missing_ok=True)
+                with new_file(draft) as file:
+                    file.write(files[path])
+                    _bring_to_disk(file)
+                ready.append((draft, path))
             for draft, path in ready:
                 draft.rename(path)
                 placed.append(path)
@@ -218,36 +238,12 @@ def whole_files(files: Mapping[Path, bytes], advice: str = _ELSEWHERE) -> list[P
     return list(files)
 
 
-def _missing(files: Mapping[Path, bytes]) -> list[Path]:
-    """Those that are still to be written; an OutputError where one is there that is none of ours."""
-    there = [path for path in files if os.path.lexists(path)]
-    foreign = [path for path in there if not _holds(path, files[path])]
-    if foreign or len(there) == len(files):
-        raise OutputError(f"{(foreign or there)[0]}: it exists already; choose another name or remove it first")
-    return [path for path in files if path not in there]
-
-
 def _holds(path: Path, content: bytes) -> bool:
     try:
         found = path.lstat()
         return stat.S_ISREG(found.st_mode) and found.st_size == len(content) and path.read_bytes() == content
     except OSError:
         return False
-
-
-@contextmanager
-def _written(path: Path, content: bytes) -> Iterator[Path]:
-    """A draft beside `path` that holds the content."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    clear_drafts(path)
-    draft = draft_of(path)
-    try:
-        with new_file(draft) as file:
-            file.write(content)
-            _bring_to_disk(file)
-        yield draft
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 # ---------------------------------------------------------------- a folder
@@ -282,37 +278,34 @@ def whole_folder(out: Path, advice: str = _ELSEWHERE, *, replaces: bool = False)
         target = _resolved(out)
         new_parents = [parent for parent in target.parents if not parent.exists()]
         outer = draft_of(target)
+        draft = outer / target.name
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             clear_drafts(target)
             outer.mkdir(mode=0o700)
-            draft = outer / target.name
             draft.mkdir()  # inside, for the rights that a new folder has here
-            with _placed_later(draft, out):
-                yield draft
+            yield draft
             _sync_tree(draft)
-            _put_in_place(draft, target, _aside(outer, target) if replaces else None)
+            _put_in_place(draft, target, replaces)
             sync_folder(target.parent)
-        except BaseException:
+        except BaseException as error:
             shutil.rmtree(outer, ignore_errors=True)
             _remove_empty(new_parents)
+            if isinstance(error, OutputError):  # people know the place, and not the draft
+                raise OutputError(str(error).replace(str(draft), str(out))) from None
             raise
         shutil.rmtree(outer, ignore_errors=True)
 
 
-def _aside(outer: Path, target: Path) -> Path:
-    """Where the folder that is being replaced waits, until the new one has its name."""
-    return outer / f"{target.name}{BEFORE}"
-
-
-def _put_in_place(draft: Path, target: Path, aside: Path | None) -> None:
+def _put_in_place(draft: Path, target: Path, replaces: bool) -> None:
     """Give the draft the target's name; the folder that had it comes back if that fails."""
     if not target.exists():
         draft.rename(target)
-    elif aside is None:
+    elif not replaces:
         target.rmdir()  # which fails where someone has put something into it meanwhile
         draft.rename(target)
     else:
+        aside = draft.with_name(f"{target.name}{_BEFORE}")
         target.rename(aside)
         try:
             draft.rename(target)
@@ -328,30 +321,68 @@ def make_folder(path: Path) -> None:
         raise OSError(errno.ELOOP, f"{path.name} is a link, expected a folder of its own")
 
 
-# ---------------------------------------------------------------- a file that grows
+@dataclass(frozen=True)
+class PartFolder:
+    """A folder that several processes fill; its files have names relative to it, as `labels/a.npy`.
 
-
-def open_appending(path: Path) -> int:
-    """A descriptor to read and write a file that grows in place, made where there is none.
-
-    OSError for a link, which would lead elsewhere, and for whatever is no regular file.
+    Every file is there whole or not at all. The files of a batch are brought to the disk together, and whoever writes
+    last the file that says that the batch is done can count on the others.
     """
-    if path.is_symlink():  # said in words; where the system can, the flag holds against a change of mind too
-        raise OSError(errno.ELOOP, "a link, expected a file of its own")
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | _BINARY | _NO_FOLLOW | _NO_WAIT, 0o666)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise OSError(errno.EINVAL, "not a regular file")
-    return descriptor
 
+    path: Path
 
-def link_file(source: Path, target: Path) -> bool:
-    """Whether the file has a second name now; not every file system can do that."""
-    try:
-        os.link(source, target, follow_symlinks=False)
-    except OSError:
-        return False
-    return True
+    def names(self, under: str = "") -> set[str]:
+        """Of the files that are whole; drafts are not."""
+        top = self.path / under
+        files = (Path(above) / name for above, _, names in os.walk(top) for name in names if not is_draft(name))
+        return {file.relative_to(self.path).as_posix() for file in files}
+
+    def write(self, name: str, content: bytes) -> None:
+        """Whole or not at all, and on the disk when it returns."""
+        self.write_together({name: content})
+
+    def write_together(self, files: Mapping[str, bytes]) -> None:
+        """Each whole or not at all, and all on the disk when it returns."""
+        paths = {name: self.path / name for name in files}
+        try:
+            for name, path in paths.items():
+                if not path.parent.is_dir() or path.parent.is_symlink():
+                    self.path.mkdir(parents=True, exist_ok=True)
+                    for above in reversed(Path(name).parents[:-1]):
+                        make_folder(self.path / above)
+                with open_draft(path) as file:
+                    file.write(files[name])
+            if len(paths) >= _PARTS_PER_SYNC and hasattr(os, "sync"):
+                os.sync()
+                return
+            for path in paths.values():
+                sync_file(path)
+            for folder in {path.parent for path in paths.values()}:
+                sync_folder(folder)
+        except OSError as error:
+            raise OutputError(f"{self.path}: cannot be written ({_reason(error)}); {_ROOM}") from None
+
+    def read(self, name: str) -> bytes:
+        return read_regular(self.path / name, _MOST_PART_BYTES)
+
+    def clear_drafts(self) -> None:
+        """Take away what killed processes have left; nobody may be writing here."""
+        for above, folders, files in os.walk(self.path):
+            for name in filter(is_draft, [*files, *folders]):
+                path = Path(above) / name
+                shutil.rmtree(path) if name in folders else path.unlink(missing_ok=True)
+
+    def remove_under(self, name: str) -> None:
+        """Take away a folder inside the folder, and all in it."""
+        shutil.rmtree(self.path / name, ignore_errors=True)
+
+    def remove(self, name: str) -> None:
+        """Take a file away, and its folder with the last one."""
+        path = self.path / name
+        path.unlink(missing_ok=True)
+        with suppress(OSError):  # there is more in it
+            if path.parent != self.path:
+                path.parent.rmdir()
 
 
 # ---------------------------------------------------------------- to the disk
@@ -359,18 +390,7 @@ def link_file(source: Path, target: Path) -> bool:
 
 def sync_file(path: Path) -> None:
     """Return when a file is on the disk."""
-    _sync(path)
-
-
-def sync_folder(folder: Path) -> None:
-    """Return when the names in a folder are on the disk."""
-    _sync(folder)
-
-
-def _sync(path: Path) -> None:
     on_windows = os.name == "nt"
-    if on_windows and path.is_dir():  # it opens no folders
-        return
     descriptor = os.open(path, os.O_RDWR if on_windows else os.O_RDONLY)  # it syncs only what may be written
     try:
         os.fsync(descriptor)
@@ -378,14 +398,20 @@ def _sync(path: Path) -> None:
         os.close(descriptor)
 
 
+def sync_folder(folder: Path) -> None:
+    """Return when the names in a folder are on the disk; Windows opens no folders."""
+    if os.name != "nt":
+        sync_file(folder)
+
+
 def _sync_tree(folder: Path) -> None:
     """Return when a folder and all in it are on the disk."""
     inside = [Path(above) / name for above, folders, files in os.walk(folder) for name in (*files, *folders)]
-    if len(inside) > _MANY_FILES and hasattr(os, "sync"):
+    if len(inside) > _FILES_PER_SYNC and hasattr(os, "sync"):
         os.sync()
         return
     for path in (*inside, folder):
-        _sync(path)
+        sync_folder(path) if path.is_dir() else sync_file(path)
 
 
 def _bring_to_disk(file: IO[bytes]) -> None:
@@ -393,7 +419,7 @@ def _bring_to_disk(file: IO[bytes]) -> None:
     os.fsync(file.fileno())
 
 
-# ---------------------------------------------------------------- errors
+# ---------------------------------------------------------------- what fails
 
 
 @contextmanager
@@ -403,15 +429,6 @@ def _named(path: Path, advice: str) -> Iterator[None]:
         yield
     except OSError as error:
         raise OutputError(f"{path}: cannot be written ({_reason(error)}); {advice}") from None
-
-
-@contextmanager
-def _placed_later(draft: Path, out: Path) -> Iterator[None]:
-    """What cannot be written in a draft is named as the place that people know."""
-    try:
-        yield
-    except OutputError as error:
-        raise OutputError(str(error).replace(str(draft), str(out))) from None
 
 
 def _resolved(path: Path) -> Path:
@@ -430,80 +447,3 @@ def _remove_empty(folders: list[Path]) -> None:
     for folder in sorted(set(folders), key=lambda folder: -len(folder.parts)):
         with suppress(OSError):  # it was never made, or someone else has put something there
             folder.rmdir()
-
-
-# ----------------------------------------------------------------
-# A folder that is filled file by file, by several processes.
-#
-# Every file is there whole or not at all. The files of a batch are brought to the disk together, and whoever writes
-# last the file that says that the batch is done can count on the others.
-
-_PARTS_PER_SYNC = 50  # from here on the disk is asked once for all files: one by one they take 7 ms each
-_MOST_BYTES = 1 << 34
-
-
-@dataclass(frozen=True)
-class PartFolder:
-    """Files by their names relative to the folder, as `labels/a.npy`."""
-
-    path: Path
-
-    def names(self, under: str = "") -> set[str]:
-        """Of the files that are whole; drafts are not."""
-        top = self.path / under
-        found = (Path(above) / name for above, _, files in os.walk(top) for name in files if not is_draft(name))
-        return {file.relative_to(self.path).as_posix() for file in found}
-
-    def write(self, name: str, content: bytes) -> None:
-        """Whole or not at all, and on the disk when it returns."""
-        self.write_together({name: content})
-
-    def write_together(self, files: Mapping[str, bytes]) -> None:
-        """Each whole or not at all, and all on the disk when it returns."""
-        try:
-            places = [self._put(name, content) for name, content in files.items()]
-            if len(places) >= _PARTS_PER_SYNC and hasattr(os, "sync"):
-                os.sync()
-                return
-            for place in places:
-                sync_file(place)
-            for folder in {place.parent for place in places}:
-                sync_folder(folder)
-        except OSError as error:
-            reason = error.strerror or str(error)
-            raise OutputError(f"{self.path}: cannot be written ({reason}); make room or give permission") from None
-
-    def _put(self, name: str, content: bytes) -> Path:
-        place = self.path / name
-        if not place.parent.is_dir() or place.parent.is_symlink():
-            self._make_folders(name)
-        with open_draft(place) as file:
-            file.write(content)
-        return place
-
-    def _make_folders(self, name: str) -> None:
-        self.path.mkdir(parents=True, exist_ok=True)
-        for above in reversed(Path(name).parents[:-1]):
-            make_folder(self.path / above)
-
-    def read(self, name: str) -> bytes:
-        return read_regular(self.path / name, _MOST_BYTES)
-
-    def clear_drafts(self) -> None:
-        """Take away what killed processes have left; nobody may be writing here."""
-        for above, folders, files in os.walk(self.path):
-            for name in filter(is_draft, [*files, *folders]):
-                path = Path(above) / name
-                shutil.rmtree(path) if name in folders else path.unlink(missing_ok=True)
-
-    def remove_under(self, name: str) -> None:
-        """Take away a folder inside the folder, and all in it."""
-        shutil.rmtree(self.path / name, ignore_errors=True)
-
-    def remove(self, name: str) -> None:
-        """Take a file away, and its folder with the last one."""
-        with suppress(FileNotFoundError):
-            (self.path / name).unlink()
-        with suppress(OSError):  # there is more in it
-            if (self.path / name).parent != self.path:
-                (self.path / name).parent.rmdir()

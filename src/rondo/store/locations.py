@@ -1,4 +1,8 @@
-"""Where recordings lie: files, folders and patterns, of this machine or in a bucket, all asked in the same way."""
+"""Where recordings lie: files, folders and patterns, of this machine or in a bucket, all asked in the same way.
+
+Buckets (s3://, gs://, az://, …) are reached through fsspec; all that can fail on the way becomes one line. Credentials
+and endpoints are found by the drivers, in the environment and the files of the user, and never kept here.
+"""
 
 from __future__ import annotations
 
@@ -14,147 +18,17 @@ from typing import Any, Literal, NamedTuple
 
 from rondo.errors import InputError, MissingExtraError, OutputError, RecordingError, SettingError
 
-# ----------------------------------------------------------------
-# Buckets (s3://, gs://, az://, …), reached through fsspec; all that can fail on the way becomes one line.
-#
-# Credentials and endpoints are found by the drivers, in the environment and the files of the user, and never kept
-# here.
-
 # A server that says nothing is given up after half a minute, one that refuses after seconds.
-_CONNECT_S, _READ_S, _ATTEMPTS = 5, 10, 3
+_S3_CONFIG = {"connect_timeout": 5, "read_timeout": 10, "retries": {"mode": "standard", "total_max_attempts": 3}}
 _NO_STORES = ("data", "dir", "file", "filecache", "ftp", "http", "https", "local", "memory", "reference", "simplecache")
 _CREDENTIALS = {"NoCredentialsError", "PartialCredentialsError", "DefaultCredentialsError", "ProfileNotFound"}
 _DENIED = {"403", "AccessDenied", "AllAccessDisabled", "ExpiredToken", "InvalidAccessKeyId", "SignatureDoesNotMatch"}
 _UNREACHED = {
-    "ClientConnectorError",
-    "ConnectionClosedError",
-    "ConnectTimeoutError",
-    "EndpointConnectionError",
-    "ProxyConnectionError",
-    "ReadTimeoutError",
-    "ServiceRequestError",
-    "gaierror",
-}  # of botocore, aiohttp and azure, by name: none of them need be installed
+    "ClientConnectorError", "ConnectionClosedError", "ConnectTimeoutError", "EndpointConnectionError",
+    "ProxyConnectionError", "ReadTimeoutError", "ServiceRequestError", "gaierror",
+}  # of botocore, aiohttp and azure, by name: none of them need be installed  # fmt: skip
 
-
-def connected(url: str) -> tuple[Any, str]:
-    """The fsspec file system that serves a URL, and the path in it; nothing is sent yet."""
-    scheme, _, rest = url.partition("://")
-    if not rest.strip("/"):
-        scheme = scheme.rstrip(":/")
-        raise SettingError(f"{scheme}://: expected a bucket and a place in it, as {scheme}://bucket/run, got no bucket")
-    if ":" in rest.partition("/")[0].rpartition("@")[0]:
-        raise SettingError(
-            f"a {scheme}:// URL holds a password, which the run would show; give credentials as the driver expects "
-            "them (environment, profile)"
-        )
-    try:
-        import fsspec
-    except ImportError as error:
-        raise MissingExtraError(f"a URL ({scheme}://)", "fsspec", "cloud") from error
-    if scheme in _NO_STORES or "::" in url or scheme not in fsspec.available_protocols():
-        raise SettingError(
-            f"{url}: unknown scheme '{scheme}'; expected a path of this machine, or a bucket: s3://, gs://, az:// or "
-            "another that fsspec has a driver for"
-        )
-    _require_driver(scheme)
-    system, path = fsspec.core.url_to_fs(url, use_listings_cache=False, **_options(scheme))
-    if scheme in ("s3", "s3a"):
-        system.retries = 1  # botocore tries again by itself
-    return system, path.rstrip("/")
-
-
-def _require_driver(scheme: str) -> None:
-    from fsspec.registry import get_filesystem_class, known_implementations
-
-    try:
-        get_filesystem_class(scheme)
-    except ImportError as error:
-        package = known_implementations[scheme]["class"].partition(".")[0]
-        extra = "cloud" if package == "s3fs" else ""
-        raise MissingExtraError(f"a URL ({scheme}://)", package, extra) from error
-
-
-def _options(scheme: str) -> dict[str, Any]:
-    """Short timeouts and few attempts, unless the configuration of fsspec says otherwise."""
-    if scheme not in ("s3", "s3a"):
-        return {}
-    from fsspec.config import conf
-
-    own = {
-        "connect_timeout": _CONNECT_S,
-        "read_timeout": _READ_S,
-        "retries": {"mode": "standard", "total_max_attempts": _ATTEMPTS},
-    }
-    return {"config_kwargs": own | conf.get(scheme, {}).get("config_kwargs", {})}
-
-
-@contextmanager
-def copied_here(url: str, kind: type[InputError]) -> Iterator[Path]:
-    """An object as a file of this machine under its own name, removed when the block ends."""
-    system, path = connected(url)
-    with tempfile.TemporaryDirectory(prefix="rondo-") as folder:
-        copy = Path(folder) / Path(path).name
-        with reaching(url, kind):
-            system.get_file(path, str(copy))
-        yield copy
-
-
-@contextmanager
-def reaching(url: str, kind: type[InputError], named: bool = False) -> Iterator[None]:
-    """Turn what fails on the way to a bucket into one line, `named` with the URL; a FileNotFoundError stays one."""
-    try:
-        yield
-    except (InputError, MemoryError):
-        raise
-    except Exception as error:
-        why = _why(error, url)
-        if why is None:
-            raise
-        raise kind(f"{url}: {why}" if named else why) from error
-
-
-def _why(error: BaseException, url: str) -> str | None:
-    """What happened and what to do; None for a missing object, and for what this machine has to say about itself."""
-    causes = list(_chain(error))
-    names = {type(cause).__name__ for cause in causes}
-    codes = {_code(cause) for cause in causes}
-    bucket, _, inside = url.partition("://")[2].rstrip("/").partition("/")
-    if names & _CREDENTIALS:
-        return "no credentials were found; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or what your store expects"
-    if codes & _DENIED or (isinstance(error, PermissionError) and error.errno is None):
-        return f"access is denied; check the credentials and their rights on '{bucket}'"
-    if "NoSuchBucket" in codes or (isinstance(error, FileNotFoundError) and not inside):
-        return f"there is no bucket '{bucket}'; check its name and the endpoint"
-    if names & _UNREACHED or isinstance(error, ConnectionError | TimeoutError):
-        return "the server cannot be reached; check the network and the endpoint (AWS_ENDPOINT_URL)"
-    if isinstance(error, FileNotFoundError) or (isinstance(error, OSError) and _is_local(error)):
-        return None
-    return f"the store gave an error ({type(error).__name__}: {' '.join(str(error).split())[:160]}); try again"
-
-
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
-
-
-def _code(error: BaseException) -> str:
-    """What a store answered, as botocore keeps it."""
-    answer = getattr(error, "response", None)
-    return str(answer.get("Error", {}).get("Code", "")) if isinstance(answer, dict) else ""
-
-
-def _is_local(error: OSError) -> bool:
-    """Whether it is about a file here, as no room for a copy: only then is a file named."""
-    return error.errno is not None and error.filename is not None
-
-
-# ----------------------------------------------------------------
-# Places that are paths of this machine or URLs of a bucket, told apart by their text alone.
-
-Location = Path | str
-"""A Path, or a URL as text: `s3://bucket/day1.csv`."""
+Location = Path | str  # a URL is text: `s3://bucket/day1.csv`
 
 # two characters or more: one is a drive of Windows; a Path of "s3://" keeps no slash
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(?:/|$)")
@@ -197,19 +71,105 @@ def refuse_url(where: str | Path, why: str) -> None:
         raise OutputError(f"{place}: {why}")
 
 
+# ---------------------------------------------------------------- buckets
+
+
+def connected(url: str) -> tuple[Any, str]:
+    """The fsspec file system that serves a URL, and the path in it; nothing is sent yet."""
+    scheme, _, rest = url.partition("://")
+    if not rest.strip("/"):
+        scheme = scheme.rstrip(":/")
+        raise SettingError(f"{scheme}://: expected a bucket and a place in it, as {scheme}://bucket/run, got no bucket")
+    if ":" in rest.partition("/")[0].rpartition("@")[0]:
+        raise SettingError(
+            f"a {scheme}:// URL holds a password, which the run would show; give credentials as the driver expects "
+            "them (environment, profile)"
+        )
+    try:
+        import fsspec
+    except ImportError as error:
+        raise MissingExtraError(f"a URL ({scheme}://)", "fsspec", "cloud") from error
+    if scheme in _NO_STORES or "::" in url or scheme not in fsspec.available_protocols():
+        raise SettingError(
+            f"{url}: unknown scheme '{scheme}'; expected a path of this machine, or a bucket: s3://, gs://, az:// or "
+            "another that fsspec has a driver for"
+        )
+    try:
+        fsspec.get_filesystem_class(scheme)
+    except ImportError as error:
+        package = fsspec.registry.known_implementations[scheme]["class"].partition(".")[0]
+        extra = "cloud" if package == "s3fs" else ""
+        raise MissingExtraError(f"a URL ({scheme}://)", package, extra) from error
+    is_s3, options = scheme in ("s3", "s3a"), {}
+    if is_s3:  # unless the configuration of fsspec says otherwise
+        options["config_kwargs"] = _S3_CONFIG | fsspec.config.conf.get(scheme, {}).get("config_kwargs", {})
+    system, path = fsspec.core.url_to_fs(url, use_listings_cache=False, **options)
+    if is_s3:
+        system.retries = 1  # botocore tries again by itself
+    return system, path.rstrip("/")
+
+
+@contextmanager
+def reaching(url: str, kind: type[InputError], named: bool = False) -> Iterator[None]:
+    """Turn what fails on the way to a bucket into one line, `named` with the URL; a FileNotFoundError stays one."""
+    try:
+        yield
+    except (InputError, MemoryError):
+        raise
+    except Exception as error:
+        why = _why(error, url)
+        if why is None:
+            raise
+        raise kind(f"{url}: {why}" if named else why) from error
+
+
+def _why(error: Exception, url: str) -> str | None:
+    """What happened and what to do; None for a missing object, and for what this machine has to say about itself."""
+    names: set[str] = set()
+    codes: set[str] = set()  # what a store answered, as botocore keeps it
+    cause: BaseException | None = error
+    while cause is not None:
+        names.add(type(cause).__name__)
+        response = getattr(cause, "response", None)
+        if isinstance(response, dict):
+            codes.add(str(response.get("Error", {}).get("Code", "")))
+        cause = cause.__cause__ or cause.__context__
+    bucket, _, inside = url.partition("://")[2].rstrip("/").partition("/")
+    if names & _CREDENTIALS:
+        return "no credentials were found; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or what your store expects"
+    if codes & _DENIED or (isinstance(error, PermissionError) and error.errno is None):
+        return f"access is denied; check the credentials and their rights on '{bucket}'"
+    if "NoSuchBucket" in codes or (isinstance(error, FileNotFoundError) and not inside):
+        return f"there is no bucket '{bucket}'; check its name and the endpoint"
+    if names & _UNREACHED or isinstance(error, ConnectionError | TimeoutError):
+        return "the server cannot be reached; check the network and the endpoint (AWS_ENDPOINT_URL)"
+    if isinstance(error, FileNotFoundError):
+        return None
+    if isinstance(error, OSError) and error.errno is not None and error.filename is not None:
+        return None  # about a file of this machine, as no room for a copy: only then is a file named
+    return f"the store gave an error ({type(error).__name__}: {' '.join(str(error).split())[:160]}); try again"
+
+
+def _info(url: str) -> dict[str, Any] | None:
+    """What the store says about an object or folder; None where there is none."""
+    system, path = connected(url)
+    try:
+        with reaching(url, RecordingError):
+            about: dict[str, Any] = system.info(path)
+    except FileNotFoundError:
+        return None
+    return about
+
+
+# ---------------------------------------------------------------- what lies there
+
+
 class Listing(NamedTuple):
     """What lies at a place: itself, the files directly in a folder, or those that match a pattern, sorted."""
 
     kind: Literal["file", "folder", "pattern", "nothing"]
     files: list[Location]
     folders: list[Path] = []  # noqa: RUF012  # of this machine, in the folder or matching the pattern; never changed
-
-
-class FileState(NamedTuple):
-    """By which a file that has changed is noticed."""
-
-    size: int  # bytes
-    version: str
 
 
 def listing(place: Location) -> Listing:
@@ -249,63 +209,57 @@ def _files(url: str, path: str, found: Any) -> list[Location]:
     return [f"{before}{name}" for name in names if name != path]
 
 
-def _info(url: str) -> dict[str, Any] | None:
-    """What the store says about an object or folder; None where there is none."""
-    system, path = connected(url)
-    try:
-        with reaching(url, RecordingError):
-            about: dict[str, Any] = system.info(path)
-    except FileNotFoundError:
-        return None
-    return about
-
-
 @contextmanager
 def local_file(place: Location) -> Iterator[Path]:
     """The file itself, or a copy of an object under the same name that is removed when the block ends."""
     if isinstance(place, Path):
         yield place
         return
-    with copied_here(place, RecordingError) as copy:
+    system, path = connected(place)
+    with tempfile.TemporaryDirectory(prefix="rondo-") as folder:
+        copy = Path(folder) / Path(path).name
+        with reaching(place, RecordingError):
+            system.get_file(path, str(copy))
         yield copy
 
 
 # ---------------------------------------------------------------- changed since
 
 
-def size_of(where: str | Path) -> int:
-    """Bytes of a file or object.
+class FileState(NamedTuple):
+    """By which a file that has changed is noticed."""
 
-    Raises
-    ------
-    RecordingError : where there is none, or its store cannot be reached.
-    """
+    size: int  # bytes
+    version: str
+
+
+def size_of(where: str | Path) -> int:
+    """Bytes of a file or object; RecordingError where there is none, or its store cannot be reached."""
     return _state(as_location(where)).size
 
 
 def states_of(places: Sequence[str | Path]) -> dict[str, FileState]:
     """Size and version of many files, by their names as text; one question for each folder of a bucket."""
-    found: dict[str, FileState] = {}
+    states: dict[str, FileState] = {}
     folders: dict[str, set[str]] = defaultdict(set)
     for place in map(as_location, places):
         if isinstance(place, Path):
-            found[str(place)] = _state(place)
+            states[str(place)] = _state(place)
         else:
             folders[place.rpartition("/")[0]].add(place)
     for folder, urls in folders.items():
-        found |= _states_in(folder, urls) if len(urls) > 1 else {url: _state(url) for url in urls}
-    return found
-
-
-def _states_in(folder: str, urls: set[str]) -> dict[str, FileState]:
-    system, path = connected(folder)
-    before = folder.removesuffix(path)
-    with _named(folder), reaching(folder, RecordingError):
-        found = {f"{before}{one['name']}": _object_state(one) for one in system.ls(path, detail=True)}
-    missing = next((url for url in sorted(urls) if url not in found), None)
-    if missing is not None:
-        raise RecordingError(f"{missing}: there is no such file; check the path")
-    return {url: found[url] for url in urls}
+        if len(urls) == 1:
+            states |= {url: _state(url) for url in urls}
+            continue
+        system, path = connected(folder)
+        before = folder.removesuffix(path)
+        with _named(folder), reaching(folder, RecordingError):
+            inside = {f"{before}{about['name']}": _object_state(about) for about in system.ls(path, detail=True)}
+        for url in sorted(urls):
+            if url not in inside:
+                raise RecordingError(f"{url}: there is no such file; check the path")
+            states[url] = inside[url]
+    return states
 
 
 def _state(place: Location) -> FileState:

@@ -31,7 +31,16 @@ def locked(folder: Path, name: str, busy: str, wait_s: float = 0.0) -> Iterator[
     path = folder / name
     new_folders = [above for above in (folder, *folder.parents) if not above.exists()]
     try:
-        lock = _taken_in_time(path, busy, wait_s)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            lock = _taken(path, time.monotonic() + wait_s)
+        except Timeout:
+            raise OutputError(f"{folder}: {busy}") from None
+        except OSError as error:
+            why = error.strerror or str(error)
+            if error.errno not in _OF_THE_FOLDER:
+                why = f"{name} cannot be locked: {why}"
+            raise OutputError(f"{folder}: cannot be written ({why}); make room or give permission") from None
         try:
             yield
         finally:
@@ -44,19 +53,6 @@ def locked(folder: Path, name: str, busy: str, wait_s: float = 0.0) -> Iterator[
                 above.rmdir()
 
 
-def _taken_in_time(path: Path, busy: str, wait_s: float) -> BaseFileLock:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return _taken(path, time.monotonic() + wait_s)
-    except Timeout:
-        raise OutputError(f"{path.parent}: {busy}") from None
-    except OSError as error:
-        why = error.strerror or str(error)
-        if error.errno not in _OF_THE_FOLDER:
-            why = f"{path.name} cannot be locked: {why}"
-        raise OutputError(f"{path.parent}: cannot be written ({why}); make room or give permission") from None
-
-
 def _taken(path: Path, until: float) -> BaseFileLock:
     """The lock, once its file is the one in the folder: whoever had it before has removed the one that was."""
     while True:
@@ -64,16 +60,9 @@ def _taken(path: Path, until: float) -> BaseFileLock:
         try:
             lock = FileLock(path, timeout=max(0.0, until - time.monotonic()))
             lock.acquire()
-            if _is_at(path, descriptor):
-                return lock
+            with suppress(FileNotFoundError):
+                if os.path.samestat(path.lstat(), os.fstat(descriptor)):  # then no other can have had this name since
+                    return lock
             lock.release()
         finally:
             os.close(descriptor)
-
-
-def _is_at(path: Path, descriptor: int) -> bool:
-    """Whether the open file has this name: then no other can have had it since, and the lock is on this one."""
-    try:
-        return os.path.samestat(path.lstat(), os.fstat(descriptor))
-    except FileNotFoundError:
-        return False

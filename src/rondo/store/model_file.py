@@ -84,7 +84,7 @@ def save(folder: Path, artifact: Artifact, format: Format = MODEL, edits: Mappin
 
 def load(folder: Path, format: Format = MODEL) -> Artifact:
     """Read and check a folder of that format; every fault is a ModelError that says what is wrong."""
-    manifest = _read_manifest(folder, format)
+    manifest = read_manifest(folder, format)
     blob = _read_bytes(folder, _TENSORS, format)
     if hashlib.sha256(blob).hexdigest() != manifest["tensors_sha256"]:
         raise ModelError(
@@ -109,7 +109,8 @@ def _read_bytes(folder: Path, name: str, format: Format) -> bytes:
         raise ModelError(f"{path}: does not fit into memory; it is no {noun} that Rondo saved") from None
 
 
-def _read_manifest(folder: Path, format: Format) -> dict[str, Any]:
+def read_manifest(folder: Path, format: Format = MODEL) -> dict[str, Any]:
+    """The manifest alone, checked."""
     path = folder / MANIFEST
     try:
         found = json.loads(_read_bytes(folder, MANIFEST, format).decode("utf-8"))
@@ -168,6 +169,6 @@ def _replaceable(folder: Path, format: Format) -> bool:
     if not names:
         return True
     try:
-        return names <= {MANIFEST, _TENSORS, EDITS, EDITS_LOCK} and bool(_read_manifest(folder, format))
+        return names <= {MANIFEST, _TENSORS, EDITS, EDITS_LOCK} and bool(read_manifest(folder, format))
     except ModelError:
         return False

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable
 from html import escape, unescape
 from pathlib import Path
 from threading import Lock
@@ -33,38 +32,35 @@ _STATES = {HEALTHY: "ok", IN_ALARM: "alarm", DEAD: "dead"}
 _POLICY = re.compile('<meta http-equiv="Content-Security-Policy" content="([^"]*)">')
 
 
-def state_of(run_dir: Path) -> str:
-    """Changes when the files that a page is made of do."""
-    parts = []
-    for name in _WATCHED:
-        try:
-            found = (run_dir / name).stat()
-            parts.append(f"{found.st_mtime_ns}-{found.st_size}")
-        except OSError:
-            parts.append("none")
-    return " ".join(parts)
+class PageServer(LoopbackServer):
+    """Serves the page of one run folder, and everything that it asks for."""
 
-
-class RunPage:
-    """The page of one run folder, and everything that it asks for."""
-
-    def __init__(self, run_dir: Path, token: str, wish: Wish = EVERYTHING, beside: Beside | None = None) -> None:
+    def __init__(self, run_dir: Path, port: int = 0, wish: Wish = EVERYTHING, beside: Beside | None = None) -> None:
         """A folder that is no run is refused at once, and so is a film for a recording that is not there."""
-        self._run_dir, self._token, self._wish, self._lock = run_dir, token, wish, Lock()
+        super().__init__(port)
+        self._run_dir, self._wish, self._lock = run_dir, wish, Lock()
         self._state, self._page, self._not_before = "", "", 0.0
-        self._media = None if beside is None else MediaFile(beside.path)
-        self._about_media = None if beside is None else self._checked(beside)
-        self.page()
+        self._media: MediaFile | None = None
+        self._about_media: dict[str, Any] | None = None
+        try:
+            if beside is not None:
+                self._media = MediaFile(beside.path)
+                self._about_media = self._checked(self._media, beside)
+            self.page()
+        except BaseException:
+            self.server_close()
+            raise
 
     def state(self) -> str:
-        return state_of(self._run_dir)
-
-    def news(self) -> str:
-        """The state that a page should ask for: the last one that was drawn, until it is time for another.
-
-        A long stream changes every second and takes longer to draw: most of the machine is left to the stream itself.
-        """
-        return self._state if time.monotonic() < self._not_before else self.state()
+        """Changes when the files that a page is made of do."""
+        parts = []
+        for name in _WATCHED:
+            try:
+                found = (self._run_dir / name).stat()
+                parts.append(f"{found.st_mtime_ns}-{found.st_size}")
+            except OSError:
+                parts.append("none")
+        return " ".join(parts)
 
     def page(self) -> str:
         """The page as the folder is now."""
@@ -74,7 +70,7 @@ class RunPage:
                 result = Result.load(self._run_dir)
                 stream = result.summary.stream
                 server = {
-                    "token": self._token,
+                    "token": self.token,
                     "edits": True,
                     "media": self._about_media,
                     "running": stream is not None and not stream.finished,
@@ -84,32 +80,40 @@ class RunPage:
                 self._not_before = done + _TIMES_AS_LONG * (done - began)
             return self._page
 
-    def answer(self, method: str, path: str, question: Question) -> Answer:
-        """`path` is what follows the address of this page."""
-        answers: dict[tuple[str, str], Callable[[], Answer]] = {
-            ("GET", ""): self._whole_page,
-            ("GET", "state.json"): self._news,
-            ("GET", "edits.json"): lambda: self._edits(None),
-            ("POST", "edits"): lambda: self._edits(question.body),
-        }
-        if self._media is not None:
-            answers["GET", "media"] = lambda: self._served_media(question)
-        found = answers.get(("GET" if method == "HEAD" else method, path))
-        return _nothing() if found is None else found()
-
-    def _whole_page(self) -> Answer:
-        page = self.page()
-        return answered(200, "text/html", page, Content_Security_Policy=_header_policy(page))
+    def answer(self, question: Question) -> Answer:
+        path, method = question.path.removeprefix("/"), "GET" if question.method == "HEAD" else question.method
+        try:
+            match method, path:
+                case "GET", "":
+                    page = self.page()
+                    return answered(200, "text/html", page, Content_Security_Policy=_header_policy(page))
+                case "GET", "state.json":
+                    return self._news()
+                case "GET", "edits.json":
+                    return self._edits(None)
+                case "POST", "edits":
+                    return self._edits(question.body)
+                case "GET", "media" if self._media is not None:
+                    return self._media.answer(question.headers)
+        except RondoError as error:
+            return answered(503, "text/html", _LATER.format(escape(str(error))))
+        return answered(404, "text/plain", "there is nothing here")
 
     def _news(self) -> Answer:
-        about = {"state": self.news(), "health": _health_in_words(self._run_dir)}
-        if self._media is not None:
-            about["media"] = self._media.tag
-        return _json(200, about)
+        """The state that a page should ask for, the health of a stream, and the film.
 
-    def _served_media(self, question: Question) -> Answer:
-        assert self._media is not None
-        return self._media.answer(question.headers)
+        The state is the last one that was drawn, until it is time for another: a long stream changes every second and
+        takes longer to draw, and most of the machine is left to the stream itself.
+        """
+        news: dict[str, Any] = {"state": self._state if time.monotonic() < self._not_before else self.state()}
+        health = read_health(self._run_dir)
+        news["health"] = None
+        if health is not None:
+            code, words = judged(health, _STALE_S, time.time())
+            news["health"] = {"state": "finished" if health.state == "finished" else _STATES[code], "words": words}
+        if self._media is not None:
+            news["media"] = self._media.tag
+        return _json(200, news)
 
     def _edits(self, body: bytes | None) -> Answer:
         """What people have changed; a body is a list of more edits, which are written before the answer."""
@@ -123,10 +127,9 @@ class RunPage:
         except RondoError as error:
             return _json(400, {"error": " ".join(str(error).split())})
 
-    def _checked(self, beside: Beside) -> dict[str, Any]:
+    def _checked(self, media: MediaFile, beside: Beside) -> dict[str, Any]:
         """What the page needs to know of the film."""
-        assert self._media is not None
-        recordings = {one.id: one for one in Result.load(self._run_dir).recordings}
+        recordings = {recording.id: recording for recording in Result.load(self._run_dir).recordings}
         if beside.recording is None and len(recordings) > 1:
             first = ", ".join([*recordings][:5])
             raise SettingError(f"--media: the run has {len(recordings)} recordings ({first}, …); give --recording ID")
@@ -138,39 +141,7 @@ class RunPage:
             raise SettingError(
                 f"--media: '{name}' has no rate, so its frames have no times; discover it with --rate HZ"
             )
-        kind = self._media.kind
-        return {"name": self._media.name, "kind": kind, "offset_s": beside.offset_s, "recording": name}
-
-
-class PageServer(LoopbackServer):
-    """Serves the page of one run folder."""
-
-    def __init__(self, run_dir: Path, port: int = 0, wish: Wish = EVERYTHING, beside: Beside | None = None) -> None:
-        super().__init__(port)
-        try:
-            self._page = RunPage(run_dir, self.token, wish, beside)
-        except BaseException:
-            self.server_close()
-            raise
-
-    def answer(self, question: Question) -> Answer:
-        try:
-            return self._page.answer(question.method, question.path.removeprefix("/"), question)
-        except RondoError as error:
-            return answered(503, "text/html", _LATER.format(escape(str(error))))
-
-
-def _health_in_words(run_dir: Path) -> dict[str, str] | None:
-    """The state of a stream as one word and as one line; None where the folder holds none."""
-    health = read_health(run_dir)
-    if health is None:
-        return None
-    code, words = judged(health, _STALE_S, time.time())
-    return {"state": "finished" if health.state == "finished" else _STATES[code], "words": words}
-
-
-def _nothing() -> Answer:
-    return answered(404, "text/plain", "there is nothing here")
+        return {"name": media.name, "kind": media.kind, "offset_s": beside.offset_s, "recording": name}
 
 
 def _header_policy(page: str) -> str:
@@ -189,6 +160,6 @@ def _list(body: bytes) -> list[dict[str, Any]]:
         found = json.loads(body)
     except (ValueError, RecursionError):
         raise SettingError("edits: expected JSON") from None
-    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+    if not isinstance(found, list) or not all(isinstance(edit, dict) for edit in found):
         raise SettingError("edits: expected a list of objects")
     return found

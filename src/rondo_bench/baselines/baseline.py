@@ -136,22 +136,12 @@ class BaselineMethod:
         return made
 
     def configure(self, options: Options) -> Baseline:
-        """The settings of the file, then those given by name, then the options."""
+        """The settings of the file, then those given by name."""
         default = self.baseline()
         names = type(default.config).model_fields
-        idle: dict[str, object] = {
-            "--encoder": options.encoder,
-            "--preset": options.preset not in ("", "default"),
-            "--device": options.device,
-            "--motif-window": options.motif_window,
-            "--group-by": options.group_by,
-        }
-        idle |= {} if "windows" in names else {"--window": options.window, "--step": options.step}
-        refuse_idle(idle | ({} if "n_states" in names else {"--states": options.states}), f"--method {self.name}")
-        named = {"windows.length": options.window, "windows.step": options.step, "n_states": options.states}
-        overrides = dict(options.settings) | {name: value for name, value in named.items() if value is not None}
+        refuse_idle(options.beyond(names), f"--method {self.name}")
         try:
-            config = changed(default.config, options.config, overrides)
+            config = changed(default.config, options.config, options.settings)
         except SettingError as error:  # `rondo config show` shows those of Rondo
             known = f"{self.name} has {', '.join(names)}"
             raise SettingError(str(error).replace("see `rondo config show`", known)) from None
@@ -301,13 +291,9 @@ def warnings_before(recordings: Sequence[Recording], name: str, baseline: Baseli
     worst = max(range(len(recordings)), key=lambda i: each[i] or 0.0)
     if (each[worst] or 0.0) > PRACTICAL_S:
         recording = recordings[worst]
-        limit = rounded(practical_frames(baseline, recording.n_channels))
+        limit = int(float(f"{practical_frames(baseline, recording.n_channels):.1e}"))  # an estimate has two digits
         notes.append(
             f"{name} is practical up to about {limit:,} frames of {recording.n_channels} channels (an hour each); "
             f"recording '{recording.id}' has {recording.n_frames:,}"
         )
     return notes
-
-
-def rounded(count: int) -> int:
-    return int(float(f"{count:.1e}"))

@@ -36,7 +36,7 @@ from rondo.data.scaling import Preprocessor
 from rondo.data.signal import Signal
 from rondo.data.windows import WindowGrid, Windows
 from rondo.errors import AnnotationError, SettingError
-from rondo.many.pool import in_one_line
+from rondo.many.engine import in_one_line
 from rondo.metrics.overlap import Overlap
 from rondo.metrics.recurrence import adjusted_mutual_information, adjusted_rand, one_to_one
 from rondo.metrics.scores import clock_labels, evaluate

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from rondo.data.labels import runs_of
 from rondo.device import resolve_device
 from rondo.errors import InputError
-from rondo.many.pool import Done, Engine, Stopwatch, in_one_line
+from rondo.many.engine import Done, Engine, Stopwatch, in_one_line
 from rondo.metrics.scores import evaluate
 from rondo.model.folder import provenance_of
 from rondo_bench.data_sets.read import DataSet
