@@ -35,7 +35,7 @@ def update_path(model: Rondo, n_windows: int) -> list[str]:
     """Points at exemplars of the units, one unit after another, and every so often at a place that is new."""
     exemplars, rng = model.unit_model_.exemplars, np.random.default_rng(0)
     updater = Updater(model.unit_model_, model.motif_model_, model.config_.continual, (200, 100), aligned=True)
-    blocks = updater.cuts.blocks(np.zeros((9, 200), np.float32))
+    blocks = updater.issue.blocks(np.zeros((9, 200), np.float32))
     spread = 0.1 * exemplars.radius / np.sqrt(exemplars.points.shape[1])
     new = rng.normal(size=(3, exemplars.points.shape[1])) * 3 * exemplars.radius
     lasting, each, memory = 0, np.zeros(n_windows), []

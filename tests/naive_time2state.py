@@ -6,7 +6,6 @@ weights and the random draws of ours.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -16,14 +15,6 @@ from torch import Tensor
 from torch.nn import functional
 
 Weights = Mapping[str, Tensor]
-
-
-def _product(a: Sequence[float], b: Sequence[float]) -> float:
-    return math.fsum(x * y for x, y in zip(a, b, strict=True))
-
-
-def _log_sigmoid(x: float) -> float:
-    return -math.log1p(math.exp(-x)) if x > 0 else x - math.log1p(math.exp(x))
 
 
 def embeddings(weights: Weights, windows: Tensor) -> Tensor:

@@ -133,11 +133,11 @@ def test_scores_and_truth_stay_with_the_result(result: Result, tmp_path: Path) -
         told.summary.scores is not None
         and told.summary.scores.units.ari == score({one.recording_id: (KINDS, one.units) for one in result}).average.ari
     )
-    assert result.summary.scores is None and "truth" not in result.tables
+    assert result.summary.scores is None and "truth" not in result.run.tables
     told.save(tmp_path / "run")
     loaded = Result.load(tmp_path / "run")
     assert loaded.summary.scores == told.summary.scores
-    assert loaded.tables["truth"][["recording", "level", "id", "start_frame"]].equals(
-        told.tables["truth"][["recording", "level", "id", "start_frame"]]
+    assert loaded.run.tables["truth"][["recording", "level", "id", "start_frame"]].equals(
+        told.run.tables["truth"][["recording", "level", "id", "start_frame"]]
     )
     assert "true units" in (tmp_path / "run" / "report.html").read_text()

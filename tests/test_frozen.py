@@ -1,4 +1,4 @@
-"""What 0.2.0 wrote is read for ever: runs, models, lists of edits, streams (tests/frozen; make.py there made them)."""
+"""What 0.2.0 wrote is read for ever: runs, models, lists of edits, streams (tests/frozen/README.md)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import pytest
 from numpy.typing import NDArray
 
 from rondo.edit import apply_edits
-from rondo.editing.apply import shown
 from rondo.errors import OutputError
 from rondo.model.rondo import Rondo
 from rondo.result import Result
-from rondo.run.summary import run_edits
+from rondo.run.folder import run_edits
+from rondo.run.shown import shown
 from tests.cli.running import call
 
 FROZEN = Path(__file__).parent / "frozen/v0.2.0"

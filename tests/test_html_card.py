@@ -55,7 +55,7 @@ def test_names_cannot_break_out(model: Rondo) -> None:
     assert page.words.count(EVIL) == 1 and f"Recording {EVIL}" in page.words
     _Page(card(EVIL, {EVIL: EVIL}, [EVIL], [[EVIL]]))
     named = copy(model).name("unit:0", "<reach>")
-    for it in (named, label_one(named, Recording(waves(), id="day1"))):
+    for it in (named, named.predict(Recording(waves(), id="day1"))[0]):
         assert "u0 <reach>" in _Page(it._repr_html_()).words
 
 

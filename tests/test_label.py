@@ -13,7 +13,6 @@ from rondo.errors import NotFittedError, OutputError, SettingError
 from rondo.model.method import relabel
 from rondo.model.rondo import Rondo
 from rondo.result import Result
-from rondo.run.tally import Words
 from rondo.synthetic.streams import plant
 
 QUICK = {"window": "1.5s", "settings": {"evidence.surrogates": 0}}
@@ -64,24 +63,9 @@ def test_the_folder_of_a_stream_is_read_as_the_stream_has_grown_it(
         rondo.label(tmp_path / "run", tmp_path / "other.npy", out=tmp_path / "labelled", engine="serial")
 
 
-class Silent:
-    """A model of another method, which labels nothing."""
-
-    def predict(self, recordings: object, *, rate: float | None = None, resample: bool = False) -> Result:
-        raise NotImplementedError
-
-    def words(self) -> Words:
-        raise NotImplementedError
-
-    def save(self, folder: str | Path) -> None:
-        raise NotImplementedError
-
-
 def test_what_cannot_be_is_refused(result: Result, other: rondo.Recording, tmp_path: Path) -> None:
     with pytest.raises(NotFittedError, match="not fitted yet"):
         rondo.label(Rondo(), other)
-    with pytest.raises(SettingError, match=r"adapt .*Silent"):
-        rondo.label(Silent(), other, adapt=True)
     with pytest.raises(SettingError, match="give paths"):
         rondo.label(result.model, other, out=tmp_path / "run", engine="serial")
     np.save(tmp_path / "other.npy", other.values)

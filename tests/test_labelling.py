@@ -1,32 +1,30 @@
-"""Labelling: the table of segments says what the frame labels say, and no more.
-
-How near windows lie to their units, and what is made of it.
-"""
+"""Labelling: the table of segments says what the frame labels say; whether a model fits."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.testing as npt
+import pandas as pd
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rondo.data.labels import OTHER
+from rondo.data.labels import OTHER, are_one_to_one
 from rondo.data.windows import WindowGrid
 from rondo.errors import ModelError
 from rondo.model.label import label_one
 from rondo.model.rondo import Rondo
 from rondo.motifs.base import MotifTimeline
 from rondo.run.labelling import FITS, FITS_IN_PART, QUANTILES, Fit, FitProfile, Labelling, fit_of, repeat_starts
-from rondo.run.segments import COLUMNS
+from rondo.run.segments import COLUMNS, labels_between_ends, to_pandas, with_dates
 from rondo.synthetic.streams import plant
 from rondo.units.viterbi import Timeline
 
@@ -69,27 +67,6 @@ def test_segments_are_the_longest_stretches_of_one_label(units: list[int], data:
         assert table.select("id", "start_frame", "end_frame").rows() == [tuple(row) for row in naive]
         expected = [one.unit_scores[start:end].mean() for _, start, end in naive]
         npt.assert_allclose(table["score"].to_numpy(), expected, rtol=1e-5)
-
-
-@given(st.lists(st.integers(-1, 5), min_size=1, max_size=40), st.data())
-def test_motifs_come_with_the_units_inside_them(units: list[int], data: st.DataObject) -> None:
-    n = len(units)
-    motifs = data.draw(st.lists(st.integers(-1, 2), min_size=n, max_size=n), label="motifs")
-    breaks, begins = (data.draw(st.sets(st.integers(1, max(1, n - 1))), label=name) for name in ("breaks", "begins"))
-    breaks, begins = (np.array(sorted(frames - {n}), np.int64) for frames in (breaks, begins))
-    tracks = (np.array(track, dtype=np.int32) for track in (units, motifs))
-    scores = np.ones(n, dtype=np.float32)
-    table = Labelling("r", *tracks, scores, scores, None, None, breaks, 1.0, (), begins).table
-    assert set(table.filter(pl.col("level") == "unit")["units"]) <= {""}
-    for start, end, sequence in (
-        table.filter(pl.col("level") == "motif").select("start_frame", "end_frame", "units").iter_rows()
-    ):
-        naive = []
-        for frame in range(start, end):
-            goes_on = frame > start and units[frame] == units[frame - 1] and frame not in breaks
-            if units[frame] != OTHER and not goes_on:
-                naive.append(f"u{units[frame]}")
-        assert sequence == " ".join(naive)
 
 
 @given(st.lists(st.tuples(st.integers(-1, 1), st.booleans()), min_size=1, max_size=25), st.integers(1, 4), st.data())
@@ -141,6 +118,30 @@ def test_the_table_has_the_same_columns_whatever_is_in_it(units: list[int], rate
         pl.Datetime("us"), pl.Datetime("us"), pl.Float64, pl.String,
     ]  # fmt: skip
     assert table["start_s"].null_count() == (table.height if rate is None else 0)
+
+
+@given(st.lists(st.tuples(st.integers(-1, 3), st.integers(-1, 3)), min_size=1, max_size=40))
+def test_motifs_are_units_where_they_are_in_every_frame(drawn: list[tuple[int, int]]) -> None:
+    units, motifs = (np.array(track, np.int32) for track in zip(*drawn, strict=True))
+    one = replace(labelling([0] * len(drawn)), units=units, motifs=motifs)
+    ends = labels_between_ends(one.occurrences("unit"), one.occurrences("motif"))
+    assert are_one_to_one(*ends) == are_one_to_one(units, motifs)
+
+
+def test_dates_stand_where_the_clock_counts_from_1970() -> None:
+    seconds = pl.DataFrame(
+        {
+            "recording": ["r"] * 4, "level": ["unit"] * 4, "id": [0] * 4, "name": [""] * 4, "start_frame": range(4),
+            "end_frame": range(1, 5), "start_s": [12.5, 1794774665.25, None, 1e15],
+            "end_s": [13.0, 1794774665.75, None, 1e15],
+            "score": [0.5] * 4, "units": [""] * 4,
+        }
+    )  # fmt: skip
+    table = to_pandas(with_dates(seconds))
+    assert tuple(table.columns) == COLUMNS
+    assert table["start_time"].isna().tolist() == [True, False, True, True]
+    assert table["start_time"][1] == pd.Timestamp("2026-11-15 20:31:05.25")
+    assert table["start_s"].isna().tolist() == [False, False, True, False]
 
 
 @dataclass(frozen=True)

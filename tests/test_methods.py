@@ -14,7 +14,6 @@ import pytest
 
 import rondo
 from rondo.data.recording import Recording
-from rondo.editing.apply import shown
 from rondo.editing.edits import Edits
 from rondo.editing.edits_file import read_edits
 from rondo.errors import ModelError, SettingError
@@ -35,18 +34,18 @@ class Threshold:
     """A model: above or below a number."""
 
     level: float
-    edits: Edits = field(default_factory=Edits)
+    edits_: Edits = field(default_factory=Edits)
 
     def predict(self, recordings: Any, *, rate: float | None = None, resample: bool = False) -> Result:
         given = as_recordings(recordings, Reading(rate=rate))
         return result_of(given, self, kind="label")
 
     def words(self) -> Words:
-        return Words(units={0: "", 1: ""}, edits=self.edits)
+        return Words(units={0: "", 1: ""})
 
     def save(self, folder: str | Path) -> None:
         stored = model_file.Artifact({"method": "threshold"}, {}, {"level": np.array([self.level])})
-        model_file.save(Path(folder), stored, edits=self.edits.as_json() if self.edits.history else None)
+        model_file.save(Path(folder), stored, edits=self.edits_.as_json() if self.edits_.history else None)
 
 
 def result_of(recordings: Sequence[Recording], model: Threshold, **more: Any) -> Result:
@@ -54,9 +53,10 @@ def result_of(recordings: Sequence[Recording], model: Threshold, **more: Any) ->
     for recording in recordings:
         labels = (recording.values[:, 0] > model.level).astype(np.int32)
         ones, none = np.ones(labels.size, np.float32), np.zeros(0, np.int64)
-        plain = Labelling(recording.id, labels, labels, ones, ones, recording.times_s, recording.rate, none, 1.0)
-        labellings.append(shown(plain, model.edits))
-    return make_result("threshold", recordings, labellings, model=model, words=model.words(), **more)
+        times, rate = recording.times_s, recording.rate
+        labellings.append(Labelling(recording.id, labels, labels, ones, ones, times, rate, none, 1.0))
+    known = {"words": model.words(), "edits": model.edits_}
+    return make_result("threshold", recordings, labellings, model=model, **known, **more)
 
 
 @dataclass(frozen=True)

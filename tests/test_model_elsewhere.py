@@ -24,9 +24,6 @@ def stream() -> PlantedStream:
     return plant(n_frames=15_000, seed=1)
 
 
-# ---------------------------------------------------------------- other rates, other channels
-
-
 @pytest.fixture(scope="module")
 def quick(stream: PlantedStream) -> Rondo:
     """The default without its test of evidence, which takes most of the time."""
@@ -72,30 +69,12 @@ def test_resampling_changes_nothing_where_rates_agree(quick: Rondo, stream: Plan
         assert_same(quick.predict(recording, resample=True), quick.predict(recording))
 
 
-def test_motifs_are_refitted_at_another_rate_on_request(quick: Rondo, stream: PlantedStream, tmp_path: Path) -> None:
-    other = resample_recording(stream.recording, 80.0)
-    fresh = reloaded(quick, tmp_path / "quick")
-    with pytest.raises(RecordingError, match="80 Hz, expected 50 Hz"):
-        fresh.fit_motifs(other)
-    fresh.fit_motifs(other, resample=True)
-    assert fresh.provenance_["motifs_refitted_on"][0]["rate"] == 80.0
-    assert fresh.predict(other, resample=True).motifs.shape == (other.n_frames,)
-
-
 def test_extra_channels_are_left_out_and_said(quick: Rondo, stream: PlantedStream) -> None:
     recording = stream.recording
     wide = np.column_stack([np.ones(recording.n_frames), recording.values])
     labelling = label_one(quick, Recording(wide, 50, ("fan", *recording.channels)))
     assert_same(labelling, quick.predict(recording))
     assert [note for note in labelling.notes if "'fan'" in note and "left out" in note]
-
-
-def test_missing_channels_are_named_beside_those_there(quick: Rondo, stream: PlantedStream) -> None:
-    recording = stream.recording
-    with pytest.raises(RecordingError) as caught:
-        quick.predict(Recording(recording.values[:, 1:], 50, recording.channels[1:], "day2"))
-    for words in ("'day2'", f"lacks the channel {recording.channels[0]!r};", f"it has {recording.channels[1]!r}"):
-        assert words in str(caught.value)
 
 
 def test_channels_without_names_go_by_position_and_must_be_as_many(stream: PlantedStream) -> None:
@@ -116,8 +95,6 @@ def test_channels_without_names_go_by_position_and_must_be_as_many(stream: Plant
     chosen = Rondo(window=75, settings={**quick, "preprocess.channels": ("ch0", "ch2")}).fit(values)
     assert_same(chosen.predict(stream.recording.values[:3_000, :5]), chosen.predict(values))
 
-
-# ---------------------------------------------------------------- motif lengths, transfer, little to learn from
 
 FORMER: dict[str, object] = {
     "motifs.method": "motif_former", "motifs.lengths": (2, 4), "motifs.model_dim": 8, "motifs.heads": 2,

@@ -13,7 +13,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from rondo.data.labels import OTHER
 from rondo.data.recording import Recording
-from rondo.errors import ModelError, SettingError
+from rondo.errors import ModelError
 from rondo.model.label import label_one
 from rondo.model.rondo import Rondo
 from rondo.result import Result
@@ -85,9 +85,6 @@ def assert_same_labels(some: Result, other: Result) -> None:
         npt.assert_array_equal(one.motifs, same.motifs)
 
 
-# ---------------------------------------------------------------- how well
-
-
 @pytest.fixture(scope="module")
 def scores() -> dict[bool, np.ndarray]:
     """With places and without: ARI over all who were fitted, of who was left out, and over all; a row for each seed."""
@@ -117,19 +114,11 @@ def test_a_person_left_out_is_labelled_with_meaning(scores: dict[bool, np.ndarra
     assert scores[True][:, 2].mean() > 0.75  # and under the ids that the others have
 
 
-# ---------------------------------------------------------------- the same labels, whichever way
-
-
-def test_each_person_has_a_place_and_units_are_shared(
-    model: Rondo, result: Result, streams: list[PlantedStream]
+def test_what_was_fitted_is_labelled_as_fit_predict_labels_it(
+    model: Rondo, result: Result, parts: list[Recording], streams: list[PlantedStream]
 ) -> None:
     assert list(places_of(model).of_group) == [f"subject{i}" for i in range(N_FITTED)]
     assert pooled_ari(streams[:N_FITTED], list(result)) > 0.85
-
-
-def test_what_was_fitted_is_labelled_as_fit_predict_labels_it(
-    model: Rondo, result: Result, parts: list[Recording]
-) -> None:
     assert_same_labels(model.predict(parts, group_by=WHO), result)
     npt.assert_array_equal(label_one(model, parts[3], group="subject1").units, result[3].units)
     npt.assert_array_equal(model.predict(parts[5], group_by=WHO).units, result[5].units)
@@ -142,14 +131,6 @@ def test_without_groups_every_recording_is_one_and_reads_the_same_again(streams:
     assert list(places_of(model).of_group) == [own.id for own in fitted]
     assert_same_labels(model.predict(fitted), at_once)  # the place is found again
     assert_same_labels(model.predict(fitted, group_by={own.id: own.id for own in fitted}), at_once)
-
-
-def test_the_groups_of_a_recording_must_be_named(model: Rondo, parts: list[Recording]) -> None:
-    with pytest.raises(SettingError, match="finds nothing"):
-        model.predict(parts[0].renamed("someone"), group_by=WHO)
-
-
-# ---------------------------------------------------------------- keeping
 
 
 def test_saved_and_loaded_labels_the_same_with_places(
@@ -192,9 +173,6 @@ def test_a_folder_with_damaged_places_is_refused_in_one_line(model: Rondo, tmp_p
     assert "\n" not in str(caught.value)
 
 
-# ---------------------------------------------------------------- adapting and streaming
-
-
 def test_adapting_adds_the_place_of_a_person_and_keeps_everything_else(
     model: Rondo, streams: list[PlantedStream]
 ) -> None:
@@ -225,17 +203,6 @@ def test_reading_with_groups_uses_the_place_that_was_adapted(model: Rondo, strea
     npt.assert_array_equal(known.units, label_one(adapted, short, group="subject4").units)
     assert not np.array_equal(known.unit_scores, alone.unit_scores)
     assert adjusted_rand_score(truth, known.units) > 0.6
-
-
-def test_an_adapted_model_is_kept_with_its_places(model: Rondo, streams: list[PlantedStream], tmp_path: Path) -> None:
-    every = recordings_of(streams)
-    groups = {own.id: own.id for own in every} | {every[-1].id: "Jörg\nder 人 \\2"}  # any name will do
-    adapted = copy(model).adapt(every[-1], group_by=groups)
-    adapted.save(tmp_path / "model")
-    again = Rondo.load(tmp_path / "model")
-    assert list(places_of(again).of_group) == list(places_of(adapted).of_group)
-    assert groups[every[-1].id] in places_of(again).of_group
-    assert_same_labels(again.predict(every, group_by=groups), adapted.predict(every, group_by=groups))
 
 
 @pytest.mark.parametrize("frozen", [True, False])

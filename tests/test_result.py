@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +13,7 @@ from pandas.testing import assert_frame_equal
 
 import rondo
 from rondo.data.recording import Recording
-from rondo.errors import MissingExtraError, OutputError, RecordingError, RondoWarning, SettingError
+from rondo.errors import OutputError, RecordingError, RondoWarning, SettingError
 from rondo.model.rondo import Rondo
 from rondo.result import Result, make_result
 from rondo.run.segments import COLUMNS
@@ -38,9 +35,6 @@ def one(two: Result) -> Result:
     return two.model.predict(Recording(waves(700, seed=4), 50, ("a", "b"), "day3"))
 
 
-# ---------------------------------------------------------------- in memory
-
-
 def test_labellings_by_place_by_id_and_in_turn(two: Result) -> None:
     assert [labelling.recording_id for labelling in two] == ["day1", "day2"] == [r.id for r in two.recordings]
     assert (len(two), two[1], two["day2"]) == (2, two["day2"], two[1])
@@ -50,14 +44,10 @@ def test_labellings_by_place_by_id_and_in_turn(two: Result) -> None:
         two["day9"]
 
 
-def test_one_recording_needs_no_place(one: Result) -> None:
-    npt.assert_array_equal(one.units, one["day3"].units)
-    npt.assert_array_equal(one.motifs, one[0].motifs)
-
-
 def test_segments_are_pandas_and_say_what_the_labels_say(two: Result) -> None:
     segments = two.segments
     assert isinstance(segments, pd.DataFrame) and tuple(segments.columns) == COLUMNS
+    npt.assert_array_equal(two.labels.query("recording == 'day2'")["unit"], two["day2"].units)
     assert segments["start_time"].dtype.kind == "M" and segments["start_time"].isna().all()
     for labelling in two:
         for level, track in (("unit", labelling.units), ("motif", labelling.motifs)):
@@ -69,24 +59,6 @@ def test_segments_are_pandas_and_say_what_the_labels_say(two: Result) -> None:
             npt.assert_array_equal(painted, track)
 
 
-@pytest.mark.slow
-def test_no_pyarrow_is_needed_for_pandas(tmp_path: Path) -> None:
-    np.save(tmp_path / "x.npy", waves(600))
-    code = f"""
-import sys
-class Absent:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] == "pyarrow":
-            raise ModuleNotFoundError(name)
-sys.meta_path.insert(0, Absent())
-import rondo
-result = rondo.discover({str(tmp_path / "x.npy")!r}, window=40, settings={"evidence.surrogates": 0})
-print(len(result.segments) > 3, type(result.segments).__module__.partition(".")[0])
-"""
-    out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
-    assert out.split() == ["True", "pandas"]
-
-
 def test_a_clock_with_dates_gives_dates() -> None:
     times = NOVEMBER + np.arange(900) / 50
     result = rondo.discover(Recording(waves(900), timestamps_s=times), window=40, settings=QUICK)
@@ -94,14 +66,6 @@ def test_a_clock_with_dates_gives_dates() -> None:
     assert first["start_time"] == pd.Timestamp("2026-11-15 20:31:05.250")
     assert first["start_s"] == NOVEMBER
     assert first["end_time"] > first["start_time"]
-
-
-def test_labels_are_one_row_per_frame(two: Result) -> None:
-    labels = two.labels
-    assert len(labels) == 1800
-    own = labels[labels["recording"] == "day2"]
-    npt.assert_array_equal(own["unit"], two["day2"].units)
-    npt.assert_array_equal(own["seconds"], np.arange(900) / 50)
 
 
 def test_what_was_found_is_printed(two: Result, one: Result) -> None:
@@ -122,17 +86,6 @@ def test_whether_the_model_fits_is_told_of_other_recordings_only(two: Result, on
     assert one.fit["day3"].verdict == "fits" and one.kind == "label"
     noise = np.random.default_rng(0).normal(size=(600, 2)) * 50
     assert two.model.predict(noise).fit["recording"].verdict == "does not fit"
-
-
-def test_fit_predict_is_fit_and_predict(two: Result) -> None:
-    recordings = list(two.at_hand.values())
-    again = Rondo(window=40, settings=QUICK | {"windows.step": 20}).fit(recordings).predict(recordings)
-    for some, other in zip(two, again, strict=True):
-        for name in ("units", "motifs", "unit_scores", "motif_scores", "breaks", "motif_begins"):
-            npt.assert_array_equal(getattr(some, name), getattr(other, name), err_msg=name)
-
-
-# ---------------------------------------------------------------- what can be given
 
 
 @pytest.mark.slow
@@ -175,11 +128,6 @@ def test_read_gives_one_recording_or_a_list(tmp_path: Path) -> None:
         rondo.read(tmp_path / "aa.csv")
 
 
-def test_a_rate_that_contradicts_the_recording_is_refused() -> None:
-    with pytest.raises(RecordingError, match="has 50 Hz, but the rate was given as 25 Hz"):
-        rondo.discover(Recording(waves(600), 50), rate=25)
-
-
 def test_settings_by_argument_by_dotted_name_and_by_file(tmp_path: Path) -> None:
     values, others = waves(600), {"evidence.surrogates": 0, "units.dimension": 3}
     some = rondo.discover(values, window=40, settings=others)
@@ -193,15 +141,14 @@ def test_settings_by_argument_by_dotted_name_and_by_file(tmp_path: Path) -> None
             rondo.discover(values, **{moved: 3})
     with pytest.raises(SettingError, match=r"did you mean 'units\.dimension'"):
         rondo.discover(values, settings={"units.dimention": 3})
+    with pytest.raises(RecordingError, match="has 50 Hz, but the rate was given as 25 Hz"):
+        rondo.discover(Recording(values, 50), rate=25)
     with pytest.raises(SettingError, match="--states has no effect with --method rondo"):
         rondo.discover(values, settings={"n_states": 3})
     with pytest.raises(
         SettingError, match=r"--method must be one of rondo, .*clock, got 'rando'; did you mean 'rondo'\?"
     ):
         rondo.discover(values, method="rando")
-
-
-# ---------------------------------------------------------------- on the disk
 
 
 @pytest.mark.parametrize("which", ["two", "one"])
@@ -220,13 +167,6 @@ def test_saved_and_loaded_says_the_same(which: str, tmp_path: Path, request: pyt
     npt.assert_array_equal(loaded.model.predict(waves(500)).units, result.model.predict(waves(500)).units)
     loaded.save(tmp_path / "again")
     assert tree(tmp_path / "again") == tree(tmp_path / "run")
-
-
-def test_the_schema_is_read_by_the_models_that_wrote_it(two: Result, tmp_path: Path) -> None:
-    two.save(tmp_path / "run")
-    stored = json.loads((tmp_path / "run" / "summary.json").read_text())
-    assert stored == two.summary.as_json()
-    assert stored["recordings"][0]["n_gaps"] == 0
 
 
 def test_a_report_an_export_and_usage_without_a_folder(two: Result, tmp_path: Path) -> None:
@@ -260,28 +200,6 @@ def test_a_folder_in_the_way_is_not_written(two: Result, tmp_path: Path) -> None
     with pytest.raises(OutputError, match="not an empty folder"):
         two.save(tmp_path)
     assert tree(tmp_path) == {"mine.txt": b"mine"}
-
-
-# ---------------------------------------------------------------- a plot
-
-
-def test_a_plot_of_each_recording_and_from_a_folder(two: Result, tmp_path: Path) -> None:
-    figures = two.plot()
-    assert len(figures) == 2  # type: ignore[arg-type]
-    two.save(tmp_path / "run")
-    for result in (two, Result.load(tmp_path / "run")):
-        axes = result.plot("day2").axes  # type: ignore[union-attr]
-        assert len(axes) == 3  # two channels and the units: motifs would repeat them
-        npt.assert_allclose(axes[-1].get_xlim(), (0, 18))
-
-
-def test_without_matplotlib_one_line_says_what_to_install(two: Result, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(MissingExtraError, match=r"^Result\.plot needs the package 'matplotlib': pip install"):
-        two.plot()
-
-
-# ---------------------------------------------------------------- edits
 
 
 def test_what_is_merged_in_the_model_is_merged_in_the_result(two: Result, tmp_path: Path) -> None:

@@ -15,7 +15,6 @@ import pytest
 from rondo.live import session
 from rondo.live.session import Session, SessionPaths
 from rondo.model.rondo import Rondo
-from rondo.report.export import export_formats
 from rondo.result import Result
 from tests.cli.running import Command, Outcome, call, command, tree, waves, write_csv
 
@@ -97,26 +96,6 @@ def test_the_layout_is_the_same(run: Path) -> None:
     assert '<section class="recording"' in page and '"channels":["a","b"]' in page  # the signal of a stream too
 
 
-def test_the_signal_is_that_of_the_recording(run: Path) -> None:
-    result = Result.load(run)
-    overview = result.overviews["x"]
-    npt.assert_allclose(overview.values()[..., 0], waves(N_ROWS, seed=6)[: overview.n_frames], atol=2e-3)
-
-
-@pytest.mark.parametrize("format", list(export_formats()))
-def test_export(rondo: Command, run: Path, here: Path, format: str) -> None:
-    out = here / ("folder" if format in ("eaf", "audacity") else f"x.{format}")
-    printed = json.loads(rondo("export", run, "--format", format, "--out", out, "--json").out)
-    assert all(Path(file).stat().st_size > 20 for file in printed["files"])
-
-
-def test_usage(rondo: Command, run: Path) -> None:
-    rows = json.loads(rondo("usage", run, "--json").out)["recordings"]
-    shares = [row["share"] for row in rows if row["level"] == "unit"]
-    other = float((np.load(run / "units" / "x.npy") == -1).mean())
-    assert sum(shares) == pytest.approx(1 - other)
-
-
 def test_compare_and_suggested_names(rondo: Command, run: Path, here: Path) -> None:
     truth = truth_of(run, here)
     found = json.loads(rondo("compare", run, truth, "--level", "unit", "--json").out)
@@ -128,7 +107,12 @@ def test_compare_and_suggested_names(rondo: Command, run: Path, here: Path) -> N
     assert {unit.name for unit in Result.load(run).summary.units} <= {"sit", "walk", "run"}
 
 
-def test_evaluate(rondo: Command, run: Path, here: Path) -> None:
+def test_usage_export_and_scores(rondo: Command, run: Path, here: Path) -> None:
+    rows = json.loads(rondo("usage", run, "--json").out)["recordings"]
+    other = float((np.load(run / "units" / "x.npy") == -1).mean())
+    assert sum(row["share"] for row in rows if row["level"] == "unit") == pytest.approx(1 - other)
+    printed = json.loads(rondo("export", run, "--format", "eaf", "--out", here / "eaf", "--json").out)
+    assert all(Path(file).stat().st_size > 20 for file in printed["files"])
     scores = json.loads(rondo("evaluate", truth_of(run, here), run, "--level", "unit", "--json").out)
     assert scores["ari"] == pytest.approx(100.0)
     beside = json.loads(rondo("evaluate", truth_of(run, here), run / "units" / "x.npy", "--json").out)
@@ -144,16 +128,6 @@ def test_report_and_a_second_run_beside(rondo: Command, run: Path, made: Path, h
     if Result.load(run).recordings[0].n_frames == N_ROWS:
         rondo("report", run, "--compare", made / "label")
         assert (run / "compare.html").is_file()
-
-
-def test_a_name_is_shown_everywhere(rondo: Command, run: Path) -> None:
-    rondo("name", run, "unit:1", "reach")
-    assert "unit:1   reach" in rondo("name", run).out
-    assert set(pl.read_csv(run / "segments.csv").filter(pl.col("name") == "reach")["id"]) == {1}
-    assert {unit.id: unit.name for unit in Result.load(run).summary.units}[1] == "reach"
-    assert "u1 reach" in (run / "report.html").read_text(encoding="utf-8")
-    rondo("name", run, "unit:1", "--remove")
-    assert "u1 reach" not in (run / "report.html").read_text(encoding="utf-8")
 
 
 def test_what_is_merged_is_merged_in_the_run_in_hand_and_split_again(rondo: Command, run: Path) -> None:
@@ -178,22 +152,6 @@ def test_what_is_merged_is_merged_in_the_run_in_hand_and_split_again(rondo: Comm
     after = tree(run)
     same = {name for name in files if "edits.json" not in name and name not in ("found.parquet", "report.html")}
     assert {name: after[name] for name in same} == {name: files[name] for name in same}
-
-
-def test_where_every_unit_is_its_own_motif_both_are_merged(rondo: Command, here: Path) -> None:
-    write_csv(here / "x.csv", waves(N_ROWS, seed=6))
-    quick = ("--set", "evidence.surrogates=0", "--set", "encoder.shape_channels=0", "--set", "motifs.method=none")
-    rondo("discover", "x.csv", "--out", "run", "--rate", 50, "--window", 40, "--step", 20, *quick)
-    before = np.load(here / "run" / "units" / "x.npy")
-    rondo("merge", "run", "unit:0", "unit:2")
-    merged = np.load(here / "run" / "units" / "x.npy")
-    npt.assert_array_equal(merged, np.where(before == 2, 0, before))
-    npt.assert_array_equal(np.load(here / "run" / "labels" / "x.npy"), merged)
-    assert 2 not in pl.read_parquet(here / "run" / "segments.parquet")["id"]
-    assert "Merged by hand, and not tested as one: u2 as u0." in Result.load(here / "run").summary.findings
-    rondo("split", "run", "unit:2")
-    for level in ("units", "labels"):
-        npt.assert_array_equal(np.load(here / "run" / level / "x.npy"), before)
 
 
 def test_an_update_that_was_interrupted_is_repaired_by_the_same_command(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,13 +16,11 @@ from polars.testing import assert_frame_equal
 
 from rondo.continual.stream import Stream
 from rondo.data.recording import Recording
-from rondo.editing.edits import Edits
 from rondo.model.method import relabel
-from rondo.model.parts import StreamPart, _OpenRun, _table
+from rondo.model.parts import OpenSegments, StreamPart
 from rondo.model.rondo import Rondo
 from rondo.run.decisions import COLUMNS as DECISION_COLUMNS
 from rondo.run.decisions import decided_segments, decision_table
-from rondo.run.segments import LEVELS
 from tests.cli.running import waves
 
 DAY = waves(1_200, seed=6)
@@ -79,25 +76,6 @@ def test_parts_are_the_same_in_whatever_pieces_rows_come(
     assert not hasattr(model, "stream_")  # the model stays as it was
 
 
-@pytest.mark.slow
-def test_segments_come_while_rows_do(model: Rondo) -> None:
-    n_rows = 0
-
-    def rows() -> Iterator[np.ndarray]:
-        nonlocal n_rows
-        for row in DAY:
-            n_rows += 1
-            yield row
-
-    n_segments, n_early = 0, 0
-    for part in model.stream(rows()):
-        segments = part.segments
-        assert isinstance(segments, pd.DataFrame)
-        n_segments, n_early = n_segments + len(segments), n_early + len(segments) * (n_rows < len(DAY))
-        assert (segments["end_frame"] <= n_rows).all()
-    assert n_segments == len(joined(list(model.stream([DAY])))) > n_early > 0
-
-
 def test_all_parts_together_are_a_result(model: Rondo, expected: tuple[list[Any], pl.DataFrame]) -> None:
     stream = model.stream(in_chunks(100))
     parts = [next(stream)]
@@ -106,14 +84,14 @@ def test_all_parts_together_are_a_result(model: Rondo, expected: tuple[list[Any]
     parts += stream
     result = stream.result
     assert (result.kind, len(result.units), result.summary.stream is not None) == ("stream", len(DAY), True)
-    by_level = result.tables["segments"].sort("level", "start_frame", descending=[True, False])
+    by_level = result.run.tables["segments"].sort("level", "start_frame", descending=[True, False])
     assert_frame_equal(by_level, joined(parts), abs_tol=1e-12)
     painted = np.full(len(DAY), -1)
     for decision in expected[0]:
         painted[decision.start_frame : decision.stop_frame] = decision.unit
     npt.assert_array_equal(result.units, painted)
-    assert result.overviews["stream"].n_frames == len(DAY)
-    npt.assert_allclose(result.overviews["stream"].values()[..., 0], DAY, atol=1e-3)
+    assert result.run.overviews["stream"].n_frames == len(DAY)
+    npt.assert_allclose(result.run.overviews["stream"].values()[..., 0], DAY, atol=1e-3)
     npt.assert_array_equal(relabel(result.model, DAY).units.shape, (len(DAY),))
 
 
@@ -143,12 +121,10 @@ def test_segments_in_parts_are_those_of_the_whole(
         row = (frame, frame + n, *times, unit, motif, 0.5, 0.25)
         made.append(dict(zip(DECISION_COLUMNS, row, strict=True)))
         frame, second = frame + n, second + n
-    open_runs = {level: _OpenRun(level) for level in LEVELS}
-    rows: list[dict[str, Any]] = []
+    open_segments, parts = OpenSegments(), []
     for start in range(0, len(made) + 1, chunk):
-        part, ended = made[start : start + chunk], start + chunk > len(made)
-        rows += [row for level in LEVELS for row in open_runs[level].ended_by(part, ended)]
-    found = _table(rows, SimpleNamespace(edits_=Edits()))  # type: ignore[arg-type]
+        parts.append(open_segments.ended_by(made[start : start + chunk], start + chunk > len(made)))
+    found = pl.concat(parts)
     expected = decided_segments(decision_table(made), "stream")
     by_level = ["level", "start_frame"]
     assert_frame_equal(found.sort(by_level), expected.sort(by_level), check_dtypes=False, abs_tol=1e-9)

@@ -39,16 +39,11 @@ def notes_with(**changes: Any) -> str:
 
 
 @pytest.mark.slow
-def test_a_floor_of_steps_and_a_sample_of_items_are_named() -> None:
-    said = notes_with(motifs__items_per_epoch=10)
-    assert "40 epochs instead of 10" in said
-    assert "sample of 10" in said
-
-
-@pytest.mark.slow
-def test_without_limits_nothing_is_said() -> None:
-    said = notes_with(motifs__items_per_epoch=0, units__mixture__autoencoder_least_steps=0)
-    assert "epochs instead" not in said and "sample" not in said
+def test_limits_are_named_where_they_apply() -> None:
+    notes = notes_with(motifs__items_per_epoch=10)
+    assert "40 epochs instead of 10" in notes and "sample of 10" in notes
+    notes = notes_with(motifs__items_per_epoch=0, units__mixture__autoencoder_least_steps=0)
+    assert "epochs instead" not in notes and "sample" not in notes
 
 
 LIMITED = [

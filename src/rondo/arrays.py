@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
 from typing import IO, Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -128,16 +127,20 @@ def check_shapes(tensors: Tensors, shapes: Mapping[str, str], **sizes: int) -> d
     return sizes
 
 
-class Passing(Mapping[str, T]):
-    """Known keys, values that are made each time they are asked for: for those that are large, and used once.
+_MOST_HELD = 1 << 27  # bytes of lazy values that have a size
 
-    >>> lengths = Passing(["a", "bb"], len)
+
+class Lazy(Mapping[str, T]):
+    """Values that are made or read on first use; of large ones, which have a size in bytes, only the last are held.
+
+    >>> lengths = Lazy(["a", "bb"], len)
     >>> list(lengths), lengths["bb"]
     (['a', 'bb'], 2)
     """
 
-    def __init__(self, keys: Sequence[str], make: Callable[[str], T]) -> None:
-        self._keys, self._make = dict.fromkeys(keys), make
+    def __init__(self, keys: Sequence[str], make: Callable[[str], T], size: Callable[[T], int] = lambda _: 0) -> None:
+        self._keys, self._make, self._size = dict.fromkeys(keys), make, size
+        self._held: dict[str, T] = {}
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._keys)
@@ -149,13 +152,10 @@ class Passing(Mapping[str, T]):
         return key in self._keys
 
     def __getitem__(self, key: str) -> T:
-        if key not in self._keys:
-            raise KeyError(key)
-        return self._make(key)
-
-
-class Lazy(Passing[T]):
-    """Known keys, values that are made when they are first asked for and kept from then on."""
-
-    def __init__(self, keys: Sequence[str], make: Callable[[str], T]) -> None:
-        super().__init__(keys, cache(make))
+        if key not in self._held:
+            if key not in self._keys:
+                raise KeyError(key)
+            self._held[key] = self._make(key)
+            while len(self._held) > 1 and sum(map(self._size, self._held.values())) > _MOST_HELD:
+                del self._held[next(iter(self._held))]
+        return self._held[key]

@@ -40,7 +40,7 @@ from rondo.model.rondo import Rondo
 from rondo.result import Result, with_truth
 from rondo.run.bucket import run_here
 from rondo.run.decisions import EVENTS
-from rondo.run.folder import found_ids
+from rondo.run.folder import found_ids, run_edits
 from rondo.run.segments import LEVELS, labels_in
 from rondo.run.summary import (
     SUMMARY,
@@ -51,21 +51,18 @@ from rondo.run.summary import (
     RunSummary,
     model_place,
     read_summary,
-    run_edits,
 )
 from rondo.run.writer import RunWriter
 from rondo.store.locations import refuse_url
+from rondo.store.model_file import MANIFEST
 from rondo.store.reading import read_regular
 from rondo.units.vocabulary import Level
-
-# ----------------------------------------------------------------
-# A run folder brought up to date with its edits: labels, segments, summary and report.
-#
-# What is shown is made again from what was found, so that the same command repairs a run whose update was interrupted.
 
 
 def show_edits(run: Path) -> None:
     """Bring a run folder up to date with the edits stored with its model. A running stream does so itself.
+
+    What is shown is made again from what was found, so that the same command repairs an update that was interrupted.
 
     Parameters
     ----------
@@ -111,9 +108,9 @@ def _draw_report(run: Path) -> None:
 
 def _scored(result: Result) -> Result:
     """The same with the scores of its labels as they are now, where the run was scored against a truth."""
-    if result.summary.scores is None or "truth" not in result.tables:
+    if result.summary.scores is None or "truth" not in result.run.tables:
         return result
-    truth = result.tables["truth"]
+    truth = result.run.tables["truth"]
     n_frames = {one.id: one.n_frames for one in result.recordings}
 
     def scores(level: Level) -> LevelScores:
@@ -127,35 +124,17 @@ def _scored(result: Result) -> Result:
     return with_truth(result, RunScores(units=units, motifs=motifs), truth)
 
 
-# ----------------------------------------------------------------
-# Which vocabulary is meant, its entries, where its edits lie, and the run that shows them.
-
-_MODEL, _MANIFEST = "model", "manifest.json"
 _MOST_BYTES = 1 << 26
 
 
 class EditedVocabulary(NamedTuple):
-    """A vocabulary that can be edited.
+    """A vocabulary that can be edited."""
 
-    Parameters
-    ----------
-    folder : Path
-        The folder of its edits.
-    edits : Edits
-        All edits so far.
-    known : KnownIds
-        The entries that were learned.
-    runs : tuple of Path
-        Run folders that show the entries.
-    journal : Path or None
-        events.jsonl of the stream that has extended the vocabulary.
-    """
-
-    folder: Path
-    edits: Edits
-    known: KnownIds
-    runs: tuple[Path, ...] = ()
-    journal: Path | None = None
+    folder: Path  # of its edits
+    edits: Edits  # all so far
+    known: KnownIds  # the entries that were learned
+    runs: tuple[Path, ...] = ()  # run folders that show the entries
+    journal: Path | None = None  # events.jsonl of the stream that has extended the vocabulary
 
     @property
     def ids(self) -> dict[Level, tuple[int, ...]]:
@@ -163,33 +142,11 @@ class EditedVocabulary(NamedTuple):
         return {level: (*ids, *self.edits.made_in_force(level)) for level, ids in self.known.ids.items()}
 
     def entry(self, text: str) -> EntryId:
-        """Parse the name of an entry.
-
-        Parameters
-        ----------
-        text : str
-            "unit:3" or "motif:2", or in the short form "u3" or "m2".
-
-        Returns
-        -------
-        EntryId
-            Level and id.
-
-        Raises
-        ------
-        SettingError
-            If there is no such entry.
-        """
+        """The entry that "unit:3", or in the short form "u3", names; SettingError if there is none."""
         return known_entry(text, self.ids)
 
     def write(self, edits: Edits) -> None:
-        """Store edits, and show them in the runs of the vocabulary.
-
-        Parameters
-        ----------
-        edits : Edits
-            All edits of the vocabulary.
-        """
+        """Store all edits of the vocabulary, and show them in its runs."""
         if edits != self.edits:
             self.folder.mkdir(parents=True, exist_ok=True)
             write_edits(self.folder, edits.own)
@@ -221,10 +178,13 @@ def open_vocabulary(where: Path, stream: Path | None = None) -> EditedVocabulary
     run = _run_of(where)
     runs: tuple[Path, ...] = () if run is None else (run,)
     folder = where if run is None else model_place(run)
-    if run is not None and not (folder / _MANIFEST).is_file():
+    if run is not None and not (folder / MANIFEST).is_file():
         return EditedVocabulary(folder, read_edits(folder), _ids_in(run), runs)
-    if method_of(folder) != "rondo":
-        return EditedVocabulary(folder, read_edits(folder), _states(folder) if run is None else _ids_in(run), runs)
+    if (method := method_of(folder)) != "rondo":
+        if run is not None:
+            return EditedVocabulary(folder, read_edits(folder), _ids_in(run), runs)
+        states = tuple(range(len(find_method(method).words_in(folder).units)))  # each is its own motif
+        return EditedVocabulary(folder, read_edits(folder), _known(states, states))
     if stream is None and run is not None and read_summary(run).kind == "stream":
         stream = run
     if stream is None:
@@ -251,27 +211,15 @@ def editing(where: Path, stream: Path | None = None) -> Iterator[EditedVocabular
     Returns
     -------
     context manager
-        Gives an EditedVocabulary; its `write` stores edits.
-
-    Raises
-    ------
-    ModelError
-        If the folder holds no model.
+        Gives an EditedVocabulary; its `write` stores edits. ModelError is raised if the folder holds no model.
 
     Examples
     --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import rondo
-    >>> from rondo.synthetic import plant
     >>> from rondo.editing.edits import now
-    >>> recording = plant(n_frames=3_000, seed=1).recording
-    >>> result = rondo.discover(recording, window="1.5s", settings={"evidence.surrogates": 0})
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     run = result.save(Path(folder, "run"))
-    ...     with editing(run) as vocabulary:
-    ...         vocabulary.write(vocabulary.edits.named(vocabulary.entry("u0"), "rest", now()))
-    ...     rondo.Result.load(run).entries[0][1].name
+    >>> run = result.save(tmp_path / "run")
+    >>> with editing(run) as vocabulary:
+    ...     vocabulary.write(vocabulary.edits.named(vocabulary.entry("u0"), "rest", now()))
+    >>> Result.load(run).entries[0][1].name
     'rest'
     """
     place = open_vocabulary(where, stream)
@@ -279,46 +227,14 @@ def editing(where: Path, stream: Path | None = None) -> Iterator[EditedVocabular
         yield open_vocabulary(where, stream)
 
 
-# ---------------------------------------------------------------- which one
-
-
 def model_folder(given: Path) -> Path:
-    """Find the folder of a model.
-
-    Parameters
-    ----------
-    given : Path
-        The folder of a model, or of a run with a model in it; one in a bucket is copied to this machine first.
-
-    Returns
-    -------
-    Path
-        The folder of the model. A folder that is no run is returned as it is.
-
-    Raises
-    ------
-    ModelError
-        If the run holds no model.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import rondo
-    >>> from rondo.synthetic import plant
-    >>> recording = plant(n_frames=3_000, seed=1).recording
-    >>> result = rondo.discover(recording, window="1.5s", settings={"evidence.surrogates": 0})
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     run = result.save(Path(folder, "run"))
-    ...     model_folder(run).relative_to(run).as_posix()
-    'model'
-    """
+    """The folder of a model: the one given, or in the run given; one in a bucket is copied to this machine first."""
     given = run_here(given, without=("labels", "units", "scores", "overview"))
     run = _run_of(given)
     if run is None:
         return given
     folder = model_place(run)
-    if not (folder / _MANIFEST).is_file():
+    if not (folder / MANIFEST).is_file():
         why = find_method(read_summary(run).method).why_no_model()
         if why:
             raise ModelError(f"{run}: {why}")
@@ -328,17 +244,11 @@ def model_folder(given: Path) -> Path:
 def _run_of(where: Path) -> Path | None:
     """The run folder that was meant: run, or run/model."""
     given = where if where.name else where.absolute()
-    places = [given, given.parent] if given.name == _MODEL else [given]
+    places = [given, given.parent] if given.name == "model" else [given]
     for run in places:
         if (run / UNFINISHED).exists():
             read_summary(run)  # says so, unless all is written
     return next((run for run in places if (run / SUMMARY).is_file()), None)
-
-
-def _states(folder: Path) -> KnownIds:
-    """The entries of a model that is not Rondo's: states, each its own motif."""
-    n_states = len(find_method(method_of(folder)).words_in(folder).units)
-    return _known({level: tuple(range(n_states)) for level in LEVELS})
 
 
 def _ids_in(run: Path) -> KnownIds:
@@ -355,14 +265,11 @@ def _ids_in(run: Path) -> KnownIds:
         shown = {id for one in entries for id in (one.id, *one.absorbed)}
         return tuple(sorted((shown | found[level]) - edits.made(level)))
 
-    return _known({"unit": of("unit", summary.units), "motif": of("motif", summary.motifs)})
+    return _known(of("unit", summary.units), of("motif", summary.motifs))
 
 
-def _known(ids: Mapping[Level, tuple[int, ...]]) -> KnownIds:
-    return KnownIds(ids, {id: id for id in ids["unit"]} if ids["unit"] == ids["motif"] else {})
-
-
-# ---------------------------------------------------------------- wanted edits
+def _known(units: tuple[int, ...], motifs: tuple[int, ...]) -> KnownIds:
+    return KnownIds({"unit": units, "motif": motifs}, {id: id for id in units} if units == motifs else {})
 
 
 def apply_edits(run: str | Path, wanted: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -390,19 +297,12 @@ def apply_edits(run: str | Path, wanted: Sequence[Mapping[str, Any]]) -> list[di
 
     Examples
     --------
-    >>> import tempfile
-    >>> import rondo
-    >>> from rondo.synthetic import plant
-    >>> recording = plant(n_frames=3_000, seed=1).recording
-    >>> result = rondo.discover(recording, window="1.5s", settings={"evidence.surrogates": 0})
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     run = result.save(Path(folder, "run"))
-    ...     _ = apply_edits(run, [{"kind": "name", "level": "unit", "ids": [0], "name": "rest"}])
-    ...     named = rondo.Result.load(run).entries[0][1].name
-    ...     _ = undo_edit(run)
-    ...     history = edits_in(run)
-    >>> named, [(edit["number"], edit["undone"]) for edit in history]
-    ('rest', [(1, True), (2, False)])
+    >>> run = result.save(tmp_path / "run")
+    >>> history = apply_edits(run, [{"kind": "name", "level": "unit", "ids": [0], "name": "rest"}])
+    >>> Result.load(run).entries[0][1].name
+    'rest'
+    >>> [(edit["number"], edit["undone"]) for edit in undo_edit(run)]
+    [(1, True), (2, False)]
     """
     folder = _folder(run)
     if not isinstance(wanted, Sequence) or isinstance(wanted, str | bytes):
@@ -465,23 +365,13 @@ def apply_file(run: str | Path, file: str | Path) -> list[dict[str, Any]]:
     -------
     list of dict
         The history of the run, as for `apply_edits`.
-
-    Raises
-    ------
-    SettingError
-        If the file cannot be read or belongs to another run, or an edit is not possible.
-    OutputError
-        If the folder holds no run, or another process is editing it.
     """
     folder = _folder(run)
     return apply_edits(folder, _read_wanted(Path(file), read_summary(folder).identity))
 
 
 def _read_wanted(path: Path, run: str) -> list[dict[str, Any]]:
-    """The edits in a file that a page has saved, if it is about the run of this identity.
-
-    Each gets a key where it has none: the file can be applied twice.
-    """
+    """The edits in a file about the run of this identity, each with a key, so that the file can be applied twice."""
     again = "give the file that `Save edits` of a report has written"
     try:
         found = json.loads(read_regular(path, _MOST_BYTES))
@@ -494,11 +384,9 @@ def _read_wanted(path: Path, run: str) -> list[dict[str, Any]]:
         raise SettingError(f"{path}: no file of edits ({error}); {again}") from None
     if about != run:
         raise SettingError(f"{path}: it holds edits of run {about}, and this is run {run}; give the run it was made on")
-    return [{"key": _key(run, place, edit), **edit} for place, edit in enumerate(edits)]
-
-
-def _key(run: str, place: int, edit: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps([run, place, edit], sort_keys=True).encode()).hexdigest()[:16]
+    texts = [json.dumps([run, place, edit], sort_keys=True) for place, edit in enumerate(edits)]
+    keys = [hashlib.sha256(text.encode()).hexdigest()[:16] for text in texts]
+    return [{"key": key, **edit} for key, edit in zip(keys, edits, strict=True)]
 
 
 def undo_edit(run: str | Path, number: int | None = None) -> list[dict[str, Any]]:
@@ -515,13 +403,6 @@ def undo_edit(run: str | Path, number: int | None = None) -> list[dict[str, Any]
     -------
     list of dict
         The history of the run, as for `apply_edits`.
-
-    Raises
-    ------
-    SettingError
-        If there is no such edit.
-    OutputError
-        If the folder holds no run, or another process is editing it.
     """
     return apply_edits(run, [{"kind": "undo", "number": number}])
 
@@ -538,11 +419,6 @@ def edits_in(run: str | Path) -> list[dict[str, Any]]:
     -------
     list of dict
         The history of the run, as for `apply_edits`.
-
-    Raises
-    ------
-    OutputError
-        If the folder holds no run.
     """
     folder = _folder(run)
     return run_edits(folder, read_summary(folder)).rows()

@@ -141,7 +141,7 @@ def compared(
     if level not in LEVELS:
         raise SettingError(f"--level is unit or motif, got '{level}'")
     ids = [one.id for one in result.recordings]
-    where = "" if result.folder is None else f"{result.folder}: "
+    where = "" if result.run.folder is None else f"{result.run.folder}: "
     if recording is not None and recording not in ids:
         raise SettingError(f"{where}no recording '{recording}'; it has {', '.join(ids[:8])}")
     chosen = result if recording is None else only(result, recording)

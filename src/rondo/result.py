@@ -24,7 +24,6 @@ from rondo.run.data import RunData, run_in_memory
 from rondo.run.findings import found_and_fit_sentence
 from rondo.run.folder import running_stream, stored_run
 from rondo.run.labelling import FitProfile, Labelling, frame_table
-from rondo.run.overview import FrameScores, Overview
 from rondo.run.segments import to_pandas, whole_columns
 from rondo.run.summary import (
     EntrySummary,
@@ -49,7 +48,9 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
-_NOTHING_KNOWN = Words()
+_NOTHING_KNOWN, _NO_EDITS = Words(), Edits()
+GroupBy = str | Mapping[str, str] | None
+Per = Literal["recording", "group"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +63,7 @@ class Result:
     Parameters
     ----------
     run : RunData
-        Summary, labels, signals and tables of the run.
+        Summary, labels, signals and tables of the run; `run.folder` is the folder that it was read from.
     at_hand : mapping
         The recordings that are in memory.
 
@@ -81,8 +82,6 @@ class Result:
     run: RunData = field(repr=False)
     at_hand: Mapping[str, Recording] = field(default_factory=dict, repr=False)
     _read_model: Callable[[], Any] = field(default=lambda: None, repr=False)
-
-    # ------------------------------------------------------------ on disk
 
     @classmethod
     def load(cls, folder: str | Path) -> Result:
@@ -138,59 +137,30 @@ class Result:
 
         Examples
         --------
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> import rondo
-        >>> from rondo.synthetic import plant
-        >>> recording = plant(n_frames=3_000, seed=1).recording
-        >>> result = rondo.discover(recording, window="1.5s", settings={"evidence.surrogates": 0})
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     saved = result.save(Path(folder, "run"))
-        ...     bool((Result.load(saved).units == result.units).all())
+        >>> saved = result.save(tmp_path / "run")
+        >>> bool((Result.load(saved).units == result.units).all())
         True
         """
         check_free_place(folder)
+        run = self.run
         with whole_run(folder) as draft:
             writer = RunWriter(draft)
             for one in self.recordings:
-                writer.add(one.id, self.overviews[one.id], self.frame_scores[one.id], self[one.id])
-            edits = self[0].edits
+                writer.add(one.id, run.overviews[one.id], run.scores[one.id], self[one.id])
             if self.model is not None:
                 self.model.save(draft / "model")
-            elif edits.history:
+            elif run.edits.history:
                 make_folder(draft / "model")
-                write_edits(draft / "model", edits)
-            found = found_table(self.run)
-            tables = {name: self.tables[name] for name in self.tables if name != "found"}
+                write_edits(draft / "model", run.edits)
+            found = found_table(run)
+            tables = {name: run.tables[name] for name in run.tables if name != "found"}
             writer.close(self.summary, tables if found is None else tables | {"found": found}, self.report)
         return as_location(folder)
-
-    # ------------------------------------------------------------ what was found
 
     @property
     def summary(self) -> RunSummary:
         """The content of summary.json."""
         return self.run.summary
-
-    @property
-    def overviews(self) -> Mapping[str, Overview]:
-        """The signal of each recording, small enough to draw."""
-        return self.run.overviews
-
-    @property
-    def frame_scores(self) -> Mapping[str, FrameScores | None]:
-        """The scores of each recording; None where the method has no scores."""
-        return self.run.scores
-
-    @property
-    def tables(self) -> Mapping[str, pl.DataFrame]:
-        """Polars tables by name: "segments", "unshown_segments", and "truth" and "training" if there are any."""
-        return self.run.tables
-
-    @property
-    def folder(self) -> Path | None:
-        """The run folder that it was read from."""
-        return self.run.folder
 
     @property
     def kind(self) -> RunKind:
@@ -237,8 +207,6 @@ class Result:
         """The model; None if the method cannot label other recordings."""
         return self._read_model()
 
-    # ------------------------------------------------------------ labels
-
     def __len__(self) -> int:
         return len(self.recordings)
 
@@ -246,7 +214,7 @@ class Result:
         return (self.run.labellings[one.id] for one in self.recordings)
 
     def __getitem__(self, recording: int | str) -> Labelling:
-        """The labels of one recording, by its place or its id."""
+        """The labels of one recording, by its position or its id."""
         if not isinstance(recording, str):
             return self.run.labellings[self.recordings[recording].id]
         if self.summary.recording(recording) is None:
@@ -276,43 +244,23 @@ class Result:
 
         The columns are recording, level, id, name, start_frame, end_frame (half-open), start_s, end_s, start_time,
         end_time, score, and units: for a motif, the units inside it, in order. OTHER is left out.
-
-        Examples
-        --------
-        >>> import rondo
-        >>> from rondo.synthetic import plant
-        >>> recording = plant(n_frames=3_000, seed=1).recording
-        >>> result = rondo.discover(recording, window="1.5s", settings={"evidence.surrogates": 0})
-        >>> sorted(result.segments["level"].unique().tolist())
-        ['motif', 'unit']
         """
-        return to_pandas(self.tables["segments"])
+        return to_pandas(self.run.tables["segments"])
 
     @property
     def unshown_segments(self) -> pd.DataFrame:
         """Every occurrence of a motif of the kind that labels do not show: the columns of `segments`, and `kind`."""
-        return to_pandas(self.tables["unshown_segments"])
+        return to_pandas(self.run.tables["unshown_segments"])
 
     @property
     def labels(self) -> pd.DataFrame:
         """The labels as a pandas table with one row per frame.
 
         The columns are recording, frame, seconds, unit, motif, unit_score and motif_score.
-
-        Examples
-        --------
-        >>> import rondo
-        >>> from rondo.synthetic import plant
-        >>> recording = plant(n_frames=3_000, seed=1).recording
-        >>> result = rondo.discover(recording, window="1.5s", settings={"evidence.surrogates": 0})
-        >>> result.labels.shape
-        (3000, 7)
         """
         import pandas as pd
 
         return pd.concat([frame_table(labelling) for labelling in self], ignore_index=True)
-
-    # ------------------------------------------------------------ showing it
 
     def report(
         self,
@@ -343,25 +291,9 @@ class Result:
         Path
             The file.
 
-        Raises
-        ------
-        SettingError
-            If there is no such recording or channel.
-        AnnotationError
-            If the truth cannot be read.
-        OutputError
-            If the file cannot be written.
-
         Examples
         --------
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> import rondo
-        >>> from rondo.synthetic import plant
-        >>> recording = plant(n_frames=3_000, seed=1).recording
-        >>> result = rondo.discover(recording, window="1.5s", settings={"evidence.surrogates": 0})
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     result.report(Path(folder, "report.html")).name
+        >>> result.report(tmp_path / "report.html").name
         'report.html'
         """
         from rondo.report.render import write_page
@@ -387,10 +319,8 @@ class Result:
         ----------
         recording : int, str or None
             Its position or id. None draws every recording, or the first twelve with a warning.
-        start : int, str or None
-            Start of the stretch to draw, as a frame or as a time since the start of the recording: "12s", "1.5min".
-        end : int, str or None
-            End of the stretch, in the same forms.
+        start, end : int, str or None
+            The stretch to draw, in frames or in time since the start of the recording: "12s", "1.5min".
         channels : sequence or None
             The channels to draw, by position or name. None draws the first twelve.
         level : "unit", "motif" or "both"
@@ -408,21 +338,8 @@ class Result:
             A list where no recording is named and there are several. A notebook shows a figure that is the last value
             of a cell; `figure.savefig("day1.pdf")` writes it.
 
-        Raises
-        ------
-        MissingExtraError
-            If matplotlib is not installed.
-        SettingError
-            If there is no such stretch, channel or level.
-        RecordingError
-            If there is no such recording.
-
         Examples
         --------
-        >>> import rondo
-        >>> from rondo.synthetic import plant
-        >>> recording = plant(n_frames=3_000, seed=1).recording
-        >>> result = rondo.discover(recording, window="1.5s", settings={"evidence.surrogates": 0})
         >>> figure = result.plot(start="20s", end="1min", channels=[0, 1])
         >>> [float(edge) for edge in figure.axes[0].get_xlim()]
         [20.0, 60.0]
@@ -461,22 +378,6 @@ class Result:
         -------
         Figure
             The figure.
-
-        Raises
-        ------
-        MissingExtraError
-            If matplotlib is not installed.
-        SettingError
-            If there is no such entry.
-
-        Examples
-        --------
-        >>> import rondo
-        >>> from rondo.synthetic import plant
-        >>> recording = plant(n_frames=3_000, seed=1).recording
-        >>> result = rondo.discover(recording, window="1.5s", settings={"evidence.surrogates": 0})
-        >>> result.plot_entry("u1").get_size_inches().tolist()[0]
-        8.0
         """
         from rondo.plot.entry import entry_figure
 
@@ -510,23 +411,14 @@ class Result:
 
         Examples
         --------
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> import rondo
-        >>> from rondo.synthetic import plant
-        >>> recording = plant(n_frames=3_000, seed=1).recording
-        >>> result = rondo.discover(recording, window="1.5s", settings={"evidence.surrogates": 0})
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     [file.name for file in result.export("audacity", Path(folder, "labels"))]
+        >>> [file.name for file in result.export("audacity", tmp_path / "labels")]
         ['planted1-subject0.unit.txt', 'planted1-subject0.motif.txt']
         """
         from rondo.report.export import export_result
 
         return export_result(self, format, Path(path), level, recording)
 
-    def usage(
-        self, group_by: str | Mapping[str, str] | None = None, *, per: Literal["recording", "group"] = "recording"
-    ) -> pd.DataFrame:
+    def usage(self, group_by: GroupBy = None, *, per: Per = "recording") -> pd.DataFrame:
         """Measure how much each entry is used: share of time, occurrences per hour, mean duration.
 
         Parameters
@@ -543,17 +435,8 @@ class Result:
         pandas.DataFrame
             One row for each recording or group and each entry.
 
-        Raises
-        ------
-        InputError
-            If `per` is something else, or a recording has no group.
-
         Examples
         --------
-        >>> import rondo
-        >>> from rondo.synthetic import plant
-        >>> recording = plant(n_frames=3_000, seed=1).recording
-        >>> result = rondo.discover(recording, window="1.5s", settings={"evidence.surrogates": 0})
         >>> result.usage().columns.tolist()[2:8]
         ['level', 'id', 'name', 'n_occurrences', 'share', 'per_hour']
         """
@@ -561,9 +444,7 @@ class Result:
 
         return usage_table(self, group_by, per)
 
-    def transitions(
-        self, group_by: str | Mapping[str, str] | None = None, *, per: Literal["recording", "group"] = "recording"
-    ) -> pd.DataFrame:
+    def transitions(self, group_by: GroupBy = None, *, per: Per = "recording") -> pd.DataFrame:
         """Count how often an occurrence of one entry directly follows one of another.
 
         `probability` is the share of the occurrences of `id` that `next_id` follows, among those that any entry
@@ -581,17 +462,8 @@ class Result:
         pandas.DataFrame
             One row for each recording or group and each pair of entries.
 
-        Raises
-        ------
-        InputError
-            If `per` is something else, or a recording has no group.
-
         Examples
         --------
-        >>> import rondo
-        >>> from rondo.synthetic import plant
-        >>> recording = plant(n_frames=3_000, seed=1).recording
-        >>> result = rondo.discover(recording, window="1.5s", settings={"evidence.surrogates": 0})
         >>> table = result.transitions()
         >>> bool((table.groupby(["level", "id"])["probability"].sum().round(6) == 1).all())
         True
@@ -599,21 +471,6 @@ class Result:
         from rondo.analysis.sequence import transition_table
 
         return transition_table(self, group_by, per)
-
-    def __repr__(self) -> str:
-        return f"<Result of {self.method}: {found_and_fit_sentence(self.summary)}>"
-
-    def _repr_html_(self) -> str:
-        """The finding and the entries; `plot` draws a figure, `report` writes the whole page."""
-        from rondo.report.notebook import result_card
-        from rondo.report.summarize import finding
-
-        # recurrence was tested in the recordings that a model was fitted on, not in others that it labels
-        return result_card(
-            self, finding(self.summary) if self.kind == "discover" else found_and_fit_sentence(self.summary)
-        )
-
-    # ------------------------------------------------------------ the same, otherwise
 
     def edited(self, edits: Edits | None = None) -> Result:
         """Return the result with the names and merges made in its model since, as by `model.merge("u0", "u2")`.
@@ -628,27 +485,41 @@ class Result:
         Result
             The edited result.
         """
-        known = Words.of_summary(self.summary) if self.model is None else find_method(self.method).words(self.model)
-        return replace(self, run=self.run.edited(known if edits is None else replace(known, edits=edits)))
+        model = self.model
+        words = Words.of_summary(self.summary) if model is None else find_method(self.method).words(model)
+        if edits is None:
+            edits = getattr(model, "edits_", self.run.edits)
+        return replace(self, run=self.run.edited(words, edits))
+
+    def __repr__(self) -> str:
+        return f"<Result of {self.method}: {found_and_fit_sentence(self.summary)}>"
+
+    def _repr_html_(self) -> str:
+        """The finding and the entries; `plot` draws a figure, `report` writes the whole page."""
+        from rondo.report.notebook import result_card
+        from rondo.report.summarize import finding
+
+        # recurrence was tested in the recordings that a model was fitted on, not in others that it labels
+        return result_card(
+            self, finding(self.summary) if self.kind == "discover" else found_and_fit_sentence(self.summary)
+        )
 
 
 def result_in(folder: Path, summary: RunSummary) -> Result:
     """The run of a folder whose summary may not be written yet; its model is read once, on first use."""
-    model = model_place(folder)
-    has_model = (model / MANIFEST).is_file()
+    place = model_place(folder)
+    has_model = (place / MANIFEST).is_file()
+
+    @cache
+    def model() -> Any:
+        if not has_model or (method := method_of(place)) not in method_names() or find_method(method).why_no_model():
+            return None  # version 0.2.0 kept models of baselines, which no longer have any
+        return load_model(place)
+
     if summary.stream is not None and not summary.stream.finished:
-        words = find_method(summary.method).words_in(model) if has_model else Words()
-        run = running_stream(folder, summary, words)
-    else:
-        run = stored_run(folder, summary)
-    return Result(run, _read_model=cache(lambda: _stored_model(model) if has_model else None))
-
-
-def _stored_model(folder: Path) -> Any:
-    """The model of a run; version 0.2.0 kept models of baselines, which no longer have any."""
-    method = method_of(folder)
-    keeps_models = method in method_names() and not find_method(method).why_no_model()
-    return load_model(folder) if keeps_models else None
+        words = find_method(summary.method).words_in(place) if has_model else Words()
+        return Result(running_stream(folder, summary, words), _read_model=model)
+    return Result(stored_run(folder, summary), _read_model=model)
 
 
 def make_result(
@@ -661,6 +532,7 @@ def make_result(
     config: Mapping[str, Any] | None = None,
     windows: tuple[int, int] = (1, 1),
     words: Words = _NOTHING_KNOWN,
+    edits: Edits = _NO_EDITS,
     findings: Sequence[str] = (),
     model: Any = None,
     fitted: FitProfile | None = None,
@@ -669,13 +541,15 @@ def make_result(
     """Collect what a method found in recordings: a Labelling for each of them.
 
     `windows`: length and step in frames, (1, 1) for a method without windows; `words`: what is known about the entries;
-    `model`: None if the method cannot label other recordings; `fitted`: how near the windows of the fitted recordings
-    lie to the units, where the model labels other recordings; `groups`: the group of each recording, by its id.
+    `edits`: what they are shown under; `model`: None if the method cannot label other recordings; `fitted`: how near
+    the windows of the fitted recordings lie to the units, where the model labels other recordings; `groups`: the group
+    of each recording, by its id.
     """
     run = run_in_memory(
         recordings,
         labellings,
         words,
+        edits,
         fitted=fitted,
         groups=groups or {},
         kind=kind,
@@ -691,6 +565,6 @@ def make_result(
 
 def with_truth(result: Result, scores: RunScores, truth: pl.DataFrame) -> Result:
     """The same result with the segments of a ground truth, and the scores against it."""
-    tables = {name: result.tables[name] for name in result.tables} | {"truth": whole_columns(truth)}
+    tables = {**result.run.tables, "truth": whole_columns(truth)}
     summary = result.summary.model_copy(update={"scores": scores})
     return replace(result, run=replace(result.run, summary=summary, tables=tables))

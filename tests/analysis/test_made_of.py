@@ -38,12 +38,6 @@ def test_as_much_time_as_possible_falls_on_parts(runs: list[Run], parts: list[Pi
     assert all(unit in part.units for part, it in zip(parts, amounts, strict=True) for unit in it)
 
 
-def test_a_unit_that_comes_twice_keeps_its_two_places() -> None:
-    parts = parts_of("u2 u3 u2")
-    shares = part_shares([[(2, 1.0), (3, 2.0), (2, 5.0)], [(2, 3.0), (3, 2.0), (2, 3.0)]], parts)
-    assert shares == [[0.25], [0.25], [0.5]]
-
-
 def test_shares_of_parts_and_rest_are_the_whole() -> None:
     runs: list[list[Run]] = [[(6, 2.0), (5, 1.0), (4, 1.0), (5, 1.0), (4, 1.0), (9, 2.0)]]
     shares = part_shares(runs, parts_of("u6 (u5 u4)×2-4 [u3]"))
@@ -57,9 +51,3 @@ def test_every_line_that_phrases_write_is_read_back() -> None:
         parts = parts_of(line)
         units = [unit for part in parts for unit in part.units]
         assert [f"u{unit}" for unit in units] == [it.strip("[]()").split("×")[0].strip(")") for it in line.split()]
-
-
-def test_lines_of_other_kinds_are_no_phrases() -> None:
-    assert parts_of("") == []
-    assert parts_of("u1 100%") == []
-    assert parts_of("walk then run") == []

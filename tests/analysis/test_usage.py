@@ -14,12 +14,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rondo.analysis import usage as module
 from rondo.analysis.usage import (
-    MOST_COMPARED,
+    N_DEALS,
     Usage,
     differences,
+    gaps_between,
     group_usage,
     groups_of_run,
+    holm,
     mean_interval,
     smallest_p,
     unit_of_comparison,
@@ -51,12 +54,6 @@ def test_every_entry_in_every_recording(run: Path) -> None:
         assert row.mean_duration_s == (pytest.approx(frames.mean() / 50) if own.height else None)
 
 
-def test_without_a_rate_there_are_no_hours(tmp_path: Path) -> None:
-    rows = usage_of_run(write_run_folder(tmp_path / "run", rate=None, with_truth=False))
-    assert all(row.per_hour is None and row.mean_duration_s is None for row in rows)
-    assert any(row.mean_duration_frames for row in rows)
-
-
 def test_an_entry_keeps_the_name_that_people_gave_it(run: Path) -> None:
     summary = json.loads((run / "summary.json").read_text(encoding="utf-8"))
     summary["units"][2]["name"] = "reach"
@@ -64,16 +61,6 @@ def test_an_entry_keeps_the_name_that_people_gave_it(run: Path) -> None:
     assert {row.name for row in usage_of_run(run) if (row.level, row.id) == ("unit", summary["units"][2]["id"])} == {
         "reach"
     }
-
-
-# ---------------------------------------------------------------- groups
-
-
-@pytest.mark.parametrize("by", ["s[0-9]", "^(s[0-9])_", "_(a|b)"])
-def test_groups_by_a_pattern(run: Path, by: str) -> None:
-    groups = groups_of(run, by)
-    assert groups.keys() == set(IDS)
-    assert groups["s1_a"] == ("a" if "|" in by else "s1")
 
 
 def test_groups_by_a_table(run: Path, tmp_path: Path) -> None:
@@ -94,15 +81,6 @@ def test_tables_that_cannot_be(run: Path, tmp_path: Path, content: str, says: st
     (tmp_path / "groups.csv").write_text(content)
     with pytest.raises(InputError) as error:
         groups_of(run, str(tmp_path / "groups.csv"))
-    assert says in str(error.value)
-
-
-@pytest.mark.parametrize(
-    ("by", "says"), [("s1", "'s2_a' (2 of 4"), ("(", "regular expression"), ("no.csv", "cannot be read")]
-)
-def test_patterns_that_cannot_be(run: Path, by: str, says: str) -> None:
-    with pytest.raises(InputError) as error:
-        groups_of(run, by)
     assert says in str(error.value)
 
 
@@ -181,12 +159,6 @@ def test_the_groups_of_a_run_count_unless_others_are_given(run: Path) -> None:
     assert set(table["group"]) == {"s1", "s2"} and (table["share_low"] <= table["mean_share"]).any()
 
 
-def test_paths_name_groups_that_ids_do_not(run: Path) -> None:
-    about = json.loads((run / "summary.json").read_text(encoding="utf-8"))["recordings"]
-    edit_summary(run, recordings=[one | {"source": f"in/device={i % 2}/x.csv"} for i, one in enumerate(about)])
-    assert sorted(set(groups_of(run, "device").values())) == ["device=0", "device=1"]
-
-
 def test_the_unit_of_comparison_is_said_and_who_is_in_twice(run: Path) -> None:
     result = Result.load(run)
     (said,) = unit_of_comparison(result, {id: id[:2] for id in IDS})
@@ -200,9 +172,6 @@ def test_the_unit_of_comparison_is_said_and_who_is_in_twice(run: Path) -> None:
     days = unit_of_comparison(people, dict(zip(IDS, ("day1", "day1", "day2", "day1"), strict=True)))
     assert "several recordings of 'ann'" in days[-1] and "not independent" in days[-1]
     assert len(unit_of_comparison(people, {id: id[-1] for id in IDS})) == 1  # one of each person in each
-
-
-# ---------------------------------------------------------------- differences
 
 
 def naive_p(first: list[float], second: list[float]) -> float:
@@ -265,11 +234,49 @@ def test_noise_is_rarely_called_a_difference() -> None:
     assert n_called <= 18  # 5 % of 200, and three standard deviations
 
 
-def test_many_groups_are_not_compared_in_pairs() -> None:
-    rows = [usage(f"r{i}", f"g{i // 2:02}", 0.1 * (i % 5)) for i in range(2 * MOST_COMPARED + 2)]
-    assert differences(rows) == [] and len(differences(rows[:-2])) == MOST_COMPARED * (MOST_COMPARED - 1) / 2
+FIRST = np.arange(14) < 7  # 3,432 deals: all are tried
 
 
-def test_three_groups_are_compared_in_pairs() -> None:
-    rows: list[Any] = [usage(f"{group}{i}", group, 0.1 * i) for group in "xyz" for i in range(2)]
-    assert [one.groups for one in differences(rows)] == [("x", "y"), ("x", "z"), ("y", "z")]
+def test_random_deals_agree_with_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+    values = rng.random((14, 6)) + np.linspace(0, 0.8, 6) * FIRST[:, None]
+    gap, every = gaps_between(values, FIRST)
+    np.testing.assert_allclose(gap, values[FIRST].mean(axis=0) - values[~FIRST].mean(axis=0))
+    monkeypatch.setattr(module, "_ALL_TRIED", 0)
+    again, dealt = gaps_between(values, FIRST)
+    np.testing.assert_allclose(again, gap)
+    # columns that chance explains stop after 999 deals: four standard deviations of so many
+    assert (np.abs(dealt - every) <= 4 * np.sqrt(every * (1 - every) / np.where(every > 0.05, 1000, N_DEALS))).all()
+
+
+@pytest.mark.slow
+def test_large_groups_follow_the_normal_distribution() -> None:
+    rng = np.random.default_rng(0)
+    is_first = np.arange(400) < 150
+    values = rng.beta(1, 6, (400, 5)) + np.linspace(0, 0.04, 5) * is_first[:, None]
+    _, normal = gaps_between(values, is_first)
+    dealt = module._dealt_p(values, is_first, gaps_between(values, is_first)[0])
+    assert 0 < normal.min() < 0.05 < normal.max()
+    np.testing.assert_allclose(normal, dealt, atol=0.05, rtol=0.3)
+    rare = np.zeros((400, 1))
+    rare[:5] = 1.0  # in five recordings alone, all of them of the first group
+    exact = np.prod([(150 - i) / (400 - i) for i in range(5)])  # all in the first; none can be as far on the other side
+    assert gaps_between(rare, is_first)[1][0] == pytest.approx(exact, rel=0.5)
+
+
+def test_thousands_of_recordings_take_little_memory() -> None:
+    import tracemalloc
+
+    is_first = np.arange(6000) < 3000
+    values = np.zeros((6000, 4))
+    values[:3] = 1.0
+    tracemalloc.start()
+    gaps_between(values, is_first)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 200e6
+
+
+def test_holm_keeps_order_and_stays_below_one() -> None:
+    assert holm([]) == [] and holm([0.9, 0.8]) == [1.0, 1.0]
+    assert holm([0.02, 0.01]) == [0.02, 0.02]

@@ -53,7 +53,9 @@ def test_a_stream_that_has_ended_is_edited_like_any_run(rondo: Command, here: Pa
     shutil.copytree(halfway, here / "running")
     assert rondo("stream", "run", "--source", "x.csv", "--out", "live").code == 0
     issued, before = (halfway / "labels.csv").read_bytes(), np.load(halfway / "units/x.npy")
-    spans = Result.load(halfway).tables["segments"].filter(level="unit").select("start_frame", "end_frame", "id").rows()
+    spans = (
+        Result.load(halfway).run.tables["segments"].filter(level="unit").select("start_frame", "end_frame", "id").rows()
+    )
     start, stop, id = spans[0]
     other = next(each for *_, each in spans if each != id)
     write_edits_of(

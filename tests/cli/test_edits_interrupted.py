@@ -28,7 +28,7 @@ def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     windows = ("--rate", 50, "--window", 40, "--step", 20)
     done = call("discover", folder / "day.csv", *windows, "--out", folder / "run", *quick)
     assert done.code == 0, done.err
-    units = Result.load(folder / "run").tables["segments"].filter(level="unit")
+    units = Result.load(folder / "run").run.tables["segments"].filter(level="unit")
     (first, second), ends = units["id"].to_list()[:2], units["end_frame"].to_list()
     edits = [
         {"kind": "relabel", "ids": [second], "spans": [["day", 0, 30]]},

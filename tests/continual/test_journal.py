@@ -74,23 +74,11 @@ def test_any_other_damage_is_refused_with_its_line(path: Path, damage: bytes) ->
     assert "\n" not in str(refused.value)
 
 
-def test_a_journal_that_is_not_there(path: Path) -> None:
-    with pytest.raises(ModelError, match="cannot be read"):
-        read_journal(path)
-
-
 def test_a_file_shorter_than_the_checkpoint_counts_is_refused(path: Path) -> None:
     path.write_bytes(b"abc\n")
     with pytest.raises(ModelError, match="expected the 5 bytes"):
         AppendOnly(path, 5)
     assert path.read_bytes() == b"abc\n"
-
-
-def test_a_length_that_does_not_end_a_line_is_refused(path: Path) -> None:
-    path.write_bytes(b"abc\ndef\n")
-    with pytest.raises(ModelError, match="or others"):
-        AppendOnly(path, 6)
-    assert path.read_bytes() == b"abc\ndef\n"
 
 
 def test_a_full_disk_leaves_what_the_checkpoint_counts(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

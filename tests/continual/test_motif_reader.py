@@ -165,11 +165,3 @@ def test_reading_anew_learns_nothing(grammar: MotifModel) -> None:
     assert read[4:16] == [change.id] * 12
     assert json.dumps(reader.state()) == before
     assert read == [motif for motif, _ in pushed(reader, units)]
-
-
-def test_a_phrase_longer_than_all_that_may_wait_is_never_new(grammar: MotifModel) -> None:
-    reader = begun(grammar)
-    for _ in range(5):
-        read = pushed(reader, lasting(REST) + lasting(*NEW, windows=60) + lasting(REST))
-        assert len(read) == 188
-    assert not reader.take_changes() and not reader.buffer.clusters

@@ -115,13 +115,6 @@ def assert_same_state(some: Stream, other: Stream) -> None:
     assert json.dumps(some.state()[1]) == json.dumps(other.state()[1])
 
 
-def test_a_model_that_follows_no_stream_is_saved_as_before(model: Rondo, tmp_path: Path) -> None:
-    unstreamed(model).save(tmp_path / "model")
-    stored = model_file.load(tmp_path / "model")
-    assert "stream" not in stored.provenance and not [name for name in stored.tensors if name.startswith("stream")]
-    assert not hasattr(Rondo.load(tmp_path / "model"), "stream_")
-
-
 @pytest.mark.parametrize("damage", ["tensor", "kind", "plain", "window", "units", "encoder", "not a mapping"])
 def test_a_stream_in_a_model_folder_that_does_not_fit_is_refused_in_one_line(
     model: Rondo, rest: np.ndarray, tmp_path: Path, damage: str
@@ -289,16 +282,6 @@ def test_a_burst_is_never_promoted(model: Rondo, rest: np.ndarray) -> None:
     assert stream.reader.buffer.clusters
     assert 0 < stream.n_buffered == sum(stream.reader.buffer.sets.seen) <= 1_500 // 18 + 5
     assert model.stream().n_buffered == 0
-
-
-def test_known_windows_keep_their_units(model: Rondo, planted: PlantedStream) -> None:
-    """On what the model was fitted on, the stream says what predict says, but for windows at a boundary."""
-    values = planted.recording.values[:8_000]
-    decisions, _ = fed(model.stream(), values, [])
-    predicted = model.predict(Recording(values, rate=50)).units
-    middles = np.array([(decision.start_frame + decision.stop_frame) // 2 for decision in decisions])
-    agree = np.array([decision.unit for decision in decisions]) == predicted[middles]
-    assert agree.mean() > 0.85
 
 
 def test_decisions_cover_every_stretch_that_holds_a_window(model: Rondo, rest: np.ndarray) -> None:

@@ -144,7 +144,7 @@ def test_from_python(files: Path, in_memory: Path, tmp_path: Path) -> None:
     asked = {"window": 40, "settings": {"windows.step": 20, "evidence.surrogates": 0}, "rate": 50.0}
     result = rondo.discover(files, out=tmp_path / "one", engine="serial", **asked)
     assert_same_run(in_memory, tmp_path / "one")
-    assert result.folder == tmp_path / "one" and len(result) == 6
+    assert result.run.folder == tmp_path / "one" and len(result) == 6
     for name, model in (("two", result.model), ("three", tmp_path / "one")):
         labelled = rondo.label(model, files, rate=50.0, out=tmp_path / name, engine="serial")
         assert labelled.kind == "label" and len(labelled) == 6

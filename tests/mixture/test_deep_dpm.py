@@ -1,3 +1,5 @@
+"""DeepDPM: components found, split, merged and kept; the autoencoder in front of it."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -6,18 +8,24 @@ import numpy as np
 import numpy.testing as npt
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 from scipy.stats import multivariate_normal
 from sklearn.metrics import adjusted_rand_score
 
 from rondo.config.settings import MixtureConfig
-from rondo.errors import RecordingError, RondoWarning, SettingError
+from rondo.errors import ModelError, RecordingError, RondoWarning, SettingError
 from rondo.paper import deep_dpm
-from rondo.paper.deep_dpm import fit_deep_dpm
+from rondo.paper import deep_dpm as module
+from rondo.paper.deep_dpm import FittedAutoencoder, fit_autoencoder, fit_deep_dpm
 from rondo.units.mixture import FittedMixture
 from tests import naive_niw
 
 Floats = NDArray[np.float64]
+
+
 Ints = NDArray[np.int64]
 
 
@@ -30,7 +38,7 @@ def blobs(n: int, n_dims: int, n_blobs: int, seed: int, spread: float = 0.2) -> 
 
 
 def fit(x: NDArray[np.floating], seed: int = 0, start: int = 1, **settings: Any) -> FittedMixture:
-    return fit_deep_dpm(x, MixtureConfig(**settings), np.random.default_rng(seed), "cpu", start)
+    return fit_deep_dpm(x, MixtureConfig(**settings), np.random.default_rng(seed), start_components=start)
 
 
 def assert_finite(mixture: FittedMixture, x: NDArray[np.floating]) -> None:
@@ -43,9 +51,6 @@ def assert_finite(mixture: FittedMixture, x: NDArray[np.floating]) -> None:
     npt.assert_allclose(posterior.sum(axis=1), 1.0)
 
 
-# ---------------------------------------------------------------- what it finds
-
-
 @pytest.mark.parametrize("covariance", ["full", "diagonal"])
 @pytest.mark.parametrize("start", [1, 4])
 def test_three_blobs_from_too_few_and_from_too_many(covariance: str, start: int) -> None:
@@ -56,19 +61,6 @@ def test_three_blobs_from_too_few_and_from_too_many(covariance: str, start: int)
     npt.assert_allclose(np.sort(found.weights), 1 / 3, atol=0.01)
     for mean in found.means:
         assert np.linalg.norm(3.0 * np.eye(3) - mean, axis=1).min() < 0.15
-
-
-def test_two_coincident_components_merge() -> None:
-    """k-means puts four components on two blobs; two of them lie on each other."""
-    x, labels = blobs(120, 2, 2, seed=3)
-    found = fit(x, start=4)
-    assert found.n_components == 2
-    assert adjusted_rand_score(labels, found.posterior(x).argmax(axis=1)) == 1.0
-
-
-def test_one_blob_stays_one() -> None:
-    x = np.random.default_rng(0).normal(size=(200, 2))
-    assert fit(x).n_components == 1
 
 
 def test_100_windows_in_32_dimensions_with_diagonal_covariances() -> None:
@@ -95,9 +87,6 @@ def test_light_components_are_dropped_and_weights_stay_shares_of_all() -> None:
     assert kept.weights.sum() == pytest.approx(1)
     npt.assert_allclose(dropped.weights, kept.weights[kept.weights > 0.2])
     assert fit(x, min_weight=0.99).n_components == 1  # the heaviest always stays
-
-
-# ---------------------------------------------------------------- what it hands out
 
 
 @pytest.mark.parametrize("covariance", ["full", "diagonal"])
@@ -154,14 +143,13 @@ def test_same_seed_same_fit_and_no_global_state() -> None:
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="torch finds no CUDA device here")
 def test_cuda_finds_what_the_cpu_finds() -> None:
     x, _ = blobs(120, 3, 3, seed=1)
-    here, there = (fit_deep_dpm(x, MixtureConfig(), np.random.default_rng(0), device) for device in ("cpu", "cuda"))
+    here, there = (
+        fit_deep_dpm(x, MixtureConfig(), np.random.default_rng(0), device=device) for device in ("cpu", "cuda")
+    )
     by_place = [np.argsort(mixture.means[:, 0]) for mixture in (here, there)]  # components come in no particular order
     npt.assert_allclose(there.means[by_place[1]], here.means[by_place[0]], atol=1e-3)
     npt.assert_allclose(there.weights[by_place[1]], here.weights[by_place[0]], atol=1e-3)
     assert there.bound == pytest.approx(here.bound, rel=1e-6)
-
-
-# ---------------------------------------------------------------- the nets
 
 
 def nets(n_dims: int = 3, n_components: int = 4) -> deep_dpm._Nets:
@@ -210,9 +198,9 @@ def test_rearranged_nets_keep_what_stays() -> None:
     assert not torch.allclose(new, net.halves(codes, torch.full((20,), 3)))
 
 
-# ---------------------------------------------------------------- edges
-
 _RNG = np.random.default_rng(0)
+
+
 EDGES = {
     "one window": np.ones((1, 3)),
     "two windows": np.array([[0.0, 1.0], [1.0, 0.0]]),
@@ -231,22 +219,6 @@ EDGES = {
 @pytest.mark.parametrize("name", EDGES)
 def test_edges_are_fitted(name: str) -> None:
     assert_finite(fit(EDGES[name]), EDGES[name])
-
-
-@pytest.mark.parametrize("name", ["one window", "two windows", "constant", "duplicates", "an outlier"])
-def test_edges_are_fitted_from_several_components(name: str) -> None:
-    assert_finite(fit(EDGES[name], covariance="diagonal", start=4), EDGES[name])
-
-
-def test_duplicates_are_told_apart() -> None:
-    assert fit(EDGES["duplicates"], covariance="diagonal").n_components == 3
-
-
-def test_latents_are_not_changed() -> None:
-    x, _ = blobs(40, 2, 2, seed=0)
-    kept = x.copy()
-    fit(x)
-    npt.assert_array_equal(x, kept)
 
 
 def test_bad_input_is_refused_in_one_line() -> None:
@@ -268,3 +240,102 @@ def test_too_few_epochs_are_told() -> None:
         found = fit(x, max_iterations=12)
     assert found.n_iterations == 12
     assert_finite(found, x)
+
+
+SMALL = MixtureConfig(latent_dim=3, autoencoder_epochs=2)
+
+
+def embeddings(n_windows: int, n_dims: int = 8, n_factors: int = 3, seed: int = 0) -> NDArray[np.float32]:
+    """Unit rows that lie in a few dimensions, as embeddings do."""
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(n_windows, n_factors)) @ rng.normal(size=(n_factors, n_dims))
+    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), dtype=np.float32)
+
+
+def test_training_restores_what_a_random_projection_does_not() -> None:
+    z = embeddings(300)
+    short = fit_autoencoder(z, SMALL, 0, "cpu")
+    long = fit_autoencoder(z, MixtureConfig(latent_dim=3, autoencoder_epochs=150), 0, "cpu")
+    assert long.unexplained < 0.1 < short.unexplained < 1
+
+
+@pytest.mark.parametrize(
+    ("n_windows", "epochs", "expected"), [(20, 10, 40), (90, 10, 40), (300, 10, 40), (1300, 10, 60), (1300, 20, 120)]
+)
+def test_short_recordings_get_a_minimum_of_steps(
+    n_windows: int, epochs: int, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken: list[int] = []
+    monkeypatch.setattr(module.Descent, "steps", lambda self, each: taken.append(len(list(each))))
+    fit_autoencoder(embeddings(n_windows), MixtureConfig(latent_dim=2, autoencoder_epochs=epochs), 0, "cpu")
+    assert taken == [expected]
+
+
+def test_scale_and_place_of_the_embeddings_do_not_matter() -> None:
+    z = embeddings(60).astype(np.float64)
+    moved = 1024 * z + 3
+    plain = fit_autoencoder(z, SMALL, 0, "cpu").encode(z)
+    npt.assert_allclose(fit_autoencoder(moved, SMALL, 0, "cpu").encode(moved), plain, rtol=1e-3, atol=1e-4)
+
+
+def test_repeats_per_seed_and_leaves_everything_else_alone() -> None:
+    z = embeddings(50)
+    before, state = z.copy(), torch.random.get_rng_state()
+    once, again, other = (fit_autoencoder(z, SMALL, seed, "cpu").encode(z) for seed in (5, 5, 6))
+    npt.assert_array_equal(once, again)
+    assert np.abs(once - other).max() > 1e-3
+    npt.assert_array_equal(z, before)
+    npt.assert_array_equal(torch.random.get_rng_state(), state)
+
+
+def test_tensors_round_trip_to_the_bit() -> None:
+    z = embeddings(40)
+    fitted = fit_autoencoder(z, SMALL, 0, "cpu")
+    restored = FittedAutoencoder.restore({name: tensor.copy() for name, tensor in fitted.tensors().items()})
+    npt.assert_array_equal(restored.encode(z), fitted.encode(z))
+    assert (restored.scale, restored.unexplained) == (fitted.scale, fitted.unexplained)
+    again = restored.tensors()
+    assert again.keys() == fitted.tensors().keys()
+    for name, tensor in fitted.tensors().items():
+        npt.assert_array_equal(again[name], tensor)
+
+
+@pytest.mark.parametrize("name", ["centre", "scale", "latent.bias", "inward.weight"])
+@pytest.mark.parametrize("fault", ["missing", "shape"])
+def test_foreign_tensors_are_refused_in_one_line(name: str, fault: str) -> None:
+    tensors = fit_autoencoder(embeddings(20), SMALL, 0, "cpu").tensors()
+    if fault == "missing":
+        del tensors[name]
+    else:
+        tensors[name] = np.zeros(7, dtype=np.float32)
+    with pytest.raises(ModelError, match="autoencoder's tensor") as caught:
+        FittedAutoencoder.restore(tensors)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("n_windows", [1, 2, 7, 65])
+@pytest.mark.parametrize("value", [0.0, 0.3, 1e6])
+def test_constant_embeddings_have_one_latent(n_windows: int, value: float) -> None:
+    z = np.full((n_windows, 4), value, dtype=np.float32)
+    latents = fit_autoencoder(z, SMALL, 0, "cpu").encode(z)
+    assert np.isfinite(latents).all()
+    npt.assert_allclose(latents, np.broadcast_to(latents[0], latents.shape), rtol=0, atol=1e-12)
+
+
+@settings(max_examples=10, deadline=None)
+@given(
+    arrays(
+        np.float32,
+        st.tuples(st.integers(1, 12), st.integers(1, 4)),
+        elements=st.floats(-(2.0**100), 2.0**100, width=32) | st.integers(-1, 1).map(float),
+    )
+)
+def test_any_finite_embeddings(z: NDArray[np.float32]) -> None:
+    fitted = fit_autoencoder(z, SMALL, 0, "cpu")
+    assert np.isfinite(fitted.encode(z)).all()
+    assert np.isfinite(fitted.unexplained)
+
+
+def test_no_latent_dimension_is_refused() -> None:
+    with pytest.raises(SettingError, match="latent_dim = 0"):
+        fit_autoencoder(embeddings(5), MixtureConfig(latent_dim=0), 0, "cpu")

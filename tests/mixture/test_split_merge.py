@@ -17,7 +17,6 @@ from rondo.paper.split_merge import (
     NormalInverseWishart,
     accepted_merges,
     accepted_splits,
-    joined,
     log_split_ratio,
     merge,
     moments_of,
@@ -62,9 +61,6 @@ def parts_of(x: Floats, labels: NDArray[np.integer], n_parts: int) -> Moments:
 def assert_same_moments(a: Moments, b: Moments) -> None:
     for name in ("n", "mean", "scatter"):
         npt.assert_allclose(getattr(a, name), getattr(b, name), rtol=1e-9, atol=1e-9, err_msg=name)
-
-
-# ---------------------------------------------------------------- the prior
 
 
 @given(st.integers(0, 12), st.integers(1, 5), st.integers(0, 10**6))
@@ -113,27 +109,10 @@ def test_no_density_is_above_the_mode(n: int) -> None:
     assert max(density(theta) for theta in nearby) < density(mode)
 
 
-# ---------------------------------------------------------------- moments
-
-
 @given(st.integers(0, 20), st.integers(0, 20), st.integers(1, 4), st.integers(0, 10**6))
 def test_pooled_moments_are_those_of_the_union(n: int, m: int, n_dims: int, seed: int) -> None:
     x = drawn(n + m, n_dims, seed)
     assert_same_moments(pooled(all_of(x[:n]), all_of(x[n:])), all_of(x))
-
-
-def test_weights_are_repetitions() -> None:
-    x, times = drawn(10, 3, seed=2), np.arange(10) % 4
-    weighted = moments_of(one_block(x), torch.as_tensor(times, dtype=torch.float64)[:, None])
-    assert_same_moments(weighted, all_of(np.repeat(x, times, axis=0)))
-
-
-def test_joined_then_taken_apart() -> None:
-    a, b = all_of(drawn(5, 2, 0)), all_of(drawn(6, 2, 1))
-    assert_same_moments(joined([a, b])[[1]], b)
-
-
-# ---------------------------------------------------------------- ratios
 
 
 @given(st.integers(2, 14), st.integers(1, 3), st.floats(0.05, 20), st.integers(0, 10**6))
@@ -217,9 +196,6 @@ def test_an_empty_component_merges_and_none_merges_twice() -> None:
     assert accepted_merges(parts_of(x, 0 * labels, 1), prior, 1.0, np.random.default_rng(0)) == []
 
 
-# ---------------------------------------------------------------- halves, and what becomes of them
-
-
 @given(st.integers(2, 25), st.integers(0, 10**6))
 def test_principal_halves_are_the_best_cut(n: int, seed: int) -> None:
     x = np.random.default_rng(seed).normal(size=n)
@@ -230,13 +206,6 @@ def test_principal_halves_are_the_best_cut(n: int, seed: int) -> None:
 
     best = min(within(x <= cut) for cut in np.sort(x)[:-1])
     assert within(halves == 0) == pytest.approx(best, rel=1e-9, abs=1e-12)
-
-
-@pytest.mark.parametrize("n", [0, 1, 2, 9])
-def test_principal_halves_of_few_or_equal_points(n: int) -> None:
-    halves = principal_halves(torch.ones(n, 3, dtype=torch.float64))
-    assert halves.shape == (n,)
-    assert n < 2 or 0 < int(halves.sum()) < n
 
 
 def test_split_then_merge_gives_the_components_back() -> None:

@@ -6,11 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.data.recording import Recording
-from rondo.editing.apply import shown
 from rondo.editing.edits import Edits
 from rondo.result import Result, make_result
 from rondo.run.labelling import Labelling
-from rondo.run.tally import Words
 
 UNITS = (0, 1, 0, 1, 2, 3, 2, 3)
 MOTIFS = (0, 0, 0, 0, 1, 1, 1, 1)
@@ -42,6 +40,4 @@ def result_by_hand(
     given = {"rate": rate} if timestamps_s is None else {"timestamps_s": timestamps_s}
     recordings = [Recording(np.sin(phase).astype(np.float32), channels=channels, id=id, **given) for id in ids]
     labellings = [labelling_of(recording, *tracks) for recording in recordings]
-    if edits is not None:
-        labellings = [shown(labelling, edits) for labelling in labellings]
-    return make_result("by hand", recordings, labellings, words=Words() if edits is None else Words(edits=edits))
+    return make_result("by hand", recordings, labellings, edits=edits or Edits())

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import base64
-import math
 import struct
-import wave
 from pathlib import Path
 
 RED, GREEN, BLUE = (
@@ -45,17 +43,6 @@ def write_film(path: Path, pictures: list[bytes], picture_s: float = 0.1) -> Pat
     kind = _number(0x4286, 1) + _number(0x42F7, 1) + _number(0x42F2, 4) + _number(0x42F3, 8) + _text(0x4282, "webm")
     version = _number(0x4287, 4) + _number(0x4285, 2)
     path.write_bytes(_element(0x1A45DFA3, kind + version) + _element(0x18538067, segment))
-    return path
-
-
-def write_sound(path: Path, seconds: float, rate: int = 8000) -> Path:
-    """A WAV file with a quiet tone."""
-    with wave.open(str(path), "wb") as file:
-        file.setnchannels(1)
-        file.setsampwidth(2)
-        file.setframerate(rate)
-        tone = (round(500 * math.sin(i / 3)) for i in range(round(seconds * rate)))
-        file.writeframes(b"".join(struct.pack("<h", value) for value in tone))
     return path
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import signal
@@ -12,14 +11,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
-from xml.etree import ElementTree
 
 import numpy as np
 import polars as pl
 import pytest
 
 from rondo.edit import apply_edits, apply_file, edits_in
-from rondo.result import Result
 from tests.cli.running import call, waves, write_csv
 from tests.report.browsing import Opened
 
@@ -46,39 +43,20 @@ def run(fitted: Path, tmp_path: Path) -> Path:
 
 
 class Shown(NamedTuple):
-    """What a run shows: labels of each frame, rows of segments.csv, annotations for ELAN in frames."""
+    """What a run shows: labels of each frame, rows of segments.csv."""
 
     units: list[int]
     motifs: list[int]
     segments: list[tuple[str, int, str, int, int]]
-    elan: dict[str, list[tuple[str, int, int]]]
 
     @classmethod
     def of(cls, run: Path) -> Shown:
         table = pl.read_csv(run / "segments.csv", schema_overrides={"name": pl.String}).fill_null("")
         rows = table.select("level", "id", "name", "start_frame", "end_frame").rows()
-        tracks = [np.load(run / folder / "day.npy").tolist() for folder in ("units", "labels")]
-        file = run.parent / "day.eaf"
-        file.unlink(missing_ok=True)
-        Result.load(run).export("eaf", file)
-        return cls(*tracks, rows, annotations(file))
+        return cls(*(np.load(run / folder / "day.npy").tolist() for folder in ("units", "labels")), rows)
 
     def of_units(self) -> list[tuple[int, int, int]]:
         return [(id, start, end) for level, id, _, start, end in self.segments if level == "unit"]
-
-
-def annotations(file: Path) -> dict[str, list[tuple[str, int, int]]]:
-    root = ElementTree.parse(file).getroot()
-    ms = {slot.get("TIME_SLOT_ID"): int(slot.get("TIME_VALUE") or 0) for slot in root.iter("TIME_SLOT")}
-    found: dict[str, list[tuple[str, int, int]]] = {}
-    for tier in root.iter("TIER"):
-        found[tier.get("TIER_ID") or ""] = [
-            (one.findtext("ANNOTATION_VALUE") or "", *(
-                round(ms[one.get(f"TIME_SLOT_REF{end}")] * RATE / 1000) for end in (1, 2)
-            ))
-            for one in tier.iter("ALIGNABLE_ANNOTATION")
-        ]  # fmt: skip
-    return found
 
 
 @contextmanager
@@ -121,9 +99,6 @@ def until_made(page: Opened, n_edits: int) -> None:
 def unexpected(page: Opened) -> list[str]:
     """What a page has said, without what browsers log of a request that is refused or finds nobody."""
     return [line for line in page.trouble if "status of 400" not in line and "net::ERR_" not in line]
-
-
-# ---------------------------------------------------------------- each edit
 
 
 def rename(page: Opened, shown: Shown) -> None:
@@ -169,9 +144,6 @@ def relabel(page: Opened, shown: Shown) -> None:
     page.page.get_by_role("button", name="relabel", exact=True).click()
 
 
-# ---------------------------------------------------------------- and what must follow
-
-
 def painted(labels: list[int], start: int, end: int, label: int) -> list[int]:
     return [*labels[:start], *[label] * (end - start), *labels[end:]]
 
@@ -179,18 +151,15 @@ def painted(labels: list[int], start: int, end: int, label: int) -> list[int]:
 def expect_renamed(before: Shown, after: Shown) -> None:
     assert (after.units, after.motifs) == (before.units, before.motifs)
     assert {name for level, id, name, *_ in after.segments if (level, id) == ("unit", 0)} == {"reach <b>"}
-    assert {value for value, *_ in after.elan["unit"]} == {"reach <b>", "u1", "u2"}
 
 
 def expect_merged(before: Shown, after: Shown) -> None:
     assert after.units == [0 if label == 2 else label for label in before.units]
     assert after.motifs == [0 if label == 2 else label for label in before.motifs]
-    assert {value for value, *_ in after.elan["unit"]} == {"u0", "u1"}
 
 
 def expect_unmerged(before: Shown, after: Shown) -> None:
     assert 2 not in before.units and 2 in after.units and 2 in after.motifs
-    assert {value for value, *_ in after.elan["unit"]} == {"u0", "u1", "u2"}
 
 
 def expect_divided(before: Shown, after: Shown) -> None:
@@ -199,8 +168,8 @@ def expect_divided(before: Shown, after: Shown) -> None:
     for _, start, end in (own[0], own[-1]):
         expected = painted(expected, start, end, 1000)
     assert after.units == expected and after.motifs == expected
-    limps = [("limp", start, end) for _, start, end in (own[0], own[-1])]
-    assert [one for one in after.elan["unit"] if one[0] == "limp"] == limps
+    limps = {(start, end) for level, _, name, start, end in after.segments if (level, name) == ("unit", "limp")}
+    assert limps == {(start, end) for _, start, end in (own[0], own[-1])}
 
 
 def expect_moved(before: Shown, after: Shown) -> None:
@@ -208,14 +177,12 @@ def expect_moved(before: Shown, after: Shown) -> None:
     new = after.of_units()[0][2]
     assert abs(new - (old - 12)) <= 1  # half a pixel is a frame
     assert after.units == painted(before.units, new, old, right) and after.motifs == after.units
-    assert after.elan["unit"][0][2] == new and after.elan["unit"][1][1] == new
 
 
 def expect_relabelled(before: Shown, after: Shown) -> None:
     _, start, end = before.of_units()[1]
     assert after.units == painted(before.units, start, end, 0) and after.motifs == after.units
     assert after.of_units()[0] == (0, before.of_units()[0][1], end)  # one occurrence with the one before
-    assert after.elan["unit"][0] == ("u0", before.of_units()[0][1], end)
 
 
 CASES: dict[str, tuple[Callable[[Opened, Shown], None], Callable[[Shown, Shown], None]]] = {
@@ -312,14 +279,8 @@ def test_a_page_without_a_server_saves_a_file_that_can_be_applied_twice(opened: 
     after = Shown.of(run)
     _, start, end = before.of_units()[1]
     assert after.units == painted(before.units, start, end, 0)
-    assert after.elan["unit"][0] == ("reach <b>", 0, end)
+    assert after.segments[0][2:] == ("reach <b>", 0, end)
     assert apply_file(run, tmp_path / "edits.json") == once and Shown.of(run) == after
     page.page.reload()
     page.wait("document.querySelector('#tools').textContent.includes('edit')")
     assert page.evaluate("rondoPlugins.find((it) => it.editor).editor.store.pending") == []  # the run knows them
-
-
-def test_what_a_page_saves_is_what_the_file_says(opened: Any, fitted: Path) -> None:
-    page = opened((fitted / "report.html").as_uri())
-    data = json.loads(page.evaluate("document.getElementById('edit-data').textContent"))
-    assert data == {"run": Result.load(fitted).summary.identity, "edits": [], "frames": True}

@@ -12,7 +12,7 @@ import pytest
 from rondo.view.media import Beside
 from rondo.view.serve import PageServer
 from tests.report.asking import serving
-from tests.report.films import BLUE, GREEN, RED, write_film, write_sound
+from tests.report.films import BLUE, GREEN, RED, write_film
 from tests.report.run_folders import write_run_folder
 
 pytestmark = pytest.mark.browser
@@ -120,18 +120,6 @@ def test_it_plays_and_the_view_goes_along(beside: Show, film: Path) -> None:
     assert page.evaluate(LINE) == pytest.approx(frame, abs=2)
 
 
-def test_a_view_that_was_moved_away_while_it_plays_stays(beside: Show, film: Path) -> None:
-    page = beside(film)
-    loaded(page)
-    page.evaluate("rondoMedia.timeline.show(0, 100)")
-    page.page.keyboard.press("p")
-    page.page.wait_for_function("rondoMedia.player.currentTime > 0.1")
-    page.evaluate("rondoMedia.timeline.show(400, 450)")
-    now = page.evaluate("rondoMedia.player.currentTime")
-    page.page.wait_for_function("(time) => rondoMedia.player.currentTime > time + 0.3", arg=now)
-    assert page.evaluate("rondoMedia.timeline.view") == {"start": 400, "end": 450}
-
-
 def test_where_the_recording_starts_is_moved_by_keys_buttons_and_a_press(beside: Show, film: Path) -> None:
     page = beside(film, -0.5)
     loaded(page)
@@ -148,16 +136,6 @@ def test_where_the_recording_starts_is_moved_by_keys_buttons_and_a_press(beside:
     assert page.evaluate(LINE) == pytest.approx(100, abs=2)
     press(page, 150)
     assert page.evaluate("rondoMedia.player.currentTime") == pytest.approx(6, abs=0.05)  # a press seeks again
-
-
-def test_a_sound_plays_too(beside: Show, tmp_path: Path) -> None:
-    page = beside(write_sound(tmp_path / "sound.wav", 10.0))
-    loaded(page)
-    assert page.evaluate("[rondoMedia.player.tagName, rondoMedia.player.duration]") == ["AUDIO", 10]
-    press(page, 200)
-    page.page.keyboard.press("p")
-    page.page.wait_for_function("rondoMedia.player.currentTime > 4.1")
-    assert page.evaluate(LINE) > 200
 
 
 def test_what_the_browser_cannot_play_is_one_line(beside: Show, tmp_path: Path) -> None:
@@ -180,11 +158,3 @@ def test_a_file_that_changes_is_loaded_again(beside: Show, film: Path) -> None:
     page.page.wait_for_function(SHOWS, arg="blue")
     assert page.evaluate("rondoMedia.player.currentTime") == pytest.approx(1.0, abs=0.03)
     assert page.evaluate("rondoMedia.player.duration") == 9
-
-
-def test_other_pages_have_no_player(opened: Any, tmp_path: Path) -> None:
-    with serving(PageServer(write_run_folder(tmp_path / "run", n_frames=500))) as server:
-        page = opened(server.address)
-        assert page.evaluate("window.rondoMedia ?? null") is None
-        assert "media-src" not in page.evaluate("document.querySelector('meta[http-equiv]').content")
-        page.page.close()

@@ -15,7 +15,6 @@ import pytest
 
 from rondo.data.recording import Recording
 from rondo.model.rondo import Rondo
-from rondo.report.contents import TruthFile, Wish
 from rondo.view.loopback import LoopbackServer
 from rondo.view.serve import PageServer, RunPage
 from tests.cli.running import waves
@@ -78,16 +77,6 @@ def test_a_page_that_was_old_when_it_came_is_brought_up_to_date(watch: Watch, fo
     assert page.evaluate("window.isSame")
 
 
-def test_the_annotation_of_a_stream_is_a_lane_that_grows_with_it(watch: Watch, folder: Path, tmp_path: Path) -> None:
-    truth = tmp_path / "truth.txt"
-    truth.write_text("1\t4\tsit\n19\t30\twalk\n", encoding="utf-8")
-    page = watch(PageServer(folder, wish=Wish(truth=TruthFile(truth))))
-    lane = "Array.from(rondoPage.timelines[0].lanes.find((it) => it.kind === 'annotation').ends)"
-    assert page.evaluate(lane) == [200, 1000]
-    add_decisions(folder, 5)
-    page.wait(f"{lane}.join() === '200,1250'")
-
-
 @pytest.mark.slow
 def test_the_view_follows_the_end_until_someone_moves_it(watch: Watch, folder: Path) -> None:
     page = watch(PageServer(folder))
@@ -110,27 +99,6 @@ def test_the_view_follows_the_end_until_someone_moves_it(watch: Watch, folder: P
     assert follow.get_attribute("aria-pressed") == "true"
     add_decisions(folder, 5)
     page.wait("rondoPage.timelines[0].view.end === 2000")
-
-
-def test_of_a_long_stream_the_last_minutes_are_in_view(watch: Watch, folder: Path) -> None:
-    add_decisions(folder, 480)
-    page = watch(PageServer(folder))
-    assert page.evaluate("rondoPage.timelines[0].view") == {"start": 10_000, "end": 25_000}  # 5 min at 50 Hz
-    page.evaluate("rondoPage.timelines[0].show(0, 25000)")
-    add_decisions(folder, 2)
-    page.wait("rondoPage.timelines[0].nFrames === 25100")
-    assert page.evaluate("rondoPage.timelines[0].view") == {"start": 0, "end": 25_100}  # all, as was chosen
-
-
-def test_an_entry_that_is_new_is_announced_and_marked(watch: Watch, folder: Path) -> None:
-    page = watch(PageServer(folder))
-    with (folder / "labels.csv").open("a", encoding="utf-8") as file:
-        file.write("1000,1050,20,21,5,0,0.5,0.5\n1050,1100,21,22,0,0,0.5,0.5\n")
-    page.wait("document.getElementById('news').textContent === 'First seen: u5'")
-    assert page.page.locator("#news").get_attribute("role") == "status"
-    page.wait("document.querySelectorAll('button.fresh').length > 0")
-    fresh = page.evaluate("[...new Set([...document.querySelectorAll('button.fresh')].map((it) => it.dataset.key))]")
-    assert fresh == ["unit|u5"]
 
 
 def test_health_is_said_and_so_is_the_end(opened: Any, folder: Path) -> None:
@@ -169,9 +137,6 @@ def test_a_table_in_which_someone_is_at_work_stays(watch: Watch, folder: Path) -
     assert page.evaluate("rondoPage.chosen") is not None
 
 
-# ------------------------------------------------------------ `rondo stream` itself
-
-
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("followed") / "model"
@@ -183,19 +148,8 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @contextmanager
 def following(model: Path, source: Path, out: Path) -> Iterator[None]:
     """`rondo stream --follow` in a process of its own, until the block ends."""
-    command: list[str | Path] = [
-        sys.executable,
-        "-m",
-        "rondo",
-        "stream",
-        model,
-        "--source",
-        source,
-        "--follow",
-        "--out",
-        out,
-    ]
-    process = subprocess.Popen([*command, "--silent", "3s"], stderr=subprocess.PIPE)
+    options: list[str | Path] = ["--source", source, "--follow", "--out", out, "--silent", "3s"]
+    process = subprocess.Popen([sys.executable, "-m", "rondo", "stream", model, *options], stderr=subprocess.PIPE)
     try:
         end = time.monotonic() + PATIENCE_S
         while not (out / "summary.json").exists():

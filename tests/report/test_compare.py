@@ -11,7 +11,7 @@ import pytest
 from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 
 from rondo.errors import OutputError
-from rondo.report.compare import Tracks
+from rondo.report.compare import Shared, agreement
 from rondo.report.lanes import look_of
 from rondo.report.render import render
 from tests.report.on_folders import compare, write_report
@@ -54,11 +54,10 @@ def test_agreement_equals_scikit_learns_and_shares_are_counted() -> None:
     rng = np.random.default_rng(0)
     first = rng.integers(-1, 3, 500).astype(np.int32)
     second = np.where(rng.random(500) < 0.7, first, rng.integers(-1, 2, 500)).astype(np.int32)
-    tracks = Tracks({"r": first}, {"r": second})
-    scores = tracks.agreement()
+    scores = agreement({"r": first}, {"r": second})
     assert scores["ari"] == pytest.approx(100 * adjusted_rand_score(first, second))
     assert scores["ami"] == pytest.approx(100 * adjusted_mutual_info_score(first, second))
-    rows, columns, frames = tracks.shared()
+    rows, columns, frames = Shared.of(first, second)
     for i, a in enumerate(rows):
         for j, b in enumerate(columns):
             assert frames[i, j] == sum(x == a and y == b for x, y in zip(first, second, strict=True))

@@ -38,7 +38,7 @@ def composed(tracks: Tracks, **words: str) -> dict[str, Any]:
     result = make_result(
         "some", recordings, [labelling(id, *own) for id, own in tracks.items()], words=Words(motifs=lines)
     )
-    found = composition(result.summary, result.tables["segments"], result.tables["segments"], result.recordings)
+    found = composition(result.summary, result.run.tables["segments"], result.run.tables["segments"], result.recordings)
     json.dumps(found, allow_nan=False)
     return found
 
@@ -101,14 +101,6 @@ def test_other_ids_give_the_same_arrows_and_parts_under_other_names() -> None:
         assert [part["units"][0]["share"] for part in parts] == pytest.approx([7 / 12, 5 / 12], abs=1e-4)
 
 
-def test_the_order_of_recordings_does_not_matter() -> None:
-    tracks: Tracks = {"a": (UNITS, MOTIFS), "b": (UNITS[::-1], MOTIFS[::-1]), "c": (UNITS[3:], MOTIFS[3:])}
-    one, other = composed(tracks), composed({id: tracks[id] for id in ("c", "a", "b")})
-    assert arrows_of(one, "unit") == arrows_of(other, "unit")
-    assert arrows_of(one, "motif") == arrows_of(other, "motif")
-    assert one["made_of"] == other["made_of"]
-
-
 def test_a_graph_of_many_entries_keeps_the_largest_and_the_strongest() -> None:
     rng = np.random.default_rng(0)
     units = np.repeat(rng.integers(0, 30, 600), 3).tolist()
@@ -139,14 +131,9 @@ def test_pictures_of_phrases_and_of_mixes() -> None:
     assert [part["units"][0]["share"] for part in mix["parts"]] == [0.6, 0.2] and mix["rest"] == 0.2
 
 
-def test_a_motif_without_a_line_is_drawn_as_the_mix_of_what_is_in_it() -> None:
-    found = composed({"r": (UNITS, MOTIFS)})["made_of"]["motif|m0"]
-    assert not found["ordered"] and [part["units"][0]["name"] for part in found["parts"]] == ["u0", "u1"]
-
-
 def test_runs_in_which_motifs_are_units_tell_of_units_alone() -> None:
     recordings = [Recording(np.zeros((len(UNITS), 1)), 10, id="r")]
     result = make_result("some", recordings, [labelling("r", UNITS, UNITS)])
     summary = result.summary.model_copy(update={"motifs_are_units": True})
-    found = composition(summary, result.tables["segments"], pl.DataFrame(), result.recordings)
+    found = composition(summary, result.run.tables["segments"], pl.DataFrame(), result.recordings)
     assert found["made_of"] == {} and [it["level"] for it in found["graphs"]] == ["unit"]

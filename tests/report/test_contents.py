@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from rondo.errors import SettingError
-from rondo.report.contents import MAX_CHANNELS_INSIDE, PAGE_BYTES, Wish, contents_of
+from rondo.report.contents import MAX_CHANNELS_INSIDE, Wish, contents_of
 from rondo.report.lanes import timeline
-from rondo.result import Result
 from rondo.run.segments import counts_in, read_segments
 from rondo.run.summary import RunSummary, read_summary
 from tests.report.on_folders import summarize
@@ -29,13 +28,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def read(folder: Path) -> tuple[RunSummary, list[dict[str, int]]]:
     run = read_summary(folder)
     return run, [counts_in(read_segments(folder / "segments.parquet", run))]
-
-
-def test_everything_is_inside_while_it_fits(folder: Path) -> None:
-    contents = contents_of(*read(folder))
-    assert [it.id for it in contents.recordings] == [*IDS]
-    assert contents.left_out == []
-    assert 4 / 3 * sum(contents.bytes_of.values()) < PAGE_BYTES
 
 
 def test_recordings_that_do_not_fit_are_named_with_the_way_to_get_them(
@@ -60,15 +52,6 @@ def test_where_signals_do_not_fit_lanes_do(folder: Path, monkeypatch: pytest.Mon
     assert all(recording["lanes"][0]["names"] for recording in summary["recordings"])
     assert f"{drawn.count(False)} recordings are not inside" in summary["left_out"][0]
     assert f"--recordings {IDS[drawn.count(True)]}," in summary["left_out"][0]
-
-
-def test_a_longer_recording_gets_more_and_all_get_something(folder: Path) -> None:
-    run, tables = read(folder)
-    longer = run.recordings[0].model_copy(update={"n_frames": 300_000})
-    contents = contents_of(run.model_copy(update={"recordings": (longer, *run.recordings[1:])}), tables)
-    shares = [contents.bytes_of[id] for id in IDS]
-    assert shares[0] > 50 * shares[1] > 0
-    assert contents.signal_bytes(IDS[0]) + contents.score_bytes(IDS[0]) <= shares[0]
 
 
 def test_channels_can_be_chosen_and_too_many_are_left_out(folder: Path, tmp_path: Path) -> None:
@@ -106,15 +89,3 @@ def test_a_page_of_many_recordings_keeps_its_bound(tmp_path: Path, monkeypatch: 
         weights.append(sum(len(json.dumps(timeline(recording))) for recording in summary["recordings"]))
         assert 0.4 * room < weights[-1] < room
         assert len(summary["recordings"]) == 20
-
-
-def test_overviews_are_read_when_asked_for_and_few_are_held(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    overviews = Result.load(folder).overviews
-    assert [*overviews] == [*IDS] and len(overviews) == 6
-    size = overviews[IDS[0]].codes.size
-    assert overviews[IDS[0]] is overviews[IDS[0]]
-    monkeypatch.setattr("rondo.run.overview._MOST_CODES_HELD", 2 * size)
-    first = overviews[IDS[0]]
-    assert overviews[IDS[1]] is overviews[IDS[1]]
-    overviews[IDS[2]]
-    assert overviews[IDS[0]] is not first

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.testing as npt
 import pytest
 
-from rondo.data.labels import runs_of
+from rondo.editing.edits import Edits
 from rondo.errors import AnnotationError
 from rondo.report.contents import TruthFile, Wish
 from rondo.report.lanes import (
@@ -30,7 +28,7 @@ from rondo.run.overview import Overview, overview_path, signal_overview
 from rondo.run.summary import StreamSummary
 from rondo.run.tally import Words
 from rondo.run.writer import RunWriter
-from tests.report.on_folders import compare, summarize
+from tests.report.on_folders import summarize
 from tests.report.run_folders import write_run_folder
 from tests.report.stream_folders import add_decisions, stream_summary, write_stream_folder
 from tests.run.stored import write_overview
@@ -70,12 +68,6 @@ def nearest(looks: Sequence[Look], sight: str) -> float:
     """The least CIE76 distance between two of them, as someone with that sight sees them."""
     seen = [lab(SIGHTS[sight] @ linear_rgb(look.colour)) for look in looks]
     return float(min(np.linalg.norm(a - b) for a, b in itertools.combinations(seen, 2)))
-
-
-def test_every_look_is_a_plain_hex_colour_and_a_pattern_of_its_own() -> None:
-    every = {*LOOKS, *MOTIF_LOOKS, OTHER_LOOK}
-    assert all(re.fullmatch("#[0-9a-f]{6}", look.colour) for look in every)
-    assert len(every) == len(LOOKS) + len(MOTIF_LOOKS) + 1 == 65
 
 
 @pytest.mark.parametrize("sight", SIGHTS)
@@ -132,11 +124,6 @@ def matched(*lanes: dict[str, Any]) -> dict[str, tuple[str, str]]:
     return dict(zip(last["names"], zip(last["colours"], last["patterns"], strict=True), strict=True))
 
 
-def test_a_class_looks_like_the_entry_that_it_shares_most_time_with() -> None:
-    found = matched(lane("unit", ["u3", "u3", "u1", "u1", "u7"]), lane("true unit", ["0", "0", "1", "1", "2"]))
-    assert found == {"0": look_of("unit", 3), "1": look_of("unit", 1), "2": look_of("unit", 7)}
-
-
 def test_two_classes_in_one_entry_do_not_share_its_look_and_the_second_has_one_that_no_entry_has() -> None:
     found = matched(lane("unit", ["u0", "u0", "u0", "u1"]), lane("true unit", ["0", "0", "1", "2"]))
     assert found["0"] == look_of("unit", 0) and found["2"] == look_of("unit", 1)
@@ -182,23 +169,6 @@ def test_one_class_per_frame_is_a_lane_too(tmp_path: Path) -> None:
         assert (lane["kind"], lane["names"]) == ("annotation", ["100", "1100", "100"])
         assert list(zip(lane["start_frames"], lane["end_frames"], strict=True)) == [(0, 150), (300, 450), (450, 600)]
         assert lane["colours"][0] == lane["colours"][2] != lane["colours"][1]
-
-
-def test_classes_of_any_numbers_look_different(tmp_path: Path) -> None:
-    """By their rank, not by their number: 100, 132, 164 … are alike modulo 32."""
-    folder = run_with_labels(tmp_path / "run", ("day1",))
-    track = np.repeat(100 + 32 * np.arange(20), 30)
-    np.save(tmp_path / "day1.npy", track)
-    lane = summarize(folder, Wish(truth=TruthFile(tmp_path / "day1.npy")))["recordings"][0]["lanes"][-1]
-    assert len(set(zip(lane["colours"], lane["patterns"], strict=True))) == 20
-    npt.assert_array_equal(lane["start_frames"], runs_of(track).starts)
-
-
-def test_two_runs_are_held_against_one_annotation(tmp_path: Path) -> None:
-    first, second = (run_with_labels(tmp_path / name, ("day1",)) for name in ("first", "second"))
-    np.save(tmp_path / "day1.npy", np.zeros(600, np.int64))
-    lanes = compare(first, second, Wish(truth=TruthFile(tmp_path / "day1.npy")))["recordings"][0]["lanes"]
-    assert [lane["kind"] for lane in lanes] == ["unit", "unit", "motif", "motif", "annotation"]
 
 
 def test_what_cannot_be_laid_on_the_run_is_refused_in_one_line(tmp_path: Path) -> None:
@@ -265,7 +235,9 @@ def test_a_stream_that_has_ended_has_one_class_per_frame(tmp_path: Path, n_frame
 
 def finish_stream(folder: Path, id: str, n_frames: int) -> None:
     """As a session does at the end."""
-    running = stored_stream(folder, stream_summary(id, n_frames), Words(), lambda about: no_signal(about.n_frames))
+    running = stored_stream(
+        folder, stream_summary(id, n_frames), Words(), Edits(), lambda about: no_signal(about.n_frames)
+    )
     write_overview(overview_path(folder, id), np.zeros((n_frames, 0)), ())
     ended = running.summary.model_copy(update={"stream": StreamSummary(finished=True)})
     RunWriter(folder).close(ended, {"segments": running.tables["segments"]})

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
@@ -30,7 +27,7 @@ from rondo.run.overview import overview_path
 from rondo.run.summary import read_summary
 from tests.report.on_folders import compare, summarize, write_report
 from tests.report.run_folders import add_fit, edit_summary, write_run_folder
-from tests.report.stream_folders import EVENTS, STEP, add_decisions, write_stream_folder
+from tests.report.stream_folders import EVENTS, write_stream_folder
 from tests.run.stored import write_overview
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "pages.json"
@@ -75,9 +72,6 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def demo_page(demo: Path) -> str:
     return render(summarize(demo))
-
-
-# ---------------------------------------------------------------- golden
 
 
 def scored(folder: Path) -> dict[str, Any]:
@@ -129,9 +123,6 @@ def test_what_a_page_says(
         text = json.dumps(golden, indent=1, ensure_ascii=False, sort_keys=True)
         GOLDEN.write_text(text + "\n", encoding="utf-8")
     assert page == golden[make.__name__]
-
-
-# ---------------------------------------------------------------- what was found
 
 
 @pytest.mark.parametrize(
@@ -222,16 +213,6 @@ def test_of_very_many_entries_those_with_most_time_are_shown(tmp_path: Path, dem
     assert len(render(summary)) < len(demo_page) + 300_000
 
 
-def test_an_empty_vocabulary_makes_a_page(tmp_path: Path) -> None:
-    folder = write_run_folder(tmp_path, with_truth=False)
-    pl.read_parquet(folder / "segments.parquet").clear().write_parquet(folder / "segments.parquet")
-    edit_summary(folder, units=[], motifs=[])
-    assert Tags(render(summarize(folder))).text.count("None found.") == 2
-
-
-# ---------------------------------------------------------------- groups
-
-
 def test_groups_have_a_cell_for_every_entry_and_intervals_where_there_is_spread(tmp_path: Path) -> None:
     table = summarize(grouped(tmp_path / "run"))["groups"]
     assert table["names"] == [{"name": "s2", "n_recordings": 1}, {"name": "s<1>", "n_recordings": 2}]
@@ -255,9 +236,6 @@ def test_differences_are_marked_with_their_p(tmp_path: Path, monkeypatch: pytest
     marked = {row["name"]: row["differences"] for row in summary["groups"]["rows"] if row["differences"]}
     assert marked == {"u3": ["more in s<1> than in s2 (p = 0.012)"]}
     assert "than in s2 (p = 0.012)" in render(summary)
-
-
-# ---------------------------------------------------------------- streams
 
 
 def test_decisions_that_speak_for_no_frame_and_half_written_lines_change_nothing(tmp_path: Path) -> None:
@@ -293,24 +271,6 @@ def test_motifs_of_a_stream_are_units_until_one_of_them_is_not(tmp_path: Path) -
     for n, are_units in ((2, False), (5, True), (6, False)):
         path.write_text(header + "".join(lines[:n]), encoding="utf-8")
         assert summarize(folder)["motifs_are_units"] == are_units
-
-
-def test_the_scores_of_decisions_lie_on_their_frames(tmp_path: Path) -> None:
-    scores = summarize(write_stream_folder(tmp_path / "live", n_decisions=10))["recordings"][0]["scores"]
-    codes = np.frombuffer(base64.b64decode(scores["coarse"]["data"]), np.uint8).reshape(2, 500)
-    npt.assert_allclose(codes[0] / 254, 0.5, atol=1 / 254)
-    expected = np.repeat([0.25, 0.25, 0.25, 0.25, 0.0] * 2, STEP)  # every fifth decision is OTHER
-    npt.assert_allclose(codes[1] / 254, expected, atol=1 / 254)
-
-
-def test_a_stream_that_goes_on_has_another_page(tmp_path: Path) -> None:
-    folder = write_stream_folder(tmp_path / "live")
-    before = summarize(folder)
-    add_decisions(folder, 1)
-    assert summarize(folder)["recordings"][0]["n_frames"] == before["recordings"][0]["n_frames"] + STEP
-
-
-# ---------------------------------------------------------------- the file
 
 
 def test_nothing_is_loaded_from_elsewhere_and_only_its_scripts_may_run(demo_page: str) -> None:
@@ -375,14 +335,6 @@ def test_a_report_is_replaced_whole_or_stays(tmp_path: Path) -> None:
     assert {path.name for path in folder.iterdir()} == before | {"report.html"}
 
 
-def test_importing_the_report_loads_neither_polars_nor_jinja() -> None:
-    heavy = "('polars', 'jinja2', 'pydantic')"
-    code = f"import sys, rondo.report; print([name for name in {heavy} if name in sys.modules])"
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
-    assert done.stdout.strip() == "[]"
-
-
 @pytest.mark.slow
 def test_a_thousand_recordings_make_a_light_page(tmp_path: Path) -> None:
     ids = tuple(f"r{i:04}" for i in range(1_000))
@@ -391,8 +343,6 @@ def test_a_thousand_recordings_make_a_light_page(tmp_path: Path) -> None:
     assert path.stat().st_size < PAGE_BYTES
     assert path.read_text(encoding="utf-8").count('<section class="recording"') == 1_000
 
-
-# ---------------------------------------------------------------- folders that cannot be read
 
 SEGMENT = {"recording": ["day1"], "level": ["unit"], "id": [0], "start_frame": [0], "end_frame": [5], "score": [0.5]}
 
@@ -453,11 +403,4 @@ def test_a_damaged_file_is_named(tmp_path: Path, name: str, damage: str) -> None
         assert len(summarize(folder)["recordings"][0]["lanes"]) == 2
         return
     with pytest.raises(OutputError, match=rf"^[^\n]*{re.escape(Path(name).name)}[^\n]*$"):
-        summarize(folder)
-
-
-def test_labels_of_no_stream_are_refused(tmp_path: Path) -> None:
-    folder = write_stream_folder(tmp_path / "live")
-    (folder / "labels.csv").write_text("start_frame\nx\n", encoding="utf-8")
-    with pytest.raises(OutputError, match=r"labels\.csv"):
         summarize(folder)

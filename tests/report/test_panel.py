@@ -109,18 +109,6 @@ def test_recordings_of_other_gain_and_offset_are_compared_and_drawn_by_their_own
         npt.assert_allclose(cell, cells[0], atol=1)
 
 
-def test_exemplars_are_among_the_occurrences_that_are_kept() -> None:
-    track = np.tile(np.repeat([0, 1], 10), 100).astype(np.int32)
-    overview = signal_overview(np.zeros((track.size, 1)), ["x"])
-    for exemplar in (0, 20, 640, 1980):
-        found = entry_details("unit", segments_of(track), {"r": overview}, [0], {("r", exemplar)})
-        starts = [one["start_frame"] for one in found[0]["occurrences"]]
-        assert exemplar in starts and 24 <= len(starts) <= 25 and starts == sorted(starts)
-
-
-N_BYTES = 2_500_000
-
-
 def test_every_entry_has_its_line_curves_durations_and_place(tmp_path: Path) -> None:
     found = summarize_folder(write_run_folder(tmp_path / "run"))["details"]
     assert {entry["level"] for entry in found.values()} == {"unit", "motif"}
@@ -148,16 +136,3 @@ def test_a_run_without_a_signal_still_has_facts_durations_and_place(tmp_path: Pa
     assert found["unit|u0"]["rows"] == found["unit|u0"]["aligned"] == found["unit|u0"]["occurrences"] == []
     assert sum(found["unit|u0"]["durations"]["counts"]) == found["unit|u0"]["n"]
     assert found["unit|u0"]["lasts"].endswith(" s") and found["unit|u0"]["when"]["by"] == "place"
-
-
-def test_the_order_of_recordings_does_not_matter(tmp_path: Path) -> None:
-    folders = [write_run_folder(tmp_path / name, recording_ids=("a", "b"), n_frames=3000) for name in ("one", "other")]
-    about = json.loads((folders[1] / "summary.json").read_text(encoding="utf-8"))["recordings"]
-    edit_summary(folders[1], recordings=about[::-1])
-    one, other = (summarize_folder(folder)["details"] for folder in folders)
-    for key, entry in one.items():
-        assert entry["apart"] == other[key]["apart"] and entry["durations"] == other[key]["durations"]
-        assert entry["when"]["shares"] == pytest.approx(other[key]["when"]["shares"], abs=2e-4)
-        for mine, theirs in zip(entry["aligned"], other[key]["aligned"], strict=True):
-            codes = [np.frombuffer(base64.b64decode(it["data"]), np.uint8).astype(int) for it in (mine, theirs)]
-            assert np.abs(codes[0] - codes[1]).max() <= 1

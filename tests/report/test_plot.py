@@ -12,7 +12,6 @@ import pytest
 
 import rondo
 from rondo.data.recording import Recording
-from rondo.editing.edits import Edits
 from rondo.errors import MissingExtraError, RecordingError, RondoWarning, SettingError
 from rondo.evaluation import scored
 from rondo.plot.recording import MOST_FIGURES
@@ -49,9 +48,6 @@ def one() -> Result:
     return result_by_hand()
 
 
-# ---------------------------------------------------------------- a recording
-
-
 def test_blocks_of_motifs_stand_above_a_row_for_each_unit(one: Result) -> None:
     figure = one.plot()
     *signals, motifs, units = figure.axes  # type: ignore[union-attr]
@@ -75,15 +71,6 @@ def test_a_stretch_of_some_channels_and_one_level(one: Result) -> None:
     assert not [text for text in words_of(figure) if text.startswith("m0")]
     npt.assert_allclose(signal.lines[0].get_xdata()[[0, -1]], (2, 6 - 1 / 50))
     assert len(one.plot(level="motif").axes) == 3  # type: ignore[union-attr]
-
-
-def test_y_is_that_of_what_is_seen() -> None:
-    result = result_by_hand()
-    values = result.at_hand["day1"].values.copy()
-    values[:50] *= 100
-    taller = make_result("by hand", [Recording(values, 50, ("x", "y"), "day1")], list(result))
-    low, high = taller.plot(start=100).axes[0].get_ylim()  # type: ignore[union-attr]
-    assert high - low < 3
 
 
 @pytest.mark.parametrize(
@@ -141,54 +128,12 @@ def test_hours_without_data_take_no_room() -> None:
     assert "15 Nov 2026 to 16 Nov 2026" in words_of(figure)
 
 
-def test_names_that_people_gave_stand_at_the_left_and_a_dollar_is_a_dollar() -> None:
-    edits = Edits().named("u0", "pay $x^ now$").named("m1", "a name " * 8)
-    result = result_by_hand(edits=edits, channels=("$a_{", "b"))
-    figure = result.plot()
-    assert {"u0 pay $x^ now$", "$a_{"} <= set(words_of(figure))
-    assert written(figure)
-
-
-def test_what_is_short_can_still_be_seen() -> None:
-    long = result_by_hand(units=(0, *(1,) * 3000, 2, 0), motifs=(0, *(1,) * 3000, 2, 0))
-    units: Any = long.plot().axes[-1]  # type: ignore[union-attr]
-    figure = units.figure
-    figure.set_dpi(100)
-    widths = [path.get_extents(bars.get_transform()).width for bars in units.collections for path in bars.get_paths()]
-    assert min(widths) > 0.8  # pixels; one of 3,000 parts would have a quarter of one
-
-
-def test_more_units_than_rows_share_the_last_row() -> None:
-    many = tuple(range(30))
-    figure = result_by_hand(units=many, motifs=many).plot()
-    assert "7 more" in words_of(figure)
-    assert len(figure.axes) == 3  # type: ignore[union-attr]  # no motif is longer than a unit: no blocks
-
-
-def test_motifs_too_narrow_for_their_name_stand_in_a_key() -> None:
-    assert not result_by_hand().plot().legends  # type: ignore[union-attr]
-    narrow = result_by_hand(units=(0, 1, 2, 1) * 60, motifs=(0, 0, 1, 1) * 60).plot()
-    assert [text.get_text() for text in narrow.legends[0].get_texts()] == ["m0", "m1"]  # type: ignore[union-attr]
-
-
-def test_dark_paper_and_a_size(one: Result) -> None:
-    from matplotlib.colors import to_hex
-
-    figure: Any = one.plot(dark=True, figsize=(5, 3))
-    assert figure.get_size_inches().tolist() == [5, 3]
-    assert sum(int(to_hex(figure.get_facecolor())[i : i + 2], 16) for i in (1, 3, 5)) < 150
-    assert min(axis.get_position().y0 for axis in figure.axes) > 0
-
-
 def test_figures_of_hundreds_of_recordings_are_the_first_ones() -> None:
     few, many = result_by_hand(("a", "b")), result_by_hand(tuple(f"r{i}" for i in range(MOST_FIGURES + 3)))
     assert len(few.plot()) == 2  # type: ignore[arg-type]
     with pytest.warns(RondoWarning, match=r"12 of 15 .* result\.plot\('r12'\)"):
         assert len(many.plot()) == MOST_FIGURES  # type: ignore[arg-type]
     assert any(word.startswith("r14: ") for word in words_of(many.plot("r14")))
-
-
-# ---------------------------------------------------------------- truth
 
 
 def test_truth_has_the_colour_of_what_was_found_there(one: Result) -> None:
@@ -202,23 +147,6 @@ def test_truth_has_the_colour_of_what_was_found_there(one: Result) -> None:
     assert [text.get_text() for text in units.texts][:2] == ["7", "5"]
 
 
-def test_an_annotation_file_is_drawn_like_the_level_that_it_agrees_with(one: Result, tmp_path: Path) -> None:
-    np.save(tmp_path / "day1.npy", np.repeat([4, 2], 200))
-    axis = one.plot(truth=tmp_path / "day1.npy").axes[-1]  # type: ignore[union-attr]
-    assert "annotation" in [text.get_text() for text in axis.get_yticklabels()]
-    assert colours_of(axis) == [look_of("motif", 0).colour, look_of("motif", 1).colour]
-
-
-def test_classes_that_nothing_found_stands_for_have_colours_of_their_own(one: Result) -> None:
-    true = np.repeat(np.arange(8, dtype=np.int32), STEP)  # eight classes, four units
-    units = scored(one, {"day1": (true, true)}).plot(level="unit").axes[-1]  # type: ignore[union-attr]
-    colours, found = colours_of(units), {look_of("unit", unit).colour for unit in range(4)}
-    assert len(set(colours)) == 8 and len(found & set(colours)) == 4
-
-
-# ---------------------------------------------------------------- other results
-
-
 def test_streams_baselines_and_silence_are_drawn_too(tmp_path: Path) -> None:
     stream = Result.load(write_stream_folder(tmp_path / "stream"))
     assert "u0" in words_of(stream.plot())
@@ -230,21 +158,12 @@ def test_streams_baselines_and_silence_are_drawn_too(tmp_path: Path) -> None:
     assert "silent: 0 units found" in "\n".join(words_of(result.plot(end=40)))
 
 
-def test_recurrence_is_not_claimed_of_what_a_model_labels(one: Result) -> None:
-    labelled = make_result("by hand", list(one.at_hand.values()), list(one), kind="label")
-    assert "day1: 4 units and 2 motifs" in "\n".join(words_of(labelled.plot()))
-    assert "<b>4 units and 2 motifs" in labelled._repr_html_()
-
-
 def test_without_matplotlib_one_line_says_what_to_install(one: Result, monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(MissingExtraError, match=r"plot_entry needs .*'matplotlib'"):
         one.plot_entry("u0")
-
-
-# ---------------------------------------------------------------- an entry
 
 
 def test_an_entry_shows_its_occurrences_mean_and_band(one: Result) -> None:

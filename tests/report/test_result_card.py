@@ -12,9 +12,7 @@ import pytest
 
 from rondo.editing.edits import Edits
 from rondo.report.lanes import look_of
-from rondo.result import Result
 from tests.report.by_hand import result_by_hand
-from tests.report.stream_folders import write_stream_folder
 
 EVIL = "<script>alert('x')</script> & \"co\""
 TAGS = {"div", "b", "span", "code", "table", "thead", "tbody", "tr", "th", "td"}
@@ -72,11 +70,6 @@ def test_it_is_small_however_much_there_is(n: int, n_segments: int) -> None:
     html = result._repr_html_()
     assert len(html.encode()) < MOST_BYTES
     assert "and 48 more units" in Shown(html).words
-
-
-def test_a_stream_without_a_signal(tmp_path: Path) -> None:
-    html = Result.load(write_stream_folder(tmp_path / "stream"))._repr_html_()
-    assert {"u0", "u1"} <= set(Shown(html).words)
 
 
 def test_no_matplotlib_is_needed(tmp_path: Path) -> None:

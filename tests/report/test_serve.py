@@ -101,13 +101,6 @@ def test_a_run_that_cannot_be_read_for_a_moment_is_said(server: PageServer, live
     assert ask(server, "/").status == 200
 
 
-def test_a_run_that_is_whole_is_served_too(tmp_path: Path) -> None:
-    with serving(PageServer(write_run_folder(tmp_path / "run", n_frames=600))) as server:
-        got = ask(server, "/")
-        assert got.status == 200
-        assert 'id="live"' in got.text
-
-
 def test_no_run_and_no_port_are_refused(server: PageServer, live: Path, tmp_path: Path) -> None:
     with pytest.raises(OutputError, match=r"neither .*`rondo discover`"):
         PageServer(tmp_path)
@@ -115,9 +108,6 @@ def test_no_run_and_no_port_are_refused(server: PageServer, live: Path, tmp_path
         PageServer(tmp_path / "nowhere")
     with pytest.raises(OutputError, match="give another --port"):
         PageServer(live, server.server_port)
-
-
-# ------------------------------------------------------------ edits
 
 
 def test_edits_are_applied_and_answered(server: PageServer, live: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,9 +138,6 @@ def test_what_is_no_list_of_edits(server: PageServer, body: bytes, monkeypatch: 
     monkeypatch.setattr(edit, "apply_edits", lambda run, edits: pytest.fail("applied"))
     got = ask(server, "/edits", "POST", body)
     assert (got.status, list(json.loads(got.text))) == (400, ["error"])
-
-
-# ------------------------------------------------------------ a film beside it
 
 
 def test_the_named_file_is_served_and_no_other(tmp_path: Path) -> None:

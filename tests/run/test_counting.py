@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from rondo.evidence.verdicts import EntryEvidence, Evidence
 from rondo.model.describe import evidence_words
 from rondo.run.labelling import Labelling
-from rondo.run.summary import EntrySummary, VocabularyEvidence
+from rondo.run.summary import EntrySummary
 from rondo.run.tally import N_EXEMPLARS, EntryTally, Words
 from rondo.units.vocabulary import Level
 
@@ -85,8 +85,3 @@ def test_evidence_stands_beside_every_entry_and_is_json() -> None:
     assert motifs[0].evidence.model_dump() == {"verdict": "not shown", "p": 0.35, "reason": ""}
     json.dumps([row.model_dump(mode="json") for row in units + motifs], allow_nan=False)
     assert entry_rows("unit", segments, 4, Words())[0].evidence is None
-
-
-def test_evidence_of_the_whole() -> None:
-    assert evidence_words(EVIDENCE, None)["evidence"] == VocabularyEvidence(p=0.05, recurs=True)
-    assert evidence_words(Evidence.not_tested({0: 1}, {0: 1}), None)["evidence"] is None

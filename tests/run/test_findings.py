@@ -6,7 +6,6 @@ import re
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 
 from rondo.editing.edits import Edits
@@ -37,32 +36,12 @@ def test_motifs_that_are_units_are_not_counted_once_more() -> None:
     assert told.startswith("2 of 3 units") and "motif" not in told
 
 
-def test_a_whole_without_a_unit_that_recurs_is_not_called_a_vocabulary() -> None:
-    told = recurrence_sentence(evidence(0.01, "not shown", "occurs once"))
-    assert "(p = 0.01)" in told and "as a whole" in told and "not shown" in told
-
-
-def test_what_is_not_shown_is_not_denied() -> None:
-    told = recurrence_sentence(evidence(0.35, "not shown"))
-    assert told.startswith("Recurrence not shown (p = 0.35)")
-
-
-def test_evidence_from_elsewhere_is_said_to_be() -> None:
-    for p in (0.05, 0.35):
-        told = recurrence_sentence(evidence(p, "recurs"), is_foreign=True)
-        assert "model was fitted: " in told
-
-
 def test_units_that_most_recordings_have_at_the_same_place_are_named_as_a_recording_goes() -> None:
     reasons = (Reason("end", 99.0, 100), Reason("alike"), Reason("place", 49.0, 100), Reason("start", 80.0, 100))
     units = {id: EntryEvidence(0.01, 1.0, 100, "recurs", reason) for id, reason in enumerate(reasons)}
     told = place_sentence(units)
     assert re.findall(r"u\d|start|end|\d+ of \d+", told) == ["u3", "start", "80 of 100", "u0", "end", "99 of 100"]
     assert place_sentence({1: units[1], 2: units[2]}) == ""
-
-
-def test_what_was_not_tested_is_said() -> None:
-    assert recurrence_sentence(evidence(np.nan, "not tested")) == "Recurrence was not tested."
 
 
 def summary(**changes: Any) -> RunSummary:

@@ -43,10 +43,6 @@ def test_a_row_holds_the_scores_to_an_eighth_bit() -> None:
     npt.assert_allclose(codes / 254, [UNITS, MOTIFS], atol=1 / 254)
 
 
-def test_motifs_that_say_what_units_say_have_no_row() -> None:
-    assert score_rows({"": FrameScores(UNITS, UNITS.copy())}, 100_000)["channels"] == ["unit score"]
-
-
 def test_runs_written_before_there_were_scores_are_still_read(tmp_path: Path) -> None:
     old = write_run_folder(tmp_path / "old", with_scores=False)
     assert summarize(old)["recordings"][0]["scores"]["channels"] == []

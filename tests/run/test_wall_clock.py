@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rondo.run.clock import clock_knots, page_clock
+from rondo.run.clock import clock_knots
 from tests.report.on_folders import summarize, write_report
 from tests.report.run_folders import edit_summary, write_run_folder
 
@@ -42,13 +42,6 @@ def test_a_regular_clock_needs_two_knots_and_a_wild_one_not_too_many() -> None:
     assert wild is not None
     assert len(wild["frames"]) <= 1000
     assert clock_knots(None, 50.0) is None
-
-
-def test_readings_since_1970_are_times_of_day() -> None:
-    drawn = page_clock({"frames": [0, 10], "seconds": [NOVEMBER, NOVEMBER + 10]})
-    assert drawn == {"frames": [0, 10], "seconds": [73865.25, 73875.25], "date": "2026-11-15", "epoch": 1794700800.0}
-    plain = page_clock({"frames": [0, 10], "seconds": [5.0, 15.0]})
-    assert plain == {"frames": [0, 10], "seconds": [5.0, 15.0], "date": None, "epoch": 0.0}
 
 
 def test_the_page_tells_the_day_and_no_longer_that_its_axis_is_wrong(tmp_path: Path) -> None:

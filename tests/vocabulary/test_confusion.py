@@ -49,9 +49,6 @@ def blobs(seed: int, sizes: list[int], separation: float, n_dims: int = 8) -> tu
     return separation * np.eye(n_dims)[labels % n_dims] + 0.3 * rng.normal(size=(labels.size, n_dims)), labels
 
 
-# ---------------------------------------------------------------- by the definition
-
-
 @given(scenes, st.integers(0, 4))
 def test_same_tree_as_by_the_definition(made: tuple[Floats, Ints, Spans], exclude: int) -> None:
     x, labels, spans = made
@@ -60,16 +57,6 @@ def test_same_tree_as_by_the_definition(made: tuple[Floats, Ints, Spans], exclud
     found = [(step.kept, step.absorbed, step.confusion, step.before, step.after) for step in tree.steps]
     assert [step[:2] for step in found] == [step[:2] for step in expected]
     npt.assert_allclose(np.array(found).reshape(-1, 5), np.array(expected).reshape(-1, 5), atol=1e-12)
-
-
-def test_no_neighbour_shares_frames_and_spans_are_crossed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vocabulary, "_BLOCK_NUMBERS", 70)  # blocks of one or two windows
-    x, labels, _ = scene(3, 40, 3, 1.0)
-    spans = [(0, 17), (17, 40)]
-    expected = naive_confusion.neighbours(x, labels.tolist(), spans, 4)
-    found = vocabulary._neighbours(x, np.arange(40), spans, 4)
-    assert found.tolist() == expected
-    assert any(i < 17 <= j for i, near in enumerate(expected) for j in near)  # the spans do see each other
 
 
 def test_beyond_the_most_windows_a_sample_decides(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,22 +78,6 @@ def test_memory_does_not_grow_with_the_square() -> None:
     assert peak < 4000**2 * 8 / 3
 
 
-# ---------------------------------------------------------------- properties
-
-
-@given(scenes, st.integers(0, 3), st.permutations(range(6)))
-def test_names_decide_nothing(made: tuple[Floats, Ints, Spans], exclude: int, names: list[int]) -> None:
-    x, labels, spans = made
-    rename = {OTHER: OTHER} | {10 + 3 * k: 7 * name for k, name in enumerate(names)}
-    renamed = np.array([rename[int(k)] for k in labels])
-    a, b = merge_tree(x, labels, spans, exclude), merge_tree(x, renamed, spans, exclude)
-    assert [(rename[s.kept], rename[s.absorbed], s.before, s.after) for s in a.steps] == [
-        (s.kept, s.absorbed, s.before, s.after) for s in b.steps
-    ]
-    assert a.best == b.best
-    npt.assert_array_equal([rename[int(k)] for k in a.coarsened(labels, a.best)], b.coarsened(renamed, b.best))
-
-
 @given(scenes)
 def test_each_layer_coarsens_the_one_before(made: tuple[Floats, Ints, Spans]) -> None:
     x, labels, spans = made
@@ -119,17 +90,7 @@ def test_each_layer_coarsens_the_one_before(made: tuple[Floats, Ints, Spans]) ->
         npt.assert_array_equal(coarse == OTHER, labels == OTHER)
 
 
-@given(scenes)
-def test_criterion_is_a_chain_and_best_is_where_it_first_falls(made: tuple[Floats, Ints, Spans]) -> None:
-    tree = merge_tree(*made, exclude=1)
-    for step, following in zip(tree.steps, tree.steps[1:], strict=False):
-        assert step.after == following.before
-    assert all(step.after >= step.before - 1e-12 for step in tree.steps[: tree.best])
-    if tree.best < len(tree.steps):
-        assert tree.steps[tree.best].after < tree.steps[tree.best].before
-
-
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", [0, 1])
 def test_what_was_split_by_chance_is_merged_first(seed: int) -> None:
     x, labels = blobs(seed, [80, 60, 60, 40], separation=3.0)
     rng = np.random.default_rng(seed)
@@ -148,36 +109,13 @@ def test_well_separated_entries_are_never_merged(seed: int, sizes: list[int]) ->
     assert tree.steps == ()
 
 
-@pytest.mark.parametrize("change", ["moved", "scaled", "rotated", "float32"])
-def test_only_distances_count(change: str) -> None:
-    x, labels, spans = scene(5, 200, 6, 1.0)
-    rotation = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]
-    changed = {"moved": x + 1e3, "scaled": x * 1e120, "rotated": x @ rotation, "float32": x.astype(np.float32)}[change]
-    assert merge_tree(x, labels, spans, 2).steps == merge_tree(changed, labels, spans, 2).steps
-
-
-# ---------------------------------------------------------------- edges
-
-
-@pytest.mark.parametrize("n", [0, 1, 2, 3])
-def test_few_windows(n: int) -> None:
-    tree = merge_tree(np.zeros((n, 2)), np.arange(n), [(0, n)] if n else [], 0)
-    assert tree.coarsened(np.arange(n), len(tree.steps)).shape == (n,)
-
-
-def test_where_all_windows_share_frames_nothing_is_known() -> None:
+def test_edges() -> None:
     x, labels, _ = scene(0, 30, 4, 0.0)
-    assert merge_tree(x, labels, [(0, 30)], 30).steps == ()
-
-
-def test_identical_windows_give_a_whole_tree() -> None:
-    tree = merge_tree(np.ones((40, 3)), np.arange(40) % 4, [(0, 40)], 1)
-    assert 1 <= len(tree.steps) <= 3
-
-
-def test_only_other() -> None:
-    tree = merge_tree(np.ones((5, 2)), np.full(5, OTHER), [(0, 5)], 1)
-    assert (tree.steps, tree.best, tree.ids) == ((), 0, ())
+    assert merge_tree(x, labels, [(0, 30)], 30).steps == ()  # all windows share frames
+    assert 1 <= len(merge_tree(np.ones((40, 3)), np.arange(40) % 4, [(0, 40)], 1).steps) <= 3
+    for n in range(4):
+        tree = merge_tree(np.zeros((n, 2)), np.full(n, OTHER), [(0, n)] if n else [], 0)
+        assert (tree.steps, tree.best, tree.ids) == ((), 0, ())
 
 
 def test_inputs_are_not_changed() -> None:
@@ -199,14 +137,6 @@ def test_tensors_round_trip_and_a_foreign_tree_is_refused() -> None:
     twice = {**tree.tensors(), "steps": np.repeat(tree.tensors()["steps"], 2, axis=0)}
     with pytest.raises(ModelError, match="the merge tree merges"):
         MergeTree.restore(twice)
-
-
-def test_kept_at_names_every_fine_entry() -> None:
-    x, labels = blobs(0, [50, 50, 50], 0.0)
-    tree = merge_tree(x, labels, [(0, 150)], 1)
-    assert len(tree.steps) == 2
-    assert tree.kept_at(0) == {0: 0, 1: 1, 2: 2}
-    assert set(tree.kept_at(2).values()) == {int(labels[0])}
 
 
 def test_bad_input_is_refused_in_one_line() -> None:

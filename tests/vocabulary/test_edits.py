@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from rondo.data.labels import OTHER
 from rondo.editing.edits import FIRST_BY_HAND, Edits, KnownIds
+from rondo.editing.edits_file import upgraded
 from rondo.editing.kinds import Edit, FrameSpan
 from rondo.editing.names import EntryId, known_entry
-from rondo.editing.upgrade import upgraded
 from rondo.errors import ModelError, SettingError
 from tests import naive_edits
 
@@ -52,9 +52,6 @@ def made(known: KnownIds, wanted: list[Edit]) -> Edits:
 HISTORIES = st.builds(made, st.sampled_from([APART, PAIRED]), st.lists(EDITS, max_size=12))
 
 quick = settings(max_examples=60, deadline=None)
-
-
-# ---------------------------------------------------------------- what follows from the list
 
 
 @quick
@@ -157,48 +154,24 @@ def test_both_levels_follow_where_a_unit_is_its_own_motif() -> None:
     assert edits.kept("motif", 1000) == 4 and edits.split("u5", known=known).kept("motif", 6) == 6
 
 
-# ---------------------------------------------------------------- names
-
-
-def test_a_group_has_the_name_of_its_oldest_named_entry_and_each_gets_its_own_back() -> None:
-    edits = Edits().named("u7", "grasp").merged(["u3", "u7"])
-    assert edits.name("unit", 3) == edits.name("unit", 7) == "grasp"
-    renamed = edits.named("u3", "reach")
-    assert renamed.name("unit", 7) == "reach"
-    assert renamed.split("u7").names("unit") == {3: "reach", 7: "grasp"}
-
-
-def test_done_again_nothing_is_added() -> None:
+def test_names_are_one_of_a_level_and_done_again_nothing_is_added() -> None:
     edits = Edits().named("u3", "reach").merged(["u3", "u7"])
-    assert edits.named("unit:3", " reach ") is edits
-    assert edits.merged(["u7", "u3"]) is edits
-    assert edits.unnamed("u3").unnamed("u3").history[-1] == Edit("name", "unit", (3,))
-
-
-def test_a_name_that_is_taken_can_be_had_once_it_was_taken_away() -> None:
-    edits = Edits().named("u3", "reach")
+    assert edits.named("unit:3", " reach ") is edits and edits.merged(["u7", "u3"]) is edits
     assert edits.named("m3", "reach").names("motif") == {3: "reach"}
+    assert edits.unnamed("u3").named("u4", "Reach").names("unit") == {4: "Reach"}
+    grasped = Edits().named("u7", "grasp").merged(["u3", "u7"]).named("u3", "reach")
+    assert grasped.name("unit", 7) == "reach" and grasped.split("u7").names("unit") == {3: "reach", 7: "grasp"}
+    for name in ("", "  \n", "x" * 81, "u3", "Unit:12", "other", "a\x07b"):
+        with pytest.raises(SettingError, match="name"):
+            edits.named("unit:1", name)
+    for entry in ("3", "unit", "unit:", "unit:-1", "unit:03", "state:3", "unit:3.0", ""):
+        with pytest.raises(SettingError, match="unit:3"):
+            edits.named(entry, "reach")
+    for entries in ([], ["u3"], ["u3", "unit:3"], ["u3", "m4"]):
+        with pytest.raises(SettingError, match="one level"):
+            edits.merged(entries)
     with pytest.raises(SettingError, match="'reach' is the name of unit:3 already"):
         edits.named("u4", "Reach")
-    assert edits.unnamed("u3").named("u4", "Reach").names("unit") == {4: "Reach"}
-
-
-@pytest.mark.parametrize("name", ["", "  \n", "x" * 81, "u3", "Unit:12", "other", "a\x07b"])
-def test_what_is_no_name(name: str) -> None:
-    with pytest.raises(SettingError, match="name"):
-        Edits().named("unit:1", name)
-
-
-@pytest.mark.parametrize("entry", ["3", "unit", "unit:", "unit:-1", "unit:03", "state:3", "unit:3.0", ""])
-def test_what_is_no_entry(entry: str) -> None:
-    with pytest.raises(SettingError, match="unit:3"):
-        Edits().named(entry, "reach")
-
-
-@pytest.mark.parametrize("entries", [[], ["u3"], ["u3", "unit:3"], ["u3", "m4"]])
-def test_what_cannot_be_merged(entries: list[str]) -> None:
-    with pytest.raises(SettingError, match="one level"):
-        Edits().merged(entries)
 
 
 def test_entries_that_are_not_there() -> None:
@@ -214,9 +187,6 @@ def test_entries_that_are_not_there() -> None:
     assert Edits().added(Edit("name", "motif", (1,), "reach"), known).names("motif") == {1: "reach"}
     with pytest.raises(SettingError, match="unit:7 is part of unit:3"):
         Edits().merged(["u3", "u7"]).named("u7", "reach")
-
-
-# ---------------------------------------------------------------- put together, and on disk
 
 
 @quick
@@ -270,9 +240,6 @@ RELABEL = Edit("relabel", "unit", (3,), spans=(FrameSpan("day", 1, 5),)).as_json
 def test_what_is_no_list_of_edits(found: Any) -> None:
     with pytest.raises(ModelError, match=r"edits\.json"):
         Edits.from_json(found, "edits.json")
-
-
-# ---------------------------------------------------------------- lists of version 0.2.0
 
 
 def row(kind: str, level: str, ids: list[int], **more: Any) -> dict[str, Any]:

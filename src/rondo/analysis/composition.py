@@ -100,7 +100,6 @@ def mix_shares(occurrences: Sequence[Sequence[Run]]) -> dict[int, float]:
 
 
 def units_by_recording(segments: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """The segments of units of each recording, in order."""
     units = segments.filter(segments["level"] == "unit").sort("start_frame")
     return {str(id): rows for (id,), rows in units.partition_by("recording", as_dict=True).items()}
 

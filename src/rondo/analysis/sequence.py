@@ -82,11 +82,10 @@ class TransitionDifference:
 def transitions_of(result: Result, groups: Mapping[str, str] | None = None) -> list[Transition]:
     """Every transition that occurs in a vocabulary, in every recording in which its first entry is followed at all."""
     names: dict[tuple[str, int], str] = {(level, entry.id): entry.name for level, entry in result.entries}
-    return transitions_in(result.tables["segments"], result.recordings, names, groups)
+    return transitions_in(result.run.tables["segments"], result.recordings, names, groups)
 
 
 def transition_table(result: Result, group_by: str | Mapping[str, str] | None, per: str) -> pd.DataFrame:
-    """What `Result.transitions` gives."""
     rows = transitions_of(result, groups_for(result, group_by, per))
     if per == "recording":
         return row_table(Transition, rows)

@@ -115,9 +115,6 @@ def means_between(values: NDArray[np.floating], edges: Floats) -> Floats:
     """Mean of frames (n_frames, n_channels) between neighbouring edges, which are frames or parts of them.
 
     NaN frames are left out; where nothing is left the mean is NaN: (n_edges - 1, n_channels).
-
-    >>> means_between(np.array([[1.0], [3.0], [np.nan]]), np.array([0.0, 0.5, 1.5, 3.0])).ravel().tolist()
-    [1.0, 2.0, 3.0]
     """
     known = np.isfinite(values)
     total, weight = (np.diff(_integral(part, edges), axis=0) for part in (np.where(known, values, 0.0), known))
@@ -190,12 +187,7 @@ Spans = Mapping[str, tuple[Floats, Floats]]
 
 
 def duration_bins(lengths: Sequence[float] | Floats, *, in_seconds: bool) -> dict[str, Any]:
-    """Counts of durations in bins, words for both ends, and the place of the median between them (0 to 1).
-
-    >>> found = duration_bins([2.0, 2.0, 3.0, 4.0], in_seconds=True)
-    >>> found["counts"], found["ends"], found["median"], found["median_at"]
-    ([2, 2], ['2 s', '4 s'], '2.5 s', 0.25)
-    """
+    """Counts of durations in bins, words for both ends, and the place of the median between them (0 to 1)."""
     own = np.asarray(lengths, dtype=np.float64)
     low, high = float(own.min()), float(own.max())
     middle = float(np.median(own))

@@ -145,7 +145,6 @@ def _dealt_p(values: NDArray[np.float64], is_first: NDArray[np.bool_], gap: NDAr
 
 
 def holm(p: Sequence[float]) -> list[float]:
-    """Holm's step-down correction."""
     raw = np.asarray(p, dtype=np.float64)
     order = np.argsort(raw, kind="stable")
     stepped = np.maximum.accumulate(raw[order] * np.arange(raw.size, 0, -1))
@@ -205,7 +204,7 @@ def usage_of(result: Result, groups: Mapping[str, str] | None = None) -> list[Us
     """Every entry in every recording, also where it does not occur; `groups` by recording id."""
     import polars as pl
 
-    segments = result.tables["segments"].filter(pl.col("id") != OTHER)
+    segments = result.run.tables["segments"].filter(pl.col("id") != OTHER)
     frames = (pl.col("end_frame") - pl.col("start_frame")).sum()
     counts = segments.group_by("recording", "level", "id").agg(pl.len(), frames)
     cells = {(recording, level, id): (n, n_frames) for recording, level, id, n, n_frames in counts.iter_rows()}
@@ -234,7 +233,6 @@ def usage_of(result: Result, groups: Mapping[str, str] | None = None) -> list[Us
 
 
 def usage_table(result: Result, group_by: str | Mapping[str, str] | None, per: str) -> pd.DataFrame:
-    """What `Result.usage` gives."""
     rows = usage_of(result, groups_for(result, group_by, per))
     return row_table(Usage, rows) if per == "recording" else row_table(GroupUsage, group_usage(rows))
 

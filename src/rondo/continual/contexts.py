@@ -61,18 +61,15 @@ class MixCounts:
         self.counts, self._logs = np.vstack([self.counts, counts]), None
 
     def see(self, context: int, code: int) -> None:
-        """One more window of a unit in a context."""
         self.counts[context, code] += 1
         self._logs = None
 
     def join(self, context: int, counts: Ints, n_fitted: int) -> None:
-        """These windows become part of a context."""
         self.counts[context] = self.joined(counts, n_fitted)[context]
         self._logs = None
 
     @property
     def logs(self) -> Floats:
-        """Log-shares of units in contexts."""
         if self._logs is None:
             self._logs = log_shares(self.counts, self.weight)
         return self._logs
@@ -146,12 +143,10 @@ class Candidates(ClusterBuffer):
         return len(self.clusters) - 1, expired
 
     def take(self, index: int) -> tuple[MicroCluster, Ints]:
-        """Remove a candidate."""
         counts = self.counts[index]
         return self.remove([index])[0], counts
 
     def is_eligible(self, index: int, window: int) -> bool:
-        """Support, extent and recurrence, as of a unit."""
         return is_eligible(self.clusters[index], self.supports(window), self.config)
 
 
@@ -214,7 +209,6 @@ class ContextReader(GrowingMotifs):
         return self._decided(due, gated)
 
     def boundary(self) -> list[Motif]:
-        """The stretch ends: all that wait are read, and nothing is carried over."""
         due = self.viterbi.flush()
         final = self._decided(due, self.gate.flush() if self.learns else due)
         self._end_unexplained(self._n_read)
@@ -317,7 +311,6 @@ class ContextReader(GrowingMotifs):
         }
 
     def restored(self, tensors: Tensors, plain: Mapping[str, Any]) -> ContextReader:
-        """This reader, which has only begun, as it was when it gave that state."""
         self.viterbi = Viterbi.restore(tensors, plain["viterbi"])
         self.gate = Viterbi.restore(owned_by("gate", tensors), plain["gate"])
         self.candidates.load(plain["candidates"])

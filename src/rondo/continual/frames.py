@@ -36,17 +36,10 @@ class _UnitRun(NamedTuple):
 class RunFrames:
     """The runs whose frames are not settled, and the densities of the blocks in which their boundaries lie."""
 
-    def __init__(
-        self,
-        boundaries: Boundaries | None,
-        length_frames: int,
-        step_frames: int,
-        reach_lengths: int | None = None,
-    ) -> None:
-        """A boundary is looked for up to `reach_lengths` windows away on each side, or as far as suits units."""
+    def __init__(self, boundaries: Boundaries | None, length_frames: int, step_frames: int) -> None:
         self._boundaries = boundaries  # None: boundaries lie half way between windows
         self._length, self._step = length_frames, step_frames
-        self._reach = (reach_lengths or _REACH_LENGTHS) * -(-length_frames // step_frames)
+        self._reach = _REACH_LENGTHS * -(-length_frames // step_frames)
         self._block = 1 if boundaries is None else boundaries.block_frames
         self._codes = {} if boundaries is None else {id: code for code, id in enumerate(boundaries.unit_ids)}
         self._reach_blocks = self._reach * step_frames // self._block

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.arrays import Floats, owned, owned_by
+from rondo.arrays import Floats, owned_by
 from rondo.config.settings import ContinualConfig
 from rondo.continual.contexts import reader_of
 from rondo.continual.frames import RunFrames
 from rondo.continual.phrases import Motif
-from rondo.continual.reading import DEFAULT_RULE, Decision, Due, encoded
+from rondo.continual.reading import DEFAULT_RULE, Decision, Due, State, encoded, joined_states
 from rondo.data.labels import OTHER
 from rondo.data.windows import Span, StreamWindow
 from rondo.errors import ModelError
@@ -66,7 +66,6 @@ class FrozenReader:
         return self.motifs.ids
 
     def push(self, window: NDArray[np.float32], start_frame: int) -> Due:
-        """One window (n_channels, length); gives the decisions that have become due."""
         self.frames.see(window, start_frame)
         representation = encoded(self.units.encoder, window)
         costs = self.units.costs(representation)
@@ -76,11 +75,9 @@ class FrozenReader:
         return self._due(), []
 
     def push_all(self, windows: Sequence[StreamWindow]) -> Iterable[Due]:
-        """What becomes due with each of these windows."""
         return (self.push(*window) for window in windows)
 
     def boundary(self, frame: int) -> Due:
-        """The stretch ends before this frame: everything open is decided, and nothing is carried over."""
         self._decide(self.viterbi.flush().tolist())
         self._spans.extend(self.frames.end(frame))
         self._read.extend(self.motifs.boundary())
@@ -111,18 +108,11 @@ class FrozenReader:
         """A model reads a recording itself."""
         raise ModelError("a frozen stream learns nothing, so there is nothing to read with; use the model itself")
 
-    def state(self) -> tuple[dict[str, NDArray[np.generic]], dict[str, Any]]:
-        """Everything that changed since it began, exactly."""
-        viterbi, viterbi_plain = self.viterbi.state()
-        frames, frames_plain = self.frames.state()
-        motifs, motifs_plain = self.motifs.state()
+    def state(self) -> State:
+        tensors, plain = joined_states({"viterbi": self.viterbi, "frames": self.frames, "motifs": self.motifs})
         costs = np.array(self._open, np.float64).reshape(-1, len(self._shown))
-        tensors = owned("viterbi", viterbi) | owned("frames", frames) | owned("motifs", motifs)
-        return tensors | {"costs": costs}, {
+        return tensors | {"costs": costs}, plain | {
             "strange": list(self._strange),
-            "viterbi": viterbi_plain,
-            "frames": frames_plain,
-            "motifs": motifs_plain,
             "n_windows": self._n_windows,
             "decided": [list(own) for own in self._decided],
             "spans": [list(span) for span in self._spans],
@@ -130,7 +120,6 @@ class FrozenReader:
         }
 
     def restored(self, tensors: Mapping[str, NDArray[np.generic]], plain: Mapping[str, Any]) -> FrozenReader:
-        """This reader, which has only begun, as it was when it gave that state."""
         self.viterbi = Viterbi.restore(owned_by("viterbi", tensors), plain["viterbi"])
         self.frames.load(owned_by("frames", tensors), plain["frames"])
         self.motifs = self.motifs.restored(owned_by("motifs", tensors), plain["motifs"])

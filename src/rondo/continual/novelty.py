@@ -73,7 +73,6 @@ class MicroCluster:
 
     @property
     def extent(self) -> int:
-        """Windows from the first to the last."""
         return self.last - self.first + 1
 
 
@@ -140,11 +139,9 @@ class PointSets:
         self.points, self.squares = points[:n_sets], squares[:n_sets]
 
     def kept(self, index: int) -> Floats:
-        """The points of a set, (n, n_dims)."""
         return np.asarray(self.points[index, np.isfinite(self.squares[index])])
 
     def prototype(self, index: int) -> Floats:
-        """Their mean."""
         return np.asarray(self.kept(index).mean(axis=0))
 
     def state(self) -> tuple[dict[str, NDArray[np.generic]], dict[str, Any]]:
@@ -202,7 +199,6 @@ class ClusterBuffer(ABC):
         """Forget what the micro-clusters at these indices have gathered."""
 
     def supports(self, window: int) -> list[float]:
-        """Of all micro-clusters, decayed to that window."""
         return [cluster.support_at(window, self.half_life) for cluster in self.clusters]
 
     def remove(self, indices: Sequence[int]) -> list[MicroCluster]:

@@ -60,7 +60,6 @@ class Wordings:
         return max(self.counts, key=lambda own: (self.counts[own], len(own), own))
 
     def distance(self, phrase: Phrase) -> float:
-        """From the typical one."""
         return unit_distance(self.typical, phrase)
 
     def state(self) -> list[list[Any]]:
@@ -117,7 +116,6 @@ class PhraseBuffer(ClusterBuffer):
         return {"kinds": kinds, "next_id": plain["next_id"]}
 
     def restored(self, plain: Mapping[str, Any]) -> PhraseBuffer:
-        """This buffer as it was when it gave that state."""
         self.load({"clusters": [own for own, _ in plain["kinds"]], "next_id": plain["next_id"]})
         self.wordings = [Wordings.restore(words) for _, words in plain["kinds"]]
         return self
@@ -164,7 +162,6 @@ class GrowingMotifs:
         self._changes.append(Change(kind, id, evidence))
 
     def take_changes(self) -> list[Change]:
-        """What has happened to the motifs since it was last asked."""
         changes, self._changes = self._changes, []
         return changes
 
@@ -336,7 +333,6 @@ class MotifReader(GrowingMotifs):
         }
 
     def restored(self, tensors: Tensors, plain: Mapping[str, Any]) -> MotifReader:
-        """This reader, which has only begun, as it was when it gave that state."""
         self.past.extend(plain["past"])
         self.own = {int(unit): int(motif) for unit, motif in plain["own"]}
         self.grown = [(motif, Wordings.restore(words)) for motif, words in plain["grown"]]

@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.arrays import Floats as Floats
+from rondo.arrays import owned
 from rondo.continual.journal import Event
 from rondo.continual.phrases import Change, Motif
 from rondo.data.labels import OTHER
 from rondo.data.windows import Span, StreamWindow, WindowGrid, Windows
 from rondo.motifs.base import MotifTimeline
-from rondo.units.boundaries import Cuts
+from rondo.units.boundaries import Boundaries, likeliest_edge, summed_up
 
 if TYPE_CHECKING:
     from rondo.encoders.base import FittedEncoder, Representations
@@ -109,6 +110,24 @@ class Reader(Protocol):
         """The reader that gave this state; this one has only begun, from the same model."""
 
 
+State = tuple[dict[str, NDArray[np.generic]], dict[str, Any]]
+"""Tensors, and plain values for JSON."""
+
+
+class _HasState(Protocol):
+    def state(self) -> State: ...
+
+
+def joined_states(parts: Mapping[str, _HasState]) -> State:
+    """The states of parts as their owner keeps them, each under its name."""
+    tensors: dict[str, NDArray[np.generic]] = {}
+    plain: dict[str, Any] = {}
+    for name, part in parts.items():
+        own, plain[name] = part.state()
+        tensors |= owned(name, own)
+    return tensors, plain
+
+
 def encoded(encoder: FittedEncoder, window: NDArray[np.float32]) -> Representations:
     """One window (n_channels, length) as (1, n_dims).
 
@@ -154,52 +173,85 @@ class Issue:
     here until its motif is known too. Until then the frames that it speaks for may still change: where the unit of the
     next window is another, the signal says at which frame, and those that wait give way or reach up to it. What has
     been issued stays.
+
+    When the first window of a new run is decided, its own blocks are at hand: the cut is put at the likeliest of their
+    edges, by the alignment of `Boundaries`. Units that the model was fitted with have their Gaussians from there. Units
+    promoted since, and OTHER, have none: there the cut is half way between the middles of the two windows. A cut never
+    lies before the last one.
     """
 
-    def __init__(self, motifs: MotifsInOrder, cuts: Cuts, step_frames: int) -> None:
-        self._motifs, self._cuts, self._step_frames = motifs, cuts, step_frames
+    def __init__(
+        self, motifs: MotifsInOrder, boundaries: Boundaries | None, length_frames: int, step_frames: int
+    ) -> None:
+        """Without boundaries, cuts lie always half way."""
+        self.motifs, self._boundaries, self._step_frames = motifs, boundaries, step_frames
+        self._codes = {} if boundaries is None else {id: code for code, id in enumerate(boundaries.unit_ids)}
+        self._to_middle = (length_frames - step_frames + 1) // 2
+        self._last_cut = 0
         self._waiting: deque[Decision] = deque()
+
+    def blocks(self, windows: NDArray[np.float32]) -> Floats:
+        """What windows (..., n_channels, length) must leave behind to be cut later, (..., n_blocks, n_dims).
+
+        Several windows at once give the exact values that each gives alone.
+        """
+        if self._boundaries is None:
+            return np.zeros((*windows.shape[:-2], 0, 0))
+        return self._boundaries.points(np.ascontiguousarray(windows.swapaxes(-1, -2)))
 
     def add(self, opened: Opened, unit: int, score: float) -> list[Decision]:
         """The unit of the next window; gives the windows that thereby have a motif too."""
         start, stop = self._frames(opened, unit)
         self._waiting.append(Decision(opened.window, start, stop, unit, OTHER, score, 0.0))
-        return self._with_motifs(self._motifs.push(unit))
+        return self._with_motifs(self.motifs.push(unit))
 
     def end(self, frame: int, decided: list[Decision]) -> list[Decision]:
         """The stretch ends before this frame: what was decided with its last windows, and all that still wait."""
-        decisions = decided + self._with_motifs(self._motifs.boundary())
+        decisions = decided + self._with_motifs(self.motifs.boundary())
         if decisions:  # the last window speaks for the frames after its middle too
             decisions[-1] = decisions[-1]._replace(stop_frame=max(decisions[-1].stop_frame, frame))
         return decisions
 
     def events(self, frame: int) -> list[Event]:
         """What has happened to motifs since this was last asked."""
-        changes = self._motifs.take_changes()
+        changes = self.motifs.take_changes()
         return [Event(change.kind, "motif", frame, None, (change.id,), change.evidence) for change in changes]
 
     def _frames(self, opened: Opened, unit: int) -> tuple[int, int]:
-        stop = self._cuts.middle(opened.start_frame + self._step_frames)
+        """The frames that the window speaks for, up to where the next one would if it had the same unit."""
+        middle, after = (opened.start_frame + step + self._to_middle for step in (0, self._step_frames))
+        stop = max(self._last_cut, after)
         if opened.is_first:
-            self._cuts.last = opened.start_frame
+            self._last_cut = opened.start_frame
             return opened.start_frame, stop
         before = self._waiting[-1]  # it always waits: for what follows it
         if before.unit == unit:
-            return self._cuts.middle(opened.start_frame), stop
-        start = self._cuts.between(before.unit, unit, opened.start_frame, opened.blocks)
-        start = max(start, self._waiting[0].start_frame)  # what is issued stays
-        for i, own in enumerate(self._waiting):
-            if own.stop_frame > start:
-                self._waiting[i] = own._replace(start_frame=min(own.start_frame, start), stop_frame=start)
+            return max(self._last_cut, middle), stop
+        start = max(self._cut(before.unit, unit, opened, middle), self._waiting[0].start_frame)  # what is issued stays
+        for i, decision in enumerate(self._waiting):
+            if decision.stop_frame > start:
+                first = min(decision.start_frame, start)
+                self._waiting[i] = decision._replace(start_frame=first, stop_frame=start)
         self._waiting[-1] = self._waiting[-1]._replace(stop_frame=start)
         return start, stop
+
+    def _cut(self, before: int, after: int, opened: Opened, middle: int) -> int:
+        """The first frame of unit `after`, whose first window this is."""
+        cut = middle
+        if self._boundaries is not None and {before, after} <= self._codes.keys() and len(opened.blocks):
+            summed = summed_up(self._boundaries.gaussians.log_joint(opened.blocks))
+            block, codes = self._boundaries.block_frames, (self._codes[before], self._codes[after])
+            edge = likeliest_edge(summed, np.arange(len(summed)), *codes, drawn=self._to_middle / block)
+            cut = opened.start_frame + edge * block
+        self._last_cut = max(self._last_cut, cut)
+        return self._last_cut
 
     def _with_motifs(self, motifs: list[Motif]) -> list[Decision]:
         return [self._waiting.popleft()._replace(motif=motif, motif_score=score) for motif, score in motifs]
 
     def state(self) -> dict[str, Any]:
-        return {"waiting": [list(decision) for decision in self._waiting], "last_cut": self._cuts.last}
+        return {"waiting": [list(decision) for decision in self._waiting], "last_cut": self._last_cut}
 
     def restore(self, plain: Mapping[str, Any]) -> None:
         self._waiting = deque(Decision(*values) for values in plain["waiting"])
-        self._cuts.last = plain["last_cut"]
+        self._last_cut = plain["last_cut"]

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rondo.arrays import check_shapes, owned, owned_by
+from rondo.arrays import check_shapes, owned_by
 from rondo.continual.journal import Event
-from rondo.continual.reading import DEFAULT_RULE, Decision, Due, Reader
+from rondo.continual.reading import DEFAULT_RULE, Decision, Due, Reader, State, joined_states
 from rondo.data.preparation import Placed, Preparation, Prepared
 from rondo.data.recording import Values
 from rondo.data.scaling import Preprocessor
@@ -20,7 +20,6 @@ from rondo.data.windows import Windower
 
 if TYPE_CHECKING:
     from rondo.data.windows import Windows
-    from rondo.editing.edits import Edits
     from rondo.motifs.base import MotifTimeline
     from rondo.units.viterbi import Timeline
 
@@ -50,25 +49,6 @@ class StreamReport(NamedTuple):
 
     decisions: list[Decision]
     events: list[Event]
-
-    def edited(self, edits: Edits) -> StreamReport:
-        """Replace the ids of merged entries in the decisions by the ids that were kept; events stay as they are.
-
-        Parameters
-        ----------
-        edits : Edits
-            What people have merged.
-
-        Returns
-        -------
-        StreamReport
-            The changed report.
-        """
-        decisions = [
-            own._replace(unit=edits.kept("unit", own.unit), motif=edits.kept("motif", own.motif))
-            for own in self.decisions
-        ]
-        return StreamReport(decisions, self.events)
 
 
 class Stream:
@@ -113,7 +93,6 @@ class Stream:
         return self._ended(self.preparation.finish())
 
     def timelines(self, windows: Windows) -> tuple[Timeline, MotifTimeline]:
-        """Units and motifs of a recording read again with the vocabularies as they are now; nothing here changes."""
         return self.reader.timelines(windows)
 
     @property
@@ -161,16 +140,13 @@ class Stream:
         first, time_s = self._origin
         return None if time_s is None or not self.rate else float(time_s + (frame - first) / self.rate)
 
-    def state(self) -> tuple[dict[str, NDArray[np.generic]], dict[str, Any]]:
-        """Everything, exactly: tensors and plain values."""
-        tensors: dict[str, NDArray[np.generic]] = {}
-        plain: dict[str, Any] = {"origin": list(self._origin), "next_frame": self._next_frame}
+    def state(self) -> State:
+        tensors, plain = joined_states(
+            {"preparation": self.preparation, "windower": self.windower, "reader": self.reader}
+        )
+        plain |= {"origin": list(self._origin), "next_frame": self._next_frame}
         if self.reader.rule != DEFAULT_RULE:  # the state of the default has no name for it, as before there were two
             plain["rule"] = self.reader.rule
-        parts = (("preparation", self.preparation), ("windower", self.windower), ("reader", self.reader))
-        for name, part in parts:
-            own, plain[name] = part.state()
-            tensors |= owned(name, own)
         return tensors, plain
 
     @classmethod

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.arrays import Floats, check_shapes, owned, owned_by
+from rondo.arrays import Floats, check_shapes, owned_by
 from rondo.config.settings import ContinualConfig
 from rondo.continual.contexts import reader_of
 from rondo.continual.journal import Event
@@ -38,14 +38,15 @@ from rondo.continual.reading import (
     Due,
     Issue,
     Opened,
+    State,
     encoded,
+    joined_states,
     motif_timeline,
     straddling_windows,
 )
 from rondo.data.labels import OTHER
 from rondo.data.windows import StreamWindow
 from rondo.encoders.summary_stats import FittedSummaryStats
-from rondo.units.boundaries import Cuts
 from rondo.units.viterbi import Timeline, Viterbi, centre_distances, smooth_spans
 
 if TYPE_CHECKING:
@@ -137,8 +138,7 @@ class Updater:
         self.viterbi = Viterbi(self.n_fitted + 1, penalty, lag=-(-grid[0] // grid[1]))
         self.excess = ModelExcess(units, self.units.ids, penalty)
         self.motifs = reader_of(motifs, config, half_life, grid)
-        self.cuts = Cuts(units.boundaries if aligned else None, *grid)
-        self.issue = Issue(self.motifs, self.cuts, self.step_frames)
+        self.issue = Issue(self.motifs, units.boundaries if aligned else None, *grid)
         self.beside = -(-straddling_windows(*grid) // 2)  # unexplained windows on each side that make one novel
         self.open: deque[_Open] = deque()
         self.at_start = True
@@ -148,23 +148,15 @@ class Updater:
         self.counters = Counters(0, 0, 0, 0, 0)
         self.next_id = max([*(id + 1 for id in self.units.ids), units.vocabulary.next_id])
 
-    def state(self) -> tuple[dict[str, NDArray[np.generic]], dict[str, Any]]:
-        """Everything that changed since it began, exactly: tensors, and plain values for JSON."""
+    def state(self) -> State:
         n_dims = self.units.points.shape[2]
         rows = [opened.point for opened in self.open] + [point for _, point in self.rejected]
         q = np.zeros((len(self.open), len(self.units)))
         for row, opened in zip(q, self.open, strict=True):
             row[: opened.q.size] = opened.q
-        tensors: dict[str, NDArray[np.generic]] = {}
-        plain: dict[str, Any] = {}
-        states = {
-            "units": self.units.state(),
-            "buffer": self.buffer.state(),
-            "viterbi": self.viterbi.state(),
-            "motifs": self.motifs.state(),
-        }
-        for name, (own, plain[name]) in states.items():
-            tensors |= owned(name, own)
+        tensors, plain = joined_states(
+            {"units": self.units, "buffer": self.buffer, "viterbi": self.viterbi, "motifs": self.motifs}
+        )
         tensors |= {"points": np.array(rows, np.float64).reshape(-1, n_dims), "q": q}
         tensors |= {"blocks": np.array([opened.place.blocks for opened in self.open], np.float64)}
         return tensors, plain | {
@@ -179,7 +171,6 @@ class Updater:
         }
 
     def restored(self, tensors: Mapping[str, NDArray[np.generic]], plain: Mapping[str, Any]) -> Updater:
-        """This updater, which has only begun, as it was when it gave that state."""
         n_dims = self.units.points.shape[-1]
         self.motifs = self.motifs.restored(owned_by("motifs", tensors), plain["motifs"])
         self.units = PointSets.restore(owned_by("units", tensors), plain["units"])
@@ -203,14 +194,14 @@ class Updater:
         self.at_start, self.is_filed = plain["at_start"], plain["is_filed"]
         self.refined, self.next_id = list(plain["refined"]), plain["next_id"]
         self.counters = Counters(*plain["counters"])
-        self.issue = Issue(self.motifs, self.cuts, self.step_frames)
+        self.issue.motifs = self.motifs
         self.issue.restore(plain)
         return self
 
     def push(self, window: NDArray[np.float32], start_frame: int) -> Due:
         """One window (n_channels, length); gives the decisions that have become due, and what happened."""
         point = np.asarray(encoded(self.encoder, window)[0], np.float64)
-        return self.push_point(point, start_frame, self.cuts.blocks(window))
+        return self.push_point(point, start_frame, self.issue.blocks(window))
 
     def push_all(self, windows: Sequence[StreamWindow]) -> Iterator[Due]:
         """What `push` gives for each of these windows in turn; all of them are encoded at once where that is exact."""
@@ -220,7 +211,7 @@ class Updater:
             return
         values = np.stack([window.values for window in windows])
         points = encoder.encode_batch(values).astype(np.float64)
-        blocks, excess = self.cuts.blocks(values), self.excess.of(points, each=True)
+        blocks, excess = self.issue.blocks(values), self.excess.of(points, each=True)
         for i, window in enumerate(windows):
             yield self.push_point(points[i], window.start_frame, blocks[i], excess[i : i + 1])
 
@@ -248,7 +239,6 @@ class Updater:
         return costs
 
     def boundary(self, frame: int) -> Due:
-        """The stretch ends before this frame: everything open is decided, and nothing is carried over."""
         decisions: list[Decision] = []
         events: list[Event] = []
         for column in self.viterbi.flush().tolist():
@@ -278,7 +268,6 @@ class Updater:
         return sum(self.buffer.sets.seen)
 
     def reaches(self) -> Floats:
-        """How far each unit reaches."""
         reaches = np.full(len(self.units), max(self.buffer.scales.reach, _TINY))
         for index in range(self.n_fitted, len(self.units)):
             if self.units.seen[index] < _YOUNG:

@@ -1,15 +1,12 @@
 """Edits: what people have changed about what was found, as one list that is only ever added to.
 
-Learners do not see the list: labels are changed after they were read, and nowhere but in `rondo.editing.apply`. What
-was not taken back is in force. Frames are relabelled first, in the order of the list, and merges hold for whatever is
-on the frames then:
+Learners do not see the list: labels are changed after they were read, and nowhere but in `rondo.run.shown`. Frames are
+relabelled first, in the order of the list, and merges hold for whatever is on the frames then:
 
     kept(k) = min of the group of k,   label(t) <- kept(relabelled(t)),   OTHER stays OTHER
 
-So the order of merges does not matter, neither does the order of merges and relabels, and applying twice is applying
-once. A relabel may make up an entry (`new`): its id is above every id that was ever used, and not below
-`FIRST_BY_HAND`, which the counter of a learner does not reach. No id is ever used again. Where every unit is its own
-motif, an edit of units is one of their `motifs` too.
+A relabel may make up an entry (`new`): its id is above every id that was ever used, and not below `FIRST_BY_HAND`. No
+id is ever used again. Where every unit is its own motif, an edit of units is one of their `motifs` too.
 
 edits.json lies beside a model, or beside the checkpoint of a stream. Names and merges are carried over to other
 recordings (`Edits.carried`). None of it counts towards the identity of a model.
@@ -60,8 +57,6 @@ class Edits:
     def __getstate__(self) -> dict[str, Any]:
         """The list alone: a copy, or a hash, of a model must not depend on what was read of it before."""
         return {"history": self.history, "n_given": self.n_given}
-
-    # ------------------------------------------------------------ what follows
 
     @cached_property
     def undone(self) -> frozenset[int]:
@@ -127,6 +122,10 @@ class Edits:
         return tuple(edit for edit in self.in_force if edit.kind == "relabel")
 
     @property
+    def has_merges(self) -> bool:
+        return bool(self._groups)
+
+    @property
     def touched(self) -> frozenset[str]:
         """The recordings of which frames were relabelled."""
         return frozenset(span.recording for edit in self.relabels for span in edit.spans)
@@ -148,21 +147,63 @@ class Edits:
             for place, edit in enumerate(self.history)
         ]
 
-    # ------------------------------------------------------------ adding
-
     def added(self, edit: Edit, known: KnownIds | None = None) -> Edits:
         """With one more edit, if it is possible: SettingError says what is. As it is where nothing would change."""
         if known is not None:
             self._check_known(edit, known)
+        levels: tuple[Level, ...] = get_args(Level)
         match edit.kind:
             case "name":
-                return self._with_name(edit)
+                this = EntryId(edit.level, edit.ids[0])
+                kept = self.kept(*this)
+                if kept != this.id:
+                    group = EntryId(this.level, kept)
+                    raise SettingError(f"{this} is part of {group} since they were merged; name that one")
+                if self._own_names.get(this, "") == edit.name:
+                    return self
             case "merge":
-                return self._with_merge(edit, known)
+                motifs = self.own_motifs([EntryId(edit.level, id) for id in edit.ids], known)
+                edit = replace(edit, ids=tuple(sorted(edit.ids)), motifs=tuple(sorted(each.id for each in motifs)))
+                if all(len({self.kept(level, id) for id in edit.ids_of(level)}) < 2 for level in levels):
+                    return self
+            case "relabel" if edit.new:
+                both = edit.level == "unit" and known is not None and known.own_motifs
+                new = [self._next_id(level, known) for level in (levels if both else (edit.level,))]
+                edit = replace(edit, ids=(new[0],), motifs=tuple(new[1:]))
             case "relabel":
-                return self._with_relabel(edit, known)
+                own = self.own_motifs([EntryId(edit.level, edit.ids[0])], known)
+                edit = replace(edit, motifs=tuple(each.id for each in own))
             case "undo":
-                return self._with_undo(edit)
+                if edit.of in self.undone:
+                    return self
+                edit = replace(edit, level=self._undoable(edit.of).level)
+        added = replace(self, history=(*self.history, edit))
+        owners: dict[tuple[Level, str], EntryId] = {}
+        for entry, name in added._own_names.items():  # an undo can bring back a name that was given away
+            first = owners.setdefault((entry.level, name.casefold()), entry)
+            if first != entry:
+                taken = added._own_names[first]
+                raise SettingError(f"'{taken}' is the name of {first} already; choose another, or merge the two")
+        return added
+
+    def _next_id(self, level: Level, known: KnownIds | None) -> int:
+        """An id that was never used, for an entry that people make."""
+        used = {*self._used(level), *(known.ids[level] if known is not None else ())}
+        return max([FIRST_BY_HAND - 1, *used]) + 1
+
+    def _undoable(self, place: int) -> Edit:
+        """The edit at a place, if it can be taken back."""
+        if not 0 <= place < len(self.history):
+            expected = f"1 to {len(self.history)}" if self.history else "no edits yet"
+            raise SettingError(
+                f"there is no edit {place + 1}, expected one of {expected}; see `rondo name RUN --history`"
+            )
+        edit = self.history[place]
+        if edit.kind == "undo":
+            raise SettingError(f"edit {place + 1} is an undo and stays; make the edit that it took back again")
+        if place < self.n_given:
+            raise SettingError(f"edit {place + 1} ({edit}) came with the model of this stream; undo it there")
+        return edit
 
     def named(self, entry: str | EntryId, name: str, at: str = "", known: KnownIds | None = None) -> Edits:
         """With a name for an entry; one that another entry of its level has is refused."""
@@ -190,7 +231,6 @@ class Edits:
         this = _entry(entry)
         if known is not None:
             self._check_known(Edit("name", this.level, (this.id,)), known)
-        alone = {this, *self.own_motifs([this], known)}
         if not self.absorbed(this.level, self.kept(*this)):
             if any(self.history[place].kind == "merge" and this.id in self.history[place].ids_of(this.level)
                    for place in self.undone):  # fmt: skip
@@ -199,7 +239,7 @@ class Edits:
                 f"{this} is not merged with anything, so nothing can be split off; "
                 "to divide an entry that was found as one, choose its occurrences in `rondo view`"
             )
-        return self.split_off(alone, at)
+        return self.split_off({this, *self.own_motifs([this], known)}, at)
 
     def split_off(self, alone: Collection[EntryId], at: str = "") -> Edits:
         """Without the merges of these entries; what else they had put together stays together."""
@@ -240,62 +280,8 @@ class Edits:
         own = {OTHER: OTHER, **known.own_motifs, **made}
         return [EntryId("motif", own[entry.id]) for entry in entries if entry.level == "unit" and entry.id in own]
 
-    def _with_name(self, edit: Edit) -> Edits:
-        this = EntryId(edit.level, edit.ids[0])
-        kept = self.kept(*this)
-        if kept != this.id:
-            raise SettingError(f"{this} is part of {EntryId(this.level, kept)} since they were merged; name that one")
-        if self._own_names.get(this, "") == edit.name:
-            return self
-        return self._and(edit)
-
-    def _with_merge(self, edit: Edit, known: KnownIds | None) -> Edits:
-        motifs = self.own_motifs([EntryId(edit.level, id) for id in edit.ids], known)
-        edit = replace(edit, ids=tuple(sorted(edit.ids)), motifs=tuple(sorted(each.id for each in motifs)))
-        levels: tuple[Level, ...] = get_args(Level)
-        if all(len({self.kept(level, id) for id in edit.ids_of(level)}) < 2 for level in levels):
-            return self
-        return self._and(edit)
-
-    def _with_relabel(self, edit: Edit, known: KnownIds | None) -> Edits:
-        if not edit.new:
-            own = self.own_motifs([EntryId(edit.level, edit.ids[0])], known)
-            return self._and(replace(edit, motifs=tuple(each.id for each in own)))
-        levels: list[Level] = ["motif"] if edit.level == "unit" and known is not None and known.own_motifs else []
-        new = {
-            level: max([FIRST_BY_HAND - 1, *self._used(level), *(known.ids[level] if known is not None else ())]) + 1
-            for level in (edit.level, *levels)
-        }
-        return self._and(replace(edit, ids=(new[edit.level],), motifs=tuple(new[level] for level in levels)))
-
-    def _with_undo(self, edit: Edit) -> Edits:
-        if not 0 <= edit.of < len(self.history):
-            expected = f"1 to {len(self.history)}" if self.history else "no edits yet"
-            raise SettingError(
-                f"there is no edit {edit.of + 1}, expected one of {expected}; see `rondo name RUN --history`"
-            )
-        taken_back = self.history[edit.of]
-        if taken_back.kind == "undo":
-            raise SettingError(f"edit {edit.of + 1} is an undo and stays; make the edit that it took back again")
-        if edit.of < self.n_given:
-            raise SettingError(f"edit {edit.of + 1} ({taken_back}) came with the model of this stream; undo it there")
-        return self if edit.of in self.undone else self._and(replace(edit, level=taken_back.level))
-
     def _used(self, level: Level) -> set[int]:
         return {id for edit in self.history for id in edit.ids_of(level)}
-
-    def _and(self, edit: Edit) -> Edits:
-        """With the edit, unless two entries would have one name: an undo can bring back one that was given away."""
-        added = replace(self, history=(*self.history, edit))
-        owners: dict[tuple[Level, str], EntryId] = {}
-        for entry, name in added._own_names.items():
-            first = owners.setdefault((entry.level, name.casefold()), entry)
-            if first != entry:
-                taken = added._own_names[first]
-                raise SettingError(f"'{taken}' is the name of {first} already; choose another, or merge the two")
-        return added
-
-    # ------------------------------------------------------------ putting together
 
     def carried(self) -> Edits:
         """Names and merges of what was learned, without a history: what `label` and `stream` begin with."""
@@ -330,8 +316,6 @@ class Edits:
         """Without those that came with the model of a stream."""
         n, own = self.n_given, self.history[self.n_given :]
         return Edits(tuple(replace(edit, of=edit.of - n) if edit.kind == "undo" else edit for edit in own))
-
-    # ------------------------------------------------------------ on disk
 
     def as_json(self) -> dict[str, Any]:
         """What edits.json holds."""

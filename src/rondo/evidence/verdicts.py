@@ -100,7 +100,6 @@ class Evidence:
     def not_tested(
         cls, units: Mapping[int, int], motifs: Mapping[int, int], unshown: Mapping[int, int] | None = None
     ) -> Evidence:
-        """Nothing is known but how often each entry occurs."""
         each = (
             {id: EntryEvidence(np.nan, np.nan, n, "not tested") for id, n in occurrences.items()}
             for occurrences in (units, motifs, unshown or {})

@@ -153,18 +153,18 @@ class GrowingRun:
         write_page(result, self._out / "report.html", kept_wish(self._out))
 
     def _write(self, result: Result, *, whole: bool = False) -> None:
-        arrays = (result.frame_scores[self._id], result.run.labellings[self._id]) if whole else ()
+        arrays = (result.run.scores[self._id], result.run.labellings[self._id]) if whole else ()
         writer = RunWriter(self._out)
-        writer.add(self._id, result.overviews[self._id], *arrays)
+        writer.add(self._id, result.run.overviews[self._id], *arrays)
         self.summary = result.summary
-        writer.close(result.summary, {"segments": result.tables["segments"]})
+        writer.close(result.summary, {"segments": result.run.tables["segments"]})
 
     def _result(self, edits: Edits, progress: Reached) -> Result:
         model = copy.copy(self._model)
         model.edits_ = edits
         base = stream_summary(model, self._id, self._source, *progress)
-        words = words_of(model)
-        return Result(stored_stream(self._out, base, words, lambda about: self.overview.overview(about.n_frames)))
+        signal = lambda about: self.overview.overview(about.n_frames)  # noqa: E731
+        return Result(stored_stream(self._out, base, words_of(model), edits, signal))
 
 
 def copy_model(source: Path, target: Path, edits: Edits, shared: bool = False) -> None:

@@ -1,8 +1,8 @@
 """RowReader: lines of one file or pipe -> Rows, at most so many at a time, the same however they are cut.
 
 The first 64 lines decide how the text is written, as for a stored file. The channels of the model decide which columns
-are read. A cell that is no number, infinite, or beyond float32 is NaN and counted as unreadable. A line is skipped if it
-has more cells than the header, ends before the last column read, repeats the header, is no JSON object, or has no
+are read. A cell that is no number, infinite, or beyond float32 is NaN and counted as unreadable. A line is skipped if
+it has more cells than the header, ends before the last column read, repeats the header, is no JSON object, or has no
 number, or no time where the stream has a clock; runs of them are one event. More than `MOST_SKIPPED` in a row are
 refused: the sender has changed what it sends.
 """

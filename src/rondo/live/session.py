@@ -26,6 +26,7 @@ from rondo.continual.checkpoint import (
     settings_hash,
 )
 from rondo.continual.journal import Event
+from rondo.continual.reading import Decision
 from rondo.continual.stream import Stream, StreamReport
 from rondo.data.labels import OTHER
 from rondo.data.signal import shortened
@@ -35,7 +36,8 @@ from rondo.live.clock import RateCheck
 from rondo.live.growing_run import GrowingRun, Outputs
 from rondo.live.source import Request, Rows, Skip, Source, open_source, source_kind
 from rondo.model.method import CHECKPOINT, FROZEN, LEARNING, edits_with
-from rondo.run.decisions import Decision, Label, label_of
+from rondo.run.decisions import Label, label_of
+from rondo.run.shown import shown_decisions
 from rondo.run.summary import RunSummary, StreamSummary
 
 if TYPE_CHECKING:
@@ -231,7 +233,7 @@ class Session:
         return self._written(rows, decisions, [event for report in reports for event in report.events])
 
     def _written(self, rows: Rows | None, decisions: Sequence[Decision], events: list[Event]) -> Written:
-        labels = [label_of(decision, self._rate, self.edits) for decision in decisions]
+        labels = [label_of(decision, self._rate) for decision in shown_decisions(decisions, self.edits)]
         self._outputs.add(labels, events)
         self.counters = self.counters.after(rows, decisions, events, self._stream)
         return Written(labels, events, 0 if rows is None else len(rows.values))

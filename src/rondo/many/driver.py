@@ -53,11 +53,12 @@ from rondo.many.tasks import (
 from rondo.many.unfinished import RunRecord, close_run, is_whole, opened_run
 from rondo.memory import ExpectedSize, most_for_a_file, refuse_too_large, workers_that_fit
 from rondo.model.describe import fit_notes, fit_profile, run_fields, words_of
-from rondo.model.fit import FitPlan, learn_into, planned
+from rondo.model.fit import FitPlan, learn_into, plan_fit
 from rondo.model.folder import config_of
 from rondo.model.rondo import Rondo
 from rondo.result import Result, result_in
 from rondo.run.labelling import curve_table
+from rondo.run.shown import shown_summary
 from rondo.run.summary import FailedFile, RunKind
 from rondo.run.tally import RunTally, profile_summary
 from rondo.run.writer import RunWriter
@@ -145,7 +146,7 @@ def discover_files(many: ManyFiles, model: Rondo, out: str | Path, progress: Pro
             model = Rondo.load(run.model)
         else:
             by_id = {file.id: file for file in many.files}
-            plan = planned(config, data_set.channels, surveys, lambda id: by_id[id].read())
+            plan = plan_fit(data_set.channels, surveys, config, lambda id: by_id[id].read())
             sample = run.sample(plan, data_set)
             learn_into(model, plan, sample, [many.group_of[signal.id] for signal in sample], progress)
             model.save(run.model)
@@ -324,6 +325,7 @@ class _Run:
             )
         fitted = profile_summary(fit_profile(model)) if is_foreign else None
         summary = tally.summary(words, kind=kind, fitted=fitted, **run_fields(model, is_foreign))
+        summary = shown_summary(summary, model.edits_)
         first, *others = summary.recordings
         if not is_foreign:
             notes = fit_notes(model, [recording.n_frames for recording in summary.recordings])

@@ -27,9 +27,8 @@ from rondo.memory import refuse_too_large
 from rondo.model.describe import fit_profile, words_of
 from rondo.model.label import label_one
 from rondo.model.rondo import Rondo
-from rondo.run.labelling import Labelling
 from rondo.run.overview import signal_overview, told_scores
-from rondo.run.segments import LEVELS, SegmentRows, segment_table
+from rondo.run.shown import shown
 from rondo.run.summary import FailedFile, RecordingSummary
 from rondo.run.tally import RecordingPart, Words
 from rondo.run.writer import array_bytes, recording_files
@@ -233,25 +232,31 @@ def label_files(task: LabelTask) -> None:
     """Write what the run folder holds of each file of a batch, its tables, and then its part."""
     manifest = hashlib.sha256(task.folder.read("model/manifest.json")).hexdigest()
     model, words = _model_in(task.folder.path / "model", manifest)
+    edits = model.edits_.carried()
     fitted = fit_profile(model) if task.is_foreign else None
     parts: list[RecordingPart] = []
     failed: list[FailedFile] = []
-    tables: list[_Rows | Labelling] = []
+    tables: dict[str, list[pl.DataFrame]] = {name: [] for name in TABLES}
     files: dict[str, bytes] = {}
     for file, group in zip(task.files, task.groups, strict=True):
         try:
             refuse_too_large(file.url, file.expected(), task.most_bytes)
             with trusting() if task.was_surveyed else nullcontext():  # it was read well before
                 recording = file.read()
-            labelling = label_one(model, recording, task.resample, group or None)
+            found = label_one(model, recording, task.resample, group or None)
+            labelling = shown(found, edits) if edits.history else found
             parts.append(RecordingPart.of(recording, labelling, words, fitted, group))
         except Exception as error:  # noqa: BLE001  # a file that fails in whatever way is a row, and the rest goes on
             failed.append(failure(file, error))
             continue
         overview = signal_overview(recording.values, recording.channels)
         files |= recording_files(recording.id, overview, told_scores(labelling), labelling)
-        tables.append(labelling if labelling.edits.history else _Rows.of(labelling))
-    files |= _table_files(task.batch, tables)
+        tables["segments"].append(labelling.table)
+        if labelling.unshown is not None:
+            tables["unshown_segments"].append(labelling.unshown)
+        if edits.has_merges:
+            tables["found"].append(found.table)
+    files |= {f"{TABLES[name]}/{task.batch.name}.parquet": _parquet(each) for name, each in tables.items() if each}
     task.folder.write_together(files)
     part = LabelPart(tuple(parts), tuple(failed))
     task.folder.write(f"{LABELS}/{task.batch.name}.json", part.as_bytes())
@@ -264,37 +269,9 @@ def _model_in(folder: Path, manifest: str) -> tuple[Rondo, Words]:
     return model, words_of(model)
 
 
-class _Rows(NamedTuple):
-    """The segments of one recording: they take less memory than its labels, which can go."""
-
-    segments: list[SegmentRows]
-    unshown_segments: list[SegmentRows]
-
-    @classmethod
-    def of(cls, labelling: Labelling) -> _Rows:
-        unshown = [] if labelling.unshown is None else labelling.unshown.as_found.rows[1:]
-        return cls(labelling.as_found.rows, unshown)
-
-
-def _table_files(batch: FileBatch, recordings: Sequence[_Rows | Labelling]) -> dict[str, bytes]:
-    """The tables of a batch, each made at once; of labels that people have edited, recording by recording."""
+def _parquet(tables: Sequence[pl.DataFrame]) -> bytes:
     import polars as pl
 
-    plain = [recording for recording in recordings if isinstance(recording, _Rows)]
-    edited = [recording for recording in recordings if isinstance(recording, Labelling)]
-    tables: dict[str, pl.DataFrame] = {}
-    for name in ("segments", "unshown_segments"):
-        if rows := [row for recording in plain for row in getattr(recording, name)]:
-            tables[name] = segment_table(rows)
-    if edited:
-        tables["segments"] = pl.concat([labelling.table for labelling in edited])
-        if unshown := [labelling.unshown_table for labelling in edited if labelling.unshown is not None]:
-            tables["unshown_segments"] = pl.concat(unshown)
-        if any(edited[0].edits.groups(level) for level in LEVELS):
-            tables["found"] = pl.concat([labelling.as_found.table for labelling in edited])
-    files: dict[str, bytes] = {}
-    for name, table in tables.items():
-        buffer = io.BytesIO()
-        table.write_parquet(buffer)
-        files[f"{TABLES[name]}/{batch.name}.parquet"] = buffer.getvalue()
-    return files
+    buffer = io.BytesIO()
+    pl.concat(tables).write_parquet(buffer)
+    return buffer.getvalue()

@@ -72,6 +72,7 @@ def result_of(
         config=model.config_.model_dump(mode="json"),
         windows=(model.window_length_frames_, model.step_frames_),
         words=words_of(model),
+        edits=model.edits_,
         findings=[*findings_of(model, is_foreign), *more],
         model=model,
         fitted=fitted,
@@ -82,11 +83,10 @@ def result_of(
 def carrying(model: Rondo) -> Rondo:
     """The model with the edits that hold for other recordings; itself where it has no others."""
     edits = model.edits_.carried()
-    if edits is model.edits_:
-        return model
-    carrying = copy(model)
-    carrying.edits_ = edits
-    return carrying
+    if edits is not model.edits_:
+        model = copy(model)
+        model.edits_ = edits
+    return model
 
 
 def stream_summary(model: Rondo, id: str, source: str, n_frames: int, counters: StreamSummary) -> RunSummary:
@@ -154,7 +154,6 @@ def words_of(model: Rondo) -> Words:
         {id: motifs.kind(id) for id in every},
         {**model.unit_model_.curves, **{f"motifs.{name}": curve for name, curve in motifs.curves.items()}},
         [UnitMerge(**asdict(step), advised=number < tree.best) for number, step in enumerate(tree.steps)],
-        edits=model.edits_,
         **evidence_words(model.evidence_, model.rate_),
     )
 
@@ -231,17 +230,12 @@ def fitted_ids(model: Rondo) -> dict[Level, tuple[int, ...]]:
 
 
 def known_ids(model: Rondo) -> KnownIds:
-    """The entries that can be edited."""
-    return KnownIds(entry_ids(model), own_motifs(model), model.motif_model_.unshown_ids)
-
-
-def entry_ids(model: Rondo) -> dict[Level, tuple[int, ...]]:
-    """The ids of units and motifs, including those that the stream of `partial_fit` has added."""
-    fitted, reader = fitted_ids(model), model.stream_.reader if hasattr(model, "stream_") else None
-    if reader is None:
-        return fitted
-    units, motifs = {*fitted["unit"], *reader.unit_ids}, {*fitted["motif"], *reader.motif_ids}
-    return {"unit": tuple(sorted(units)), "motif": tuple(sorted(motifs))}
+    """The entries that can be edited, including those that the stream of `partial_fit` has added."""
+    ids = fitted_ids(model)
+    if hasattr(model, "stream_"):
+        units, motifs = {*ids["unit"], *model.stream_.reader.unit_ids}, {*ids["motif"], *model.stream_.reader.motif_ids}
+        ids = {"unit": tuple(sorted(units)), "motif": tuple(sorted(motifs))}
+    return KnownIds(ids, own_motifs(model), model.motif_model_.unshown_ids)
 
 
 def _motifs_are_units(model: Rondo) -> bool:

@@ -10,19 +10,20 @@ import numpy as np
 
 from rondo.arrays import generators
 from rondo.config.settings import RondoConfig, network_in
+from rondo.data.groups import GroupBy, groups_of_recordings
 from rondo.data.recording import Recording
-from rondo.data.scaling import Preprocessor, UsedChannels
+from rondo.data.scaling import Preprocessor, UsedChannels, surveys_of
 from rondo.data.signal import Signal
-from rondo.data.survey import Survey, fair_sample, most_frames, sizes_of, stretch_frames
+from rondo.data.survey import Survey, fair_sample, most_frames, sizes_of, stretch_frames, taken
 from rondo.data.window_lengths import WindowScales, choose_scales
 from rondo.data.windows import Span
 from rondo.device import require_torch, resolve_device
-from rondo.editing.edits import Edits
 from rondo.encoders.base import build_encoder
 from rondo.evidence.tests import find_evidence, shown_after_test
 from rondo.evidence.verdicts import Evidence
+from rondo.files.inputs import common_rate
 from rondo.model.folder import config_of, provenance_of
-from rondo.model.label import windows_in
+from rondo.model.label import Windowed, windows_in
 from rondo.motifs.base import Motifs
 from rondo.motifs.discover import MotifInput
 from rondo.registry import MOTIFS, UNITS
@@ -34,10 +35,6 @@ from rondo.wording import Progress, silent
 
 if TYPE_CHECKING:
     from rondo.model.rondo import Rondo
-
-
-# ----------------------------------------------------------------
-# FitPlan: what is decided about a data set before anything is learned, from surveys of its recordings alone.
 
 
 @dataclass(frozen=True)
@@ -65,12 +62,9 @@ def plan_fit(
     surveys: Sequence[Survey],
     config: RondoConfig,
     read: Callable[[str], Recording],
-    rng: np.random.Generator,
 ) -> FitPlan:
-    """Decide from surveys; `read` gives a recording by its id, where only its period can tell the length of windows.
-
-    `rng` draws the sample, and nothing where all recordings are learned from.
-    """
+    """Decide from surveys; `read` gives a recording by its id, where only its period can tell the length of windows."""
+    rng = generators(config.seed, STAGES)["sample"]  # draws nothing where all recordings are learned from
     preprocessor = Preprocessor.of_surveys(channels, surveys, config.preprocess)
     n_dims = preprocessor.n_dims
     sizes = sizes_of(surveys, n_dims, lambda id: preprocessor.apply(read(id)).period_frames)
@@ -106,11 +100,28 @@ class Learned(NamedTuple):
     timelines: list[Timeline]
 
 
-def planned(
-    config: RondoConfig, channels: UsedChannels, surveys: Sequence[Survey], read: Callable[[str], Recording]
-) -> FitPlan:
-    """The plan of a fit to recordings that have been surveyed; `read` gives the recording of an id."""
-    return plan_fit(channels, surveys, config, read, generators(config.seed, STAGES)["sample"])
+def learn_from(
+    model: Rondo, recordings: list[Recording], group_by: GroupBy, tell: Progress
+) -> list[tuple[Windowed, Timeline]]:
+    """What `Rondo.fit` does; the windows and units that it learned from come back, to be labelled."""
+    config = config_of(model)
+    refuse_unbuilt(config)
+    groups = groups_of_recordings(recordings, group_by)
+    tell("preparing", 0, 5)
+    common_rate(recordings)
+    channels, surveys = surveys_of(recordings, config.preprocess)
+    plan = plan_fit(channels, surveys, config, {own.id: own for own in recordings}.__getitem__)
+    signals = [plan.preprocessor.apply(recording) for recording in recordings]
+    sample = [taken(signal, own) for signal, own in zip(signals, plan.stretches, strict=True)]
+    known = learn_into(model, plan, sample, groups, tell)
+    windows = [windows_in(signal, model.window_length_frames_, model.step_frames_) for signal in signals]
+    learned = []
+    for i, (recording, signal) in enumerate(zip(recordings, signals, strict=True)):
+        units = known[i]
+        if sample[i] is not signal:  # all of a recording that is a group by itself tells its place better
+            units = model.unit_model_.timeline(windows[i], groups[i] if group_by is not None else None)
+        learned.append((Windowed(recording, signal, windows[i]), units))
+    return learned
 
 
 def learn_into(
@@ -124,8 +135,8 @@ def learn_into(
     model.unit_model_, model.motif_model_, model.evidence_ = learned.units, learned.motifs, learned.evidence
     model.window_length_frames_, model.step_frames_, model.motif_window_frames_ = plan.scales
     model.rate_, model.provenance_ = plan.rate, learned.provenance
-    model.edits_ = Edits()  # the old ones were about other entries
-    vars(model).pop("stream_", None)
+    for name in ("edits_", "stream_"):  # they were about other entries
+        vars(model).pop(name, None)
     return learned.timelines
 
 

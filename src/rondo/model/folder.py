@@ -31,7 +31,6 @@ from rondo.data.scaling import Preprocessor
 from rondo.data.signal import shortened
 from rondo.data.survey import Survey
 from rondo.device import require_torch
-from rondo.editing.edits import Edits
 from rondo.editing.edits_file import read_edits
 from rondo.editing.names import EntryId
 from rondo.errors import InputError, MissingExtraError, ModelError
@@ -195,12 +194,13 @@ def _restored(kind: type[Rondo], stored: model_file.Artifact) -> Rondo:
     model.motif_model_ = motifs
     model.evidence_ = Evidence.restore(parts["evidence"], model.unit_model_.ids, motifs.ids, motifs.unshown_ids)
     followed = provenance.pop("stream", None)
-    model.config_, model.provenance_, model.edits_ = config, provenance, Edits()
+    model.config_, model.provenance_ = config, provenance
     model.unit_model_.refuse_misfit(model.preprocessor_.n_dims, model.window_length_frames_)
     if motifs.unit_ids != model.unit_model_.ids:
         raise ValueError(f"motifs of units {motifs.unit_ids}, there are {model.unit_model_.ids}")
     if followed is not None:
-        model.stream_ = _stream(model, from_bits(parts["stream"], followed["tensors"]), followed["plain"])
+        begun = model.stream(rule=rule_of(followed["plain"]))
+        model.stream_ = Stream.restore(begun, from_bits(parts["stream"], followed["tensors"]), followed["plain"])
     return model
 
 
@@ -253,64 +253,50 @@ def _restored_values(tensors: Tensors, channels: tuple[str, ...]) -> KnownValues
     return KnownValues(tuple(low.tolist()), tuple(high.tolist()), own)
 
 
-def _stream(model: Rondo, tensors: Tensors, plain: Mapping[str, Any]) -> Stream:
-    """Where `partial_fit` stood."""
-    return Stream.restore(model.stream(rule=rule_of(plain)), tensors, plain)
-
-
 def provenance_of(recordings: Sequence[Recording | Survey]) -> dict[str, Any]:
     """Versions of what computed, and id, size and rate of every recording."""
+    packages = {"rondo-ts": __version__}
+    for name in _LIBRARIES:
+        try:
+            packages[name] = version(name)
+        except PackageNotFoundError:
+            packages[name] = "not installed"
+    rows = [own.n_rows if isinstance(own, Survey) else own.n_frames for own in recordings]
     return {
         "python": platform.python_version(),
-        "packages": {"rondo-ts": __version__} | {name: _version(name) for name in _LIBRARIES},
+        "packages": packages,
         "recordings": [
-            {"id": r.id, "n_frames": _n_rows(r), "n_channels": r.n_channels, "rate": r.rate} for r in recordings
+            {"id": own.id, "n_frames": n_frames, "n_channels": own.n_channels, "rate": own.rate}
+            for own, n_frames in zip(recordings, rows, strict=True)
         ],
     }
-
-
-def _n_rows(recording: Recording | Survey) -> int:
-    return recording.n_rows if isinstance(recording, Survey) else recording.n_frames
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "not installed"
 
 
 def model_card(model: Rondo) -> str:
     """HTML of a fitted model; motifs that are the units under other ids are not listed again."""
     units, motifs, evidence = model.unit_model_, model.motif_model_, model.evidence_
     found = found_in_words(len(units.ids), len(motifs.ids), motifs_are_units=not motifs.composed)
+    recurs = "yes" if evidence.recurs else "not shown"
     facts = {
         "fitted on": shortened([recording["id"] for recording in model.provenance_["recordings"]]),
         "channels": shortened(model.preprocessor_.channels),
         "window, step": f"{model.window_length_frames_}, {model.step_frames_} frames at {in_hertz(model.rate_)}",
         "found": found,
-        "recurs": _in_words(evidence),
+        "recurs": "not tested" if math.isnan(evidence.p) else f"{recurs} (p = {evidence.p:.2g})",
     }
+
+    def name(level: Level, id: int) -> str:
+        return f"{EntryId(level, id).short} {model.edits_.name(level, id)}".rstrip()
+
+    def verdict(entries: Entries, id: int) -> str:
+        return entries[id].verdict if id in entries else "not tested"
+
     if not motifs.composed:
-        listed = [(_shown(model, "unit", id), _verdict(evidence.units, id)) for id in units.ids]
+        listed = [(name("unit", id), verdict(evidence.units, id)) for id in units.ids]
         return card(repr(model), facts, ("unit", "evidence"), listed)
     known = {**evidence.motifs, **evidence.unshown}
     rows = [
-        (_shown(model, "motif", id), motifs.kind(id), motifs.composition(id), _verdict(known, id))
+        (name("motif", id), motifs.kind(id), motifs.composition(id), verdict(known, id))
         for id in (*motifs.ids, *motifs.unshown_ids)
     ]
     return card(repr(model), facts, ("motif", "kind", "made of", "evidence"), rows)
-
-
-def _shown(model: Rondo, level: Level, id: int) -> str:
-    return f"{EntryId(level, id).short} {model.edits_.name(level, id)}".rstrip()
-
-
-def _verdict(entries: Entries, id: int) -> str:
-    return entries[id].verdict if id in entries else "not tested"
-
-
-def _in_words(evidence: Evidence) -> str:
-    if math.isnan(evidence.p):
-        return "not tested"
-    return f"{'yes' if evidence.recurs else 'not shown'} (p = {evidence.p:.2g})"

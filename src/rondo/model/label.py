@@ -1,4 +1,4 @@
-"""A fitted model and a recording -> a Labelling: prepared, cut into windows, read, and said of every row."""
+"""A fitted model and a recording -> a Labelling: prepare, window, label, map to rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from rondo.data.labels import OTHER
 from rondo.data.recording import Recording
 from rondo.data.signal import Signal
 from rondo.data.windows import WindowGrid, Windows
-from rondo.editing.apply import shown
 from rondo.files.inputs import common_rate, same_rate
 from rondo.motifs.base import MotifTimeline
 from rondo.motifs.composed import ComposedMotifs
@@ -70,10 +69,13 @@ def labelled(model: Rondo, given: Windowed, units: Timeline) -> Labelling:
         known = replace(motifs, ids=ids, scores=scores)
         return _labelling(model, given, accepted, known, window_of_frame)
 
-    shown = with_motifs(model.motif_model_.timeline(units))
     motifs = model.motif_model_
-    unshown = motifs.unshown_timeline(units) if isinstance(motifs, ComposedMotifs) else None
-    return shown if unshown is None else replace(shown, unshown=with_motifs(unshown))
+    labelling = with_motifs(motifs.timeline(units))
+    other_kind = motifs.unshown_timeline(units) if isinstance(motifs, ComposedMotifs) else None
+    if other_kind is None:
+        return labelling
+    table = with_motifs(other_kind).table
+    return replace(labelling, unshown=table.filter(table["level"] == "motif"))
 
 
 def relabelled(model: Rondo, given: Windowed) -> Labelling:
@@ -106,7 +108,7 @@ def _labelling(
         unit_rows, motif_rows = (
             np.ascontiguousarray(signal.to_rows(windows.grid.project(ids, "vote"))) for ids in (units.ids, motifs.ids)
         )
-    found = Labelling(
+    return Labelling(
         recording.id,
         unit_rows,
         motif_rows,
@@ -120,7 +122,6 @@ def _labelling(
         repeat_starts(motif_rows, window_of, motifs, units.ids),
         FitProfile.of(units.distances).distances,
     )
-    return shown(found, model.edits_.carried())
 
 
 def _short_span_notes(signal: Signal, grid: WindowGrid) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Rondo itself as one of the methods: its settings, what it will cost, and one model for all recordings or for each."""
+"""The methods Rondo and clock, and a model as a stream that began with it has grown it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from rondo import cost
 from rondo.config.settings import RondoConfig, network_in, resolve
-from rondo.continual.checkpoint import Checkpoint, fingerprint, load_checkpoint
+from rondo.continual.checkpoint import fingerprint, load_checkpoint
 from rondo.continual.stream import Stream, rule_of
 from rondo.data.groups import GroupBy
 from rondo.data.recording import Recording
@@ -35,7 +35,7 @@ from rondo.wording import Progress
 
 
 class RondoSettings(NamedTuple):
-    """Every setting of Rondo, whether each recording gets a vocabulary of its own, and whose recordings are."""
+    """Every setting of Rondo, and the group of each recording."""
 
     config: RondoConfig
     group_by: GroupBy = None
@@ -59,10 +59,9 @@ class RondoMethod:
         """How long it will take, where that is more than a minute."""
         config, sizes = settings.config, [recording.n_frames for recording in recordings]
         length, step = cost.expected_window_and_step(config, recordings)
-        n_channels = recordings[0].n_channels
-        own = cost.cost_of_fit(config, sizes, n_channels, length, step)
-        is_long = own.seconds is not None and own.seconds > cost.WORTH_SAYING_S
-        return [f"this will take {own.sentence()}"] if is_long or in_detail else []
+        expected = cost.cost_of_fit(config, sizes, recordings[0].n_channels, length, step)
+        is_long = expected.seconds is not None and expected.seconds > cost.WORTH_SAYING_S
+        return [f"this will take {expected.sentence()}"] if is_long or in_detail else []
 
     def discover(
         self, recordings: Sequence[Recording], settings: RondoSettings, seed: int | None, progress: Progress
@@ -91,9 +90,6 @@ class RondoMethod:
 
 RONDO = RondoMethod()
 
-
-# ----------------------------------------------------------------
-# The clock as a method: a control that looks at no data and cuts every recording into equal pieces.
 
 _PIECES = 20  # as in the control that scores above the paper's own row on MoCap
 
@@ -127,11 +123,17 @@ class Clock:
                 "choose fewer"
             )
         piece = shortest.n_frames // settings
+        labellings = []
+        for recording in recordings:
+            labels = clock_labels(recording.n_frames, settings)
+            ones, none = np.ones(recording.n_frames, dtype=np.float32), np.zeros(0, dtype=np.int64)
+            times, rate, notes = recording.times_s, recording.rate, recording.notes
+            labellings.append(Labelling(recording.id, labels, labels, ones, ones, times, rate, none, 1.0, notes))
         findings = ["The clock looks at no data: it cuts every recording into equal pieces, each its own entry."]
         return make_result(
             self.name,
             recordings,
-            nothing_shared([_labelling(recording, settings) for recording in recordings]),
+            nothing_shared(labellings),
             config={"states": settings},
             windows=(piece, piece),
             findings=[*findings, *([NOTHING_SHARED] if len(recordings) > 1 else [])],
@@ -156,16 +158,6 @@ class Clock:
 CLOCK = Clock()
 
 
-def _labelling(recording: Recording, n_pieces: int) -> Labelling:
-    labels = clock_labels(recording.n_frames, n_pieces)
-    ones, none = np.ones(recording.n_frames, dtype=np.float32), np.zeros(0, dtype=np.int64)
-    times, rate, notes = recording.times_s, recording.rate, recording.notes
-    return Labelling(recording.id, labels, labels, ones, ones, times, rate, none, 1.0, notes)
-
-
-# ----------------------------------------------------------------
-# A model as a stream that began with it has grown it: read from the last checkpoint of the stream.
-
 CHECKPOINT = "checkpoint"
 FROZEN, LEARNING = "frozen", "learning"  # the modes of a stream, as checkpoints know them
 
@@ -178,29 +170,20 @@ def grown_model(folder: Path, stream: Path | None = None) -> Rondo:
     """
     model = Rondo.load(folder)
     where = stream or (folder.parent if has_checkpoint(folder.parent / CHECKPOINT) else None)
-    if where is not None:
-        model.stream_ = grown_stream(model, fingerprint(folder), where)
-        model.edits_ = edits_with(model, checkpoint_folder(where))
-    return model
-
-
-def grown_stream(model: Rondo, model_sha256: str, where: Path) -> Stream:
-    """The stream as it stands in the last checkpoint of a session that began with this model."""
-    folder = checkpoint_folder(where)
-    found = load_checkpoint(folder, {"model_sha256": model_sha256}) if has_checkpoint(folder) else None
+    if where is None:
+        return model
+    checkpoint = checkpoint_folder(where)
+    found = load_checkpoint(checkpoint, {"model_sha256": fingerprint(folder)}) if has_checkpoint(checkpoint) else None
     if found is None:
         raise ModelError(f"{where}: it holds no checkpoint; give the --out of `rondo stream`")
-    return restored_stream(model, found, folder)
-
-
-def restored_stream(model: Rondo, found: Checkpoint, folder: Path) -> Stream:
-    """The stream of a checkpoint that this model began."""
     try:
         plain = found.plain["stream"]
         begun = model.stream(frozen=found.identity.get("mode") == FROZEN, rule=rule_of(plain))
-        return Stream.restore(begun, found.tensors, plain)
+        model.stream_ = Stream.restore(begun, found.tensors, plain)
     except (LookupError, ValueError, TypeError, AttributeError) as error:
-        raise ModelError(f"{folder}: its parts do not fit together ({error}); give another --stream") from None
+        raise ModelError(f"{checkpoint}: its parts do not fit together ({error}); give another --stream") from None
+    model.edits_ = edits_with(model, checkpoint)
+    return model
 
 
 def edits_with(model: Rondo, checkpoint: Path) -> Edits:

@@ -6,6 +6,7 @@ import copy
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,10 +22,11 @@ from rondo.files.inputs import are_several, as_recordings, common_rate
 from rondo.files.reading import Reading
 from rondo.model.describe import stream_summary, words_of
 from rondo.result import Result
-from rondo.run.decisions import Label, decision_table, label_of, stream_data
+from rondo.run.decisions import Label, decided_segments, decision_table, label_of, stream_data
 from rondo.run.overview import GrowingOverview
 from rondo.run.rows import RowFrames, RowPlaces, RowSpan
-from rondo.run.segments import LEVELS, to_pandas, whole_columns
+from rondo.run.segments import LEVELS, to_pandas
+from rondo.run.shown import named, shown_decisions
 from rondo.run.summary import StreamSummary
 from rondo.units.vocabulary import Level
 from rondo.wording import counted
@@ -40,31 +42,11 @@ _ID = "stream"
 
 @dataclass(frozen=True, eq=False)
 class StreamPart:
-    """What a stream has decided since the part before.
+    """What a stream has decided since the part before."""
 
-    Parameters
-    ----------
-    decisions : list of Decision
-        The labels of each window, under the ids that people have kept in merges.
-    events : list of Event
-        Changes of the vocabularies, and gaps and skipped rows of the input.
-    table : polars.DataFrame
-        The table of `segments`.
-
-    Examples
-    --------
-    >>> import rondo
-    >>> from rondo.synthetic import plant
-    >>> stream = plant(n_frames=2_000, seed=1)
-    >>> model = rondo.Rondo(window="1.5s", settings={"evidence.surrogates": 0}).fit(stream.recording.values, rate=50)
-    >>> parts = list(model.stream([stream.recording.values]))
-    >>> parts[-1].segments.columns.tolist()[:4]
-    ['recording', 'level', 'id', 'name']
-    """
-
-    decisions: list[Decision]
-    events: list[Event]
-    table: pl.DataFrame = field(repr=False)
+    decisions: list[Decision]  # of each window, under the ids that people have kept in merges
+    events: list[Event]  # changes of the vocabularies, and gaps and skipped rows of the input
+    table: pl.DataFrame = field(repr=False)  # of `segments`
 
     @property
     def segments(self) -> pd.DataFrame:
@@ -75,33 +57,8 @@ class StreamPart:
 class StreamParts:
     """Iterator over the parts of a stream; `Rondo.stream` returns one.
 
-    The last part holds the end of the stream. Rows that are skipped are counted in a RondoWarning.
-
-    Parameters
-    ----------
-    model : Rondo
-        The fitted model that the stream begins with; it does not change.
-    stream : Stream
-        The stream that labels the rows.
-    rows : iterable
-        Single rows (n_channels,), or chunks of rows: arrays (n_rows, n_channels), tables or Recordings.
-
-    Raises
-    ------
-    RecordingError
-        While iterating, if rows have other channels or another rate than the model.
-
-    Examples
-    --------
-    >>> import rondo
-    >>> from rondo.synthetic import plant
-    >>> stream = plant(n_frames=2_000, seed=1)
-    >>> model = rondo.Rondo(window="1.5s", settings={"evidence.surrogates": 0}).fit(stream.recording.values, rate=50)
-    >>> parts = model.stream(row for row in stream.recording.values)
-    >>> sum(len(part.decisions) for part in parts) > 30
-    True
-    >>> parts.result.kind, parts.result.units.shape
-    ('stream', (2000,))
+    The last part holds the end of the stream. Rows that are skipped are counted in a RondoWarning. RecordingError is
+    raised while iterating if rows have other channels or another rate than the model.
     """
 
     def __init__(self, model: Rondo, stream: Stream, rows: Iterable[Any]) -> None:
@@ -112,7 +69,7 @@ class StreamParts:
         stream.watch(None, self._places.add)
         self._labels: list[Label] = []
         self._events: list[Event] = []
-        self._open = {level: _OpenRun(level) for level in LEVELS}
+        self._open = OpenSegments()
         self._n_rows, self._finished = 0, False
         self._parts = self._run(rows)
 
@@ -124,7 +81,8 @@ class StreamParts:
 
     def _run(self, rows: Iterable[Any]) -> Iterator[StreamPart]:
         for item in rows:
-            values, times_s = rows_of(self._model, np.atleast_2d(item) if _is_row(item) else item)
+            is_row = isinstance(item, list | tuple | np.ndarray) and np.ndim(item) == 1  # and no chunk of rows
+            values, times_s = rows_of(self._model, np.atleast_2d(item) if is_row else item)
             n_skipped = self._stream.n_skipped
             report = self._stream.feed(values, times_s)
             warn_of_skipped(n_skipped, self._stream.n_skipped)
@@ -137,13 +95,13 @@ class StreamParts:
         yield self._part(self._stream.finish(), ended=True)
 
     def _part(self, report: StreamReport, *, ended: bool) -> StreamPart:
-        edits, rate = self._model.edits_, self._model.rate_
-        labels = [label_of(decision, rate, edits) for decision in report.decisions]
+        decisions = shown_decisions(report.decisions, self._model.edits_)
+        labels = [label_of(decision, self._model.rate_) for decision in decisions]
         self._labels += labels
         self._rows += self._places.take()
         self._events += report.events
-        rows = [row for level in LEVELS for row in self._open[level].ended_by(labels, ended)]
-        return StreamPart(report.edited(edits).decisions, report.events, _table(rows, self._model))
+        table = named(self._open.ended_by(labels, ended), self._model.edits_)
+        return StreamPart(decisions, report.events, table)
 
     @property
     def result(self) -> Result:
@@ -164,6 +122,7 @@ class StreamParts:
             decision_table(self._labels),
             base,
             words_of(model),
+            model.edits_,
             lambda about: self._overview.overview(about.n_frames),
             lambda: tuple(self._events),
             RowFrames.of(self._rows),
@@ -196,80 +155,44 @@ def warn_of_skipped(before: int, now: int) -> None:
         )
 
 
-class _OpenRun:
-    """The run of one level that has not ended yet."""
+class OpenSegments:
+    """The decisions of segments that have not ended yet, by level."""
 
-    def __init__(self, level: Level) -> None:
-        self._level = level
-        self._run: list[Label] = []
+    def __init__(self) -> None:
+        self._open: dict[Level, list[Label]] = {level: [] for level in LEVELS}
 
-    def ended_by(self, labels: list[Label], ended: bool) -> Iterator[dict[str, Any]]:
+    def ended_by(self, labels: list[Label], ended: bool) -> pl.DataFrame:
         """The segments that end where these decisions say something else, or with the stream."""
-        for label in labels:
-            if label["end_frame"] == label["start_frame"]:  # next to a cut some windows speak for no frame
-                continue
-            if self._run and not self._goes_on(label):
-                yield from self._segment()
-                self._run = []
-            self._run.append(label)
-        if ended and self._run:
-            yield from self._segment()
-            self._run = []
+        import polars as pl
 
-    def _goes_on(self, label: Label) -> bool:
-        last = self._run[-1]
-        follows = last["end_frame"] == label["start_frame"] and last[self._level] == label[self._level]
-        return follows and not _jumps(last, label)
-
-    def _segment(self) -> Iterator[dict[str, Any]]:
-        first, last = self._run[0], self._run[-1]
-        if first[self._level] == OTHER:
-            return
-        frames = np.array([_frames(label) for label in self._run])
-        scores = np.array([label[f"{self._level}_score"] for label in self._run])
-        yield {
-            "recording": _ID,
-            "level": self._level,
-            "id": first[self._level],
-            "name": "",
-            "start_frame": first["start_frame"],
-            "end_frame": last["end_frame"],
-            "start_s": first["start_s"],
-            "end_s": last["end_s"],
-            "score": float((scores * frames).sum() / frames.sum()),
-            "units": _sequence(self._run) if self._level == "motif" else "",
-        }
+        tables = []
+        for level in LEVELS:
+            done: list[Label] = []
+            for label in labels:
+                if label["end_frame"] == label["start_frame"]:  # next to a cut some windows speak for no frame
+                    continue
+                if self._open[level] and not _goes_on(self._open[level][-1], label, level):
+                    done, self._open[level] = done + self._open[level], []
+                self._open[level].append(label)
+            if ended:
+                done, self._open[level] = done + self._open[level], []
+            if done:
+                table = decided_segments(decision_table(done), _ID)
+                tables.append(table.filter(table["level"] == level))
+        return pl.concat(tables) if tables else _no_segments()
 
 
-def _sequence(run: list[Label]) -> str:
-    units = [label["unit"] for label in run]
-    changes = [unit for place, unit in enumerate(units) if place == 0 or units[place - 1] != unit]
-    return " ".join(f"u{unit}" for unit in changes if unit != OTHER)
+@cache
+def _no_segments() -> pl.DataFrame:
+    return decided_segments(decision_table([]), _ID)
 
 
-def _frames(label: Label) -> int:
-    return int(label["end_frame"] or 0) - int(label["start_frame"] or 0)
-
-
-def _jumps(last: Label, label: Label) -> bool:
-    """Whether the clock goes on by more than a frame between two decisions."""
-    if label["start_s"] is None or last["end_s"] is None or label["end_s"] is None:
+def _goes_on(last: Label, label: Label, level: Level) -> bool:
+    """Whether a decision continues the one before: in frames, in time, and with the same label."""
+    start_s, end_s, before_s = label["start_s"], label["end_s"], last["end_s"]
+    if last["end_frame"] != label["start_frame"] or last[level] != label[level]:
         return False
-    return abs(label["start_s"] - last["end_s"]) > (label["end_s"] - label["start_s"]) / _frames(label)
-
-
-def _table(rows: list[dict[str, Any]], model: Rondo) -> pl.DataFrame:
-    import polars as pl
-
-    schema = {
-        "recording": pl.String, "level": pl.String, "id": pl.Int32, "name": pl.String, "start_frame": pl.Int64,
-        "end_frame": pl.Int64, "start_s": pl.Float64, "end_s": pl.Float64, "score": pl.Float64, "units": pl.String,
-    }  # fmt: skip
-    for row in rows:
-        row["name"] = model.edits_.name(row["level"], row["id"])
-    return whole_columns(pl.DataFrame(rows, schema=schema, orient="row"))
-
-
-def _is_row(item: Any) -> bool:
-    """Whether one row was given: a sequence of numbers, not a chunk of rows."""
-    return isinstance(item, list | tuple | np.ndarray) and np.ndim(item) == 1
+    if start_s is None or end_s is None or before_s is None:
+        return True
+    n_frames = int(label["end_frame"] or 0) - int(label["start_frame"] or 0)
+    return abs(start_s - before_s) <= (end_s - start_s) / n_frames

@@ -1,13 +1,4 @@
-"""Rondo: the door. Each method is described here; the modules of its room do the work.
-
-    fit                 data/fit_plan.py, then model_fit.py: the stages in the paper's order
-    adapt, fit_motifs   model_transfer.py
-    predict             model_labels.py, and model_result.py for the Result around the labels
-    stream              continual/, and stream_parts.py for its parts
-    save, load          model_folder.py
-
-What is left in this file is short: which recordings are read, and what the model then holds.
-"""
+"""Rondo: the model that people use. Its methods say what they do; the modules of this room do the work."""
 
 from __future__ import annotations
 
@@ -22,27 +13,26 @@ from rondo.continual.frozen import FrozenReader
 from rondo.continual.stream import Stream, StreamReport
 from rondo.data.groups import GroupBy, groups_of_recordings
 from rondo.data.recording import Recording
-from rondo.data.scaling import Preprocessor, surveys_of
+from rondo.data.scaling import Preprocessor
 from rondo.data.signal import Signal
-from rondo.data.survey import taken
 from rondo.data.windows import Windows
 from rondo.editing.edits import Edits, KnownIds, now
 from rondo.errors import SettingError, not_fitted
 from rondo.evidence.verdicts import Evidence
-from rondo.files.inputs import as_chunks, as_recordings, common_rate
+from rondo.files.inputs import as_chunks, as_recordings
 from rondo.files.reading import Reading
 from rondo.model import folder as model_folder
 from rondo.model.describe import fit_notes, fit_profile, known_ids, result_of
-from rondo.model.fit import learn_into, planned, refuse_unbuilt
-from rondo.model.folder import config_of, model_card
-from rondo.model.label import Windowed, label_one, labelled, windowed, windows_in
+from rondo.model.fit import learn_from
+from rondo.model.folder import model_card
+from rondo.model.label import label_one, labelled, windowed
 from rondo.model.transfer import move_units, refit_motifs
 from rondo.motifs.base import Motifs
 from rondo.registry import RULES
 from rondo.result import Result
 from rondo.run.bucket import run_here
+from rondo.run.shown import shown_decisions
 from rondo.units.model import UnitModel
-from rondo.units.viterbi import Timeline
 from rondo.wording import Progress, card, counted, silent
 
 if TYPE_CHECKING:
@@ -94,7 +84,7 @@ class Rondo:
     step_frames_: int  # from the start of a window to that of the next
     rate_: float | None  # frames per second of the recordings; None where they had no clock
     provenance_: dict[str, Any]  # versions that computed; id, size and rate of every recording; how near units they lay
-    edits_: Edits  # what people have named and merged; learners never see it
+    edits_: Edits = Edits()  # what people have named and merged; learners never see it
     stream_: Stream  # where the stream stands; there since the first `partial_fit`
 
     def __init__(
@@ -117,8 +107,6 @@ class Rondo:
         self.settings = settings
         self.seed = seed
         self.device = device
-
-    # ------------------------------------------------------------ learning
 
     def fit(
         self,
@@ -159,13 +147,11 @@ class Rondo:
 
         Examples
         --------
-        >>> from rondo.synthetic import plant
         >>> quick = Rondo(window="1.5s", settings={"evidence.surrogates": 0})
-        >>> model = quick.fit(plant(n_frames=3_000, seed=1).recording)
-        >>> model.window_length_frames_, model.rate_
+        >>> quick.fit(recording).window_length_frames_, quick.rate_
         (75, 50.0)
         """
-        self._learn(as_recordings(recordings, Reading(rate)), group_by, progress or silent)
+        learn_from(self, as_recordings(recordings, Reading(rate)), group_by, progress or silent)
         return self
 
     def fit_predict(
@@ -183,64 +169,26 @@ class Rondo:
         ----------
         recordings : path, folder, array, table, Recording, or a list of them
             The recordings to learn from and to label.
-        y : Any
-            Ignored; it is here for scikit-learn.
-        rate : float or None
-            Frames per second, for input without a clock.
-        group_by : str, mapping or None
-            The group of each recording, as in `fit`.
-        progress : callable or None
-            Called as progress(what, done, total).
+        y, rate, group_by, progress : Any
+            As in `fit`.
 
         Returns
         -------
         Result
             The labels; `result.model` is this model.
 
-        Raises
-        ------
-        RecordingError
-            If a recording cannot be used, or their rates or channels differ.
-        SettingError
-            If a setting is unknown, out of range, or contradicts another one.
-
         Examples
         --------
-        >>> from rondo.synthetic import plant
-        >>> quick = Rondo(window="1.5s", settings={"evidence.surrogates": 0})
-        >>> result = quick.fit_predict(plant(n_frames=3_000, seed=1).recording)
-        >>> result.kind, result.model is quick
-        ('discover', True)
+        >>> Rondo(window="1.5s", settings={"evidence.surrogates": 0}).fit_predict(recording).kind
+        'discover'
         """
-        learned = self._learn(as_recordings(recordings, Reading(rate)), group_by, progress or silent)
+        learned = learn_from(self, as_recordings(recordings, Reading(rate)), group_by, progress or silent)
         given = [one.recording for one, _ in learned]
         groups = None if group_by is None else groups_of_recordings(given, group_by)
         labellings = [labelled(self, one, units) for one, units in learned]
         notes = fit_notes(self, [one.n_frames for one in given])
         labellings[0] = replace(labellings[0], notes=labellings[0].notes + notes)
         return result_of(self, given, labellings, groups=groups)
-
-    def _learn(self, recordings: list[Recording], group_by: GroupBy, tell: Progress) -> list[tuple[Windowed, Timeline]]:
-        """Everything that `fit` does; what it was learned from comes back, to be labelled."""
-        config = config_of(self)
-        refuse_unbuilt(config)
-        groups = groups_of_recordings(recordings, group_by)
-        tell("preparing", 0, 5)
-        common_rate(recordings)
-        channels, surveys = surveys_of(recordings, config.preprocess)
-        plan = planned(config, channels, surveys, {own.id: own for own in recordings}.__getitem__)
-        signals = [plan.preprocessor.apply(recording) for recording in recordings]
-        sample = [taken(signal, own) for signal, own in zip(signals, plan.stretches, strict=True)]
-        known = learn_into(self, plan, sample, groups, tell)
-        every = [windows_in(signal, self.window_length_frames_, self.step_frames_) for signal in signals]
-        is_whole = [own is signal for own, signal in zip(sample, signals, strict=True)]
-        # Of a recording that is a group by itself a sample was seen: all of it tells its place better.
-        named: Sequence[str | None] = groups if group_by is not None else [None] * len(groups)
-        read = [
-            seen if whole else self.unit_model_.timeline(w, group)
-            for seen, whole, w, group in zip(known, is_whole, every, named, strict=True)
-        ]
-        return list(zip(map(Windowed, recordings, signals, every), read, strict=True))
 
     def adapt(
         self, recordings: Any, *, group_by: GroupBy = None, resample: bool = False, progress: Progress | None = None
@@ -265,62 +213,37 @@ class Rondo:
         Rondo
             This model, adapted.
 
-        Raises
-        ------
-        NotFittedError
-            If the model is not fitted.
-        RecordingError
-            If no recording is long enough for one window, or a channel is missing, or the rate differs.
-
         Examples
         --------
-        >>> from rondo.synthetic import plant_subjects
-        >>> one, other = (stream.recording for stream in plant_subjects(n_subjects=2, n_frames=3_000, seed=1))
-        >>> model = Rondo(window="1.5s", settings={"evidence.surrogates": 0}).fit(one)
         >>> before = model.units_
-        >>> model.adapt(other).units_ == before
+        >>> model.adapt(recording).units_ == before
         True
         """
         self._check_fitted()
         move_units(self, self._as_read(recordings), group_by, resample, progress or silent)
-        self._forget_stream()
+        vars(self).pop("stream_", None)  # what it learned, it learned about the vocabularies before
         return self
 
     def fit_motifs(self, recordings: Any, *, resample: bool = False, progress: Progress | None = None) -> Rondo:
-        """Transfer: keep the units and learn the motifs again from these recordings.
-
-        Names and merges of motifs are dropped; those of units stay.
+        """Transfer: keep the units and learn the motifs again; their names and merges are dropped.
 
         Parameters
         ----------
-        recordings : path, folder, array, table, Recording, or a list of them
-            The recordings to learn the motifs from.
-        resample : bool
-            Read recordings of another rate at the rate of the model. Without it they are refused.
-        progress : callable or None
-            Called as progress(what, done, total).
+        recordings, resample, progress : Any
+            As in `adapt`.
 
         Returns
         -------
         Rondo
             This model, with new motifs.
-
-        Raises
-        ------
-        NotFittedError
-            If the model is not fitted.
-        RecordingError
-            If no recording is long enough for one window, or a channel is missing, or the rate differs.
         """
         self._check_fitted()
         refit_motifs(self, self._as_read(recordings), resample, progress or silent)
-        self._forget_stream()
+        vars(self).pop("stream_", None)  # what it learned, it learned about the vocabularies before
         self.edits_ = self.edits_.among({"unit": self.unit_model_.ids})  # the motifs are others now
         for kept in self.edits_.groups("unit"):  # of which those that are units again are merged as these are
             self.merge(*(f"unit:{id}" for id in (kept, *self.edits_.absorbed("unit", kept))))
         return self
-
-    # ------------------------------------------------------------ a stream that keeps coming
 
     @overload
     def stream(self, *, frozen: bool = False, rule: str | None = None) -> Stream: ...
@@ -351,23 +274,11 @@ class Rondo:
         StreamParts or Stream
             An iterator of parts, or a Stream where `rows` is None.
 
-        Raises
-        ------
-        NotFittedError
-            If the model is not fitted.
-        SettingError
-            If there is no such rule.
-
         Examples
         --------
-        >>> from rondo.synthetic import plant
-        >>> recording = plant(n_frames=3_000, seed=1).recording
-        >>> model = Rondo(window="1.5s", settings={"evidence.surrogates": 0}).fit(recording)
         >>> parts = model.stream(recording.values[start : start + 500] for start in range(0, 3_000, 500))
-        >>> sum(len(part.segments) for part in parts) > 0
-        True
-        >>> parts.result.kind
-        'stream'
+        >>> sum(len(part.segments) for part in parts) > 0, parts.result.kind
+        (True, 'stream')
         """
         self._check_fitted()
         rule = rule or self.config_.continual.rule
@@ -404,18 +315,8 @@ class Rondo:
         StreamReport
             The decisions that became due, one per window, and the events.
 
-        Raises
-        ------
-        NotFittedError
-            If the model is not fitted.
-        RecordingError
-            If the rows lack a channel of the model, or have another rate.
-
         Examples
         --------
-        >>> from rondo.synthetic import plant
-        >>> recording = plant(n_frames=3_000, seed=1).recording
-        >>> model = Rondo(window="1.5s", settings={"evidence.surrogates": 0}).fit(recording)
         >>> report = model.partial_fit(recording.values[:1_500])
         >>> report.decisions[0].window, report.decisions[0].start_frame
         (0, 0)
@@ -425,16 +326,9 @@ class Rondo:
         from rondo.model.parts import rows_of, warn_of_skipped
 
         n_skipped = self.stream_.n_skipped
-        report = self.stream_.feed(*rows_of(self, chunk)).edited(self.edits_)
+        report = self.stream_.feed(*rows_of(self, chunk))
         warn_of_skipped(n_skipped, self.stream_.n_skipped)
-        return report
-
-    def _forget_stream(self) -> None:
-        """What a stream learned, it learned about the vocabularies before."""
-        if hasattr(self, "stream_"):
-            del self.stream_
-
-    # ------------------------------------------------------------ naming and editing
+        return StreamReport(shown_decisions(report.decisions, self.edits_), report.events)
 
     def name(self, entry: str, name: str) -> Rondo:
         """Name a unit or motif. The name stays when a stream continues and when the model is saved.
@@ -451,23 +345,14 @@ class Rondo:
         Rondo
             This model.
 
-        Raises
-        ------
-        SettingError
-            If there is no such entry, or the name cannot be used.
-        NotFittedError
-            If the model is not fitted.
-
         Examples
         --------
-        >>> from rondo.synthetic import plant
-        >>> recording = plant(n_frames=3_000, seed=1).recording
-        >>> model = Rondo(window="1.5s", settings={"evidence.surrogates": 0}).fit(recording)
         >>> segments = model.name("unit:0", "rest").predict(recording).segments
         >>> segments[(segments["level"] == "unit") & (segments["id"] == 0)]["name"].unique().tolist()
         ['rest']
         """
-        return self._with(self.edits_.named(entry, name, now(), self._known()))
+        self.edits_ = self.edits_.named(entry, name, now(), self._known())
+        return self
 
     def merge(self, *entries: str) -> Rondo:
         """Count entries as one from now on, under the lowest of their ids. The learned model does not change.
@@ -484,56 +369,33 @@ class Rondo:
         Rondo
             This model.
 
-        Raises
-        ------
-        SettingError
-            If there is no such entry, or if units and motifs are mixed.
-        NotFittedError
-            If the model is not fitted.
-
         Examples
         --------
-        >>> from rondo.synthetic import plant
-        >>> recording = plant(n_frames=3_000, seed=1).recording
-        >>> model = Rondo(window="1.5s", settings={"evidence.surrogates": 0}).fit(recording)
         >>> 1 in model.predict(recording).units, 1 in model.merge("unit:0", "unit:1").predict(recording).units
         (True, False)
         """
-        return self._with(self.edits_.merged(entries, now(), self._known()))
+        self.edits_ = self.edits_.merged(entries, now(), self._known())
+        return self
 
     def split(self, entry: str) -> Rondo:
-        """Take an entry out of the group that `merge` put it in.
-
-        If every unit is its own motif, the motif of the unit is taken out as well.
+        """Take an entry out of the group that `merge` put it in, and its motif where every unit is its own motif.
 
         Parameters
         ----------
         entry : str
-            "unit:3" or "motif:2", or in the short form "u3" or "m2".
+            As in `name`; SettingError says if it is in no group.
 
         Returns
         -------
         Rondo
             This model.
-
-        Raises
-        ------
-        SettingError
-            If there is no such entry, or it is in no group.
-        NotFittedError
-            If the model is not fitted.
         """
-        return self._with(self.edits_.split(entry, now(), self._known()))
+        self.edits_ = self.edits_.split(entry, now(), self._known())
+        return self
 
     def _known(self) -> KnownIds:
         self._check_fitted()
         return known_ids(self)
-
-    def _with(self, edits: Edits) -> Rondo:
-        self.edits_ = edits
-        return self
-
-    # ------------------------------------------------------------ reading
 
     def _as_read(self, recordings: Any, rate: float | None = None) -> list[Recording]:
         """Recordings and arrays as they are; files and tables as `rondo label` and `rondo stream` read them."""
@@ -578,9 +440,6 @@ class Rondo:
 
         Examples
         --------
-        >>> from rondo.synthetic import plant
-        >>> recording = plant(n_frames=3_000, seed=1).recording
-        >>> model = Rondo(window="1.5s", settings={"evidence.surrogates": 0}).fit(recording)
         >>> model.predict(recording).fit["planted1-subject0"].verdict
         'fits'
         """
@@ -600,33 +459,18 @@ class Rondo:
         one = windowed(self, recording, resample, by_model=by_model)
         return one.signal, one.windows
 
-    # ------------------------------------------------------------ keeping
-
     def save(self, folder: str | Path) -> None:
         """Write the fitted model, and its stream if there is one, as a folder: manifest.json and tensors.safetensors.
 
         Parameters
         ----------
         folder : path
-            The folder to write.
-
-        Raises
-        ------
-        NotFittedError
-            If the model is not fitted.
-        OutputError
-            If the folder cannot be written.
+            The folder to write; OutputError says if it cannot be.
 
         Examples
         --------
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> from rondo.synthetic import plant
-        >>> recording = plant(n_frames=3_000, seed=1).recording
-        >>> model = Rondo(window="1.5s", settings={"evidence.surrogates": 0}).fit(recording)
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     model.save(Path(folder, "model"))
-        ...     Rondo.load(Path(folder, "model")).units_ == model.units_
+        >>> model.save(tmp_path / "model")
+        >>> Rondo.load(tmp_path / "model").units_ == model.units_
         True
         """
         self._check_fitted()
@@ -662,8 +506,6 @@ class Rondo:
         """
         return model_folder.load(cls, run_here(folder))
 
-    # ------------------------------------------------------------ settings, with scikit-learn's manners
-
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the arguments of the constructor.
 
@@ -676,11 +518,6 @@ class Rondo:
         -------
         dict
             Values by name.
-
-        Examples
-        --------
-        >>> Rondo(window="2s").get_params()["window"]
-        '2s'
         """
         return {name: getattr(self, name) for name in _parameter_names()}
 
@@ -695,17 +532,7 @@ class Rondo:
         Returns
         -------
         Rondo
-            This model.
-
-        Raises
-        ------
-        SettingError
-            If there is no such argument.
-
-        Examples
-        --------
-        >>> Rondo().set_params(window="2s")
-        Rondo(window='2s')
+            This model; SettingError is raised if there is no such argument.
         """
         for name, value in params.items():
             if name not in _parameter_names():
@@ -720,10 +547,9 @@ class Rondo:
         made = f"Rondo({', '.join(f'{name}={value!r}' for name, value in changed.items())})"
         if not self._is_fitted:
             return made
-        where = f" in {counted(len(self.provenance_['recordings']), 'recording')}"
-        is_flat = not self.motif_model_.composed
-        found = counted(len(self.units_), "unit") + ("" if is_flat else f" and {counted(len(self.motifs_), 'motif')}")
-        return f"{made} <fitted: {found}{where}>"
+        motifs = f" and {counted(len(self.motifs_), 'motif')}" if self.motif_model_.composed else ""
+        where = counted(len(self.provenance_["recordings"]), "recording")
+        return f"{made} <fitted: {counted(len(self.units_), 'unit')}{motifs} in {where}>"
 
     def _repr_html_(self) -> str:
         if not self._is_fitted:

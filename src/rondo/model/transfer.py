@@ -34,32 +34,23 @@ if TYPE_CHECKING:
     from rondo.model.rondo import Rondo
 
 
-# ----------------------------------------------------------------
-# Units moved to where other recordings have them: another person, machine or day. Their ids stay.
-#
-# What one person does looks a little different in another, so that units read with where they were fitted miss. A
-# model of several groups gives the new one a place of its own, as every group has (`rondo.units.places`); a model of
-# one group is moved there itself. What tells units apart at their boundaries is learned again, from the new recordings
-# alone.
-
-
 def moved_to(model: UnitModel, windows: Sequence[Windows], groups: Sequence[str] = ()) -> UnitModel:
-    """The same units where these windows of one or more signals have them; `groups` names whose each signal is."""
+    """The same units where these windows of one or more signals have them; `groups` names whose each signal is.
+
+    A model of several groups gives the new one a place of its own, as every group has (`rondo.units.places`); a model
+    of one group is moved there itself. Boundaries of units are learned again, from the new recordings alone.
+    """
     groups = groups or [""] * len(windows)
     if model.places is None:
-        there = _moved_itself(model, windows)
+        representations = np.concatenate([model.encoder.encode(own) for own in windows])
+        spans = joined_spans([own.grid.window_spans for own in windows])
+        latents, embeddings = model.projection.apply(representations), model.projection.embed(representations)
+        vocabulary = moved(model.vocabulary, latents, embeddings, spans, model.penalty, windows[0].weight)
+        there = replace(model, vocabulary=vocabulary)
     else:
         there = replace(model, places=model.places.with_groups(model.find_places(windows, groups)))
     shown = [there.timeline(own, group).ids for own, group in zip(windows, groups, strict=True)]
     return replace(there, boundaries=fit_boundaries(windows, shown, model.ids))
-
-
-def _moved_itself(model: UnitModel, windows: Sequence[Windows]) -> UnitModel:
-    representations = np.concatenate([model.encoder.encode(own) for own in windows])
-    spans = joined_spans([own.grid.window_spans for own in windows])
-    latents, embeddings = model.projection.apply(representations), model.projection.embed(representations)
-    there = moved(model.vocabulary, latents, embeddings, spans, model.penalty, windows[0].weight)
-    return replace(model, vocabulary=there)
 
 
 def distances_moved(before: UnitModel, after: UnitModel, groups: Sequence[str] = ()) -> dict[int, float]:

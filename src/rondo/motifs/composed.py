@@ -47,7 +47,6 @@ class ComposedMotifs:
 
     @property
     def shown_contexts(self) -> ContextModel | None:
-        """The contexts, where labels show them."""
         return self.contexts if self.shown == "context" else None
 
     @property
@@ -96,7 +95,6 @@ class ComposedMotifs:
         return {}  # nothing is trained
 
     def timeline(self, units: Timeline) -> MotifTimeline:
-        """The motif of every window, of the kind that is shown."""
         return self.shown_model.timeline(units)
 
     def unshown_timeline(self, units: Timeline) -> MotifTimeline | None:

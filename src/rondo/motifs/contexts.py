@@ -63,12 +63,10 @@ class LongWindows(NamedTuple):
         return cls(n_covered, max(1, round(length_frames / unit_step / 4)))
 
     def grid(self, units: WindowGrid) -> WindowGrid:
-        """The long windows over the frames of the windows of units."""
         length = units.length_frames + (self.n_covered - 1) * units.step_frames
         return WindowGrid(length, self.n_apart * units.step_frames, units.n_frames, units.spans)
 
     def n_in(self, span: Span) -> int:
-        """How many lie in a span of windows of units."""
         return max(0, (span[1] - span[0] - self.n_covered) // self.n_apart + 1)
 
     def spans(self, spans: Sequence[Span]) -> tuple[Span, ...]:
@@ -234,7 +232,6 @@ class ContextModel:
         return tuple(range(len(self.mixes.windows)))
 
     def kind(self, motif: int) -> MotifKind:
-        """Every one is a context."""
         return "context"
 
     @property
@@ -266,7 +263,6 @@ class ContextModel:
         return counts
 
     def composition(self, context: int, kept: Kept = int) -> str:
-        """Which units, in which share of its time, in which order, how often."""
         return self.mixes.told(self.ids.index(context), self.unit_ids, kept)
 
     def tensors(self) -> dict[str, NDArray[np.generic]]:

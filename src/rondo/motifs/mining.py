@@ -69,7 +69,6 @@ class Sequences(NamedTuple):
     n_units: int
 
     def shuffled(self, n: int, rng: np.random.Generator) -> Sequences:
-        """n surrogates of the first sequence."""
         weights = quasi_independent(self._frequencies()[0])
         everywhere = np.cumsum(weights)
         steps = np.cumsum(np.where(np.eye(self.n_units, dtype=np.bool_), 0.0, weights), axis=1)  # after each unit

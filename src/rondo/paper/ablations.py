@@ -46,7 +46,6 @@ class DirectProjection:
 
     @classmethod
     def restore(cls, tensors: Mapping[str, NDArray[np.generic]], config: DirectUnitsConfig) -> DirectProjection:
-        """The projection that wrote these tensors under this configuration."""
         centre, spread = (np.asarray(tensors[name], np.float64) for name in ("centre", "spread"))
         check_shapes(tensors, {"centre": "d", "spread": "d"})
         if not (spread > 0).all():
@@ -59,7 +58,6 @@ class DirectProjection:
 
 
 def fit_latents(data: UnitInput, config: DirectUnitsConfig) -> Latents:
-    """The latents of all windows, as a unit stage gives them."""
     rows, spans = data.joined()
     return Latents.of(fit_direct(rows, config, data.seed, data.device), rows, spans)
 

@@ -42,12 +42,7 @@ class Subsequences:
 
 
 def subsequences(codes: NDArray[np.int64], spans: Sequence[Span], length: int) -> Subsequences:
-    """Every candidate of `length` windows, of unit codes 0 .. n_units-1 (n_windows,), in order of its start.
-
-    >>> found = subsequences(np.array([0, 0, 0, 1, 0, 0]), [(0, 4), (4, 6)], length=2)
-    >>> found.starts.tolist(), found.items.tolist(), found.item_of.tolist(), found.counts.tolist()
-    ([0, 1, 2, 4], [[0, 0], [0, 1]], [0, 0, 1, 0], [3, 1])
-    """
+    """Every candidate of `length` windows, of unit codes 0 .. n_units-1 (n_windows,), in order of its start."""
     within = [np.arange(first, stop - length + 1) for first, stop in spans]
     starts = np.concatenate([*within, np.zeros(0, dtype=np.int64)]).astype(np.int64)
     rows = codes[starts[:, None] + np.arange(length)].astype(np.int64)  # (n_candidates, length)

@@ -38,7 +38,6 @@ from rondo.motifs.model import MotifModel
 from rondo.paper.former_reader import FormerReader
 from rondo.paper.latent_entries import Judgement, LatentEntries
 from rondo.paper.micro_clusters import LatentVocabulary, MicroClusters, State, bootstrap_radius, states_of
-from rondo.units.boundaries import Cuts
 from rondo.units.viterbi import Timeline, Viterbi, smooth_spans
 
 if TYPE_CHECKING:
@@ -72,7 +71,6 @@ class PublishedReader:
         self.units, self.motifs, self.vocabulary, self.config = units, motifs, vocabulary, config
         entries = vocabulary.entries
         self.length_frames, self.step_frames = grid
-        self.cuts = Cuts(units.boundaries if aligned else None, *grid)
         self.viterbi = Viterbi(len(entries) + 1, units.penalty, config.lag)  # column 0 is OTHER
         kept = units.tree.kept_at(units.n_merges)
         self._shown = {id: kept.get(id, id) for id in entries.ids}  # of each entry, the unit that labels show
@@ -80,7 +78,7 @@ class PublishedReader:
         self.n_windows = 0
         self._at_start = True
         self._open: deque[_Open] = deque()
-        self.issue = Issue(motifs, self.cuts, self.step_frames)
+        self.issue = Issue(motifs, units.boundaries if aligned else None, *grid)
 
     @classmethod
     def begin(
@@ -123,7 +121,7 @@ class PublishedReader:
         representation = encoded(self.units.encoder, window)
         latent = self.units.projection.apply(representation)[0]
         judged = self.entries.judge(latent)
-        blocks = self.cuts.blocks(window)
+        blocks = self.issue.blocks(window)
         number, self.n_windows = self.n_windows, self.n_windows + 1
         place = Opened(number, start_frame, blocks, self._at_start)
         self._open.append(_Open(place, latent, judged.r, judged.accepted))
@@ -136,7 +134,6 @@ class PublishedReader:
         return decisions, events
 
     def push_all(self, windows: Sequence[StreamWindow]) -> Iterable[Due]:
-        """What becomes due with each of these windows."""
         return (self.push(*window) for window in windows)
 
     def boundary(self, frame: int) -> Due:
@@ -238,7 +235,6 @@ class PublishedReader:
         }
 
     def restored(self, tensors: Mapping[str, NDArray[np.generic]], plain: Mapping[str, Any]) -> PublishedReader:
-        """This reader, which has only begun, as it was when it gave that state."""
         self.vocabulary.load(tensors, plain)
         self.viterbi = Viterbi.restore(owned_by("viterbi", tensors), plain["viterbi"])
         self.motifs = self.motifs.restored(owned_by("motifs", tensors), plain["motifs"])
@@ -253,7 +249,7 @@ class PublishedReader:
             _Open(Opened(window, start, blocks[i], first), latents[i], r[i, :size], accepted[i, :size])
             for i, (window, start, size, first) in enumerate(plain["open"])
         )
-        self.issue = Issue(self.motifs, self.cuts, self.step_frames)
+        self.issue.motifs = self.motifs
         self.issue.restore(plain)
         self._at_start, self.n_windows, self.next_id = plain["at_start"], plain["n_windows"], plain["next_id"]
         return self

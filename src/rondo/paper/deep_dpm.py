@@ -68,38 +68,26 @@ _CONSTANT = 1e-12  # spread, relative to size, below which latents are one point
 _BLOCK = 4096  # windows that the nets see at once where nothing is learnt
 
 
-def fit_components(
-    latents: NDArray[np.floating],
-    config: MixtureConfig,
-    rng: np.random.Generator,
-    window_weight: float,
-    device: str,
-    start: NDArray[np.int64] | None,
-) -> FittedMixture:
-    """DeepDPM as a kind of mixture; it splits and merges from one component on, so that `start` has no effect."""
-    return fit_deep_dpm(latents, config, rng, device, window_weight=window_weight)
-
-
 def fit_deep_dpm(
     latents: NDArray[np.floating],
     config: MixtureConfig,
     rng: np.random.Generator,
-    device: str = "cpu",
-    start_components: int = 1,
     window_weight: float = 1.0,
+    device: str = "cpu",
+    start: NDArray[np.int64] | None = None,
+    start_components: int = 1,
 ) -> FittedMixture:
     """Fit on latents (n_windows, n_dims), from `start_components` (at most the cap) found by k-means.
 
     A window counts as `window_weight` observations where evidence decides: in the modes and in the Hastings ratios.
+    Other kinds of mixture begin with the components in `start`; this one splits and merges, and takes none.
     """
     if start_components < 1:
         raise SettingError(f"start_components must be at least 1, got {start_components}")
     rows = checked_latents(latents)
     space = _space_of(rows, config.covariance, window_weight, device)
-    start = kmeans_start(rows, np.ones(len(rows)), min(start_components, config.component_cap), rng)
-    shares = torch.as_tensor(start, device=device)  # (n, K)
-    no_half = shares.new_zeros(len(rows), 2)  # so that all halves are found
-    partition = partition_of(space.points, moments_of(space.points, shares), shares.argmax(1), no_half)
+    shares = kmeans_start(rows, np.ones(len(rows)), min(start_components, config.component_cap), rng)
+    partition = _started(space.points, torch.as_tensor(shares, device=device))
     training = _Training(space.codes, partition.n_components, rng)
     still_until, n_quiet, n_epochs = _FOLLOW_FROM, 0, 0
     while n_epochs < config.max_iterations and n_quiet < 2:
@@ -198,6 +186,11 @@ class _Nets(nn.Module):
         return nn.Parameter((uniform / math.sqrt(n_inputs)).to(self.device))
 
 
+def _started(points: torch.Tensor, shares: torch.Tensor) -> Partition:
+    """From shares of the components (n, K); no share in any half, so that all halves are found."""
+    return partition_of(points, moments_of(points, shares), shares.argmax(1), shares.new_zeros(points.shape[0], 2))
+
+
 class _Training:
     """The nets, how they learn, and what they say about all windows."""
 
@@ -227,7 +220,6 @@ class _Training:
 
     @torch.no_grad()
     def partition(self, points: torch.Tensor) -> Partition:
-        """The partition that the nets see now."""
         blocks = torch.split(self.codes, _BLOCK)
         responsibilities = torch.cat([self.nets(codes) for codes in blocks]).double()  # (n, K)
         labels = responsibilities.argmax(1)
@@ -368,7 +360,6 @@ class FittedAutoencoder:
 
     @classmethod
     def restore(cls, tensors: Mapping[str, NDArray[np.generic]]) -> FittedAutoencoder:
-        """The autoencoder that wrote these tensors."""
         rest = dict(tensors)
         try:
             centre = np.asarray(rest.pop("centre"), dtype=np.float64)

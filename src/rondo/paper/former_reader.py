@@ -116,7 +116,6 @@ class FormerReader:
 
     @property
     def ids(self) -> tuple[int, ...]:
-        """Every motif there is."""
         return tuple(sorted({id for own in self.lengths for id in own.entries.ids}))
 
     def add_unit(self, unit: int, prototype: Floats) -> None:
@@ -215,7 +214,6 @@ class FormerReader:
         }
 
     def restored(self, tensors: Tensors, plain: Mapping[str, Any]) -> FormerReader:
-        """This reader, which has only begun, as it was when it gave that state."""
         for unit, prototype in zip(plain["units"], np.array(tensors["centroids"], np.float64), strict=True):
             self.add_unit(unit, prototype)
         for own, about in zip(self.lengths, plain["lengths"], strict=True):

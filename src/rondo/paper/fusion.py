@@ -88,11 +88,7 @@ def _first_starts(matches: Sequence[Matches], sizes: Sequence[int]) -> NDArray[n
 
 
 def _by_first_appearance(groups: NDArray[np.int64], first_starts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """0, 1, ... for the groups, by the first start among their components; of equals the component that stands first.
-
-    >>> _by_first_appearance(np.array([7, 3, 7]), np.array([5, 2, 0])).tolist()
-    [0, 1, 0]
-    """
+    """0, 1, ... for the groups, by the first start among their components; of equals the first component."""
     order = np.argsort(first_starts, kind="stable")
     names, first_at, inverse = np.unique(groups[order], return_index=True, return_inverse=True)
     number = np.empty(names.size, dtype=np.int64)
@@ -170,11 +166,7 @@ def _fused_score(
 
 
 def fused_score(nearest: Sequence[float]) -> float:
-    """s(t, m) of one motif at one window from r(t, m, L) of the lengths that support it.
-
-    >>> fused_score([0.0]), fused_score([0.0, 0.0])
-    (1.0, 1.1)
-    """
+    """s(t, m) of one motif at one window from r(t, m, L) of the lengths that support it."""
     bonus = 1 + _BONUS * min(len(nearest) - 1, _MOST_BONUSES)
     return float(np.round(np.exp(-np.array(nearest)).sum() / len(nearest) * bonus, _DECIMALS))
 

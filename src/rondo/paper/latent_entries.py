@@ -47,7 +47,6 @@ class Judgement(NamedTuple):
 
     @property
     def nearest(self) -> int:
-        """The entry with the smallest r."""
         return int(self.r.argmin())
 
     @property
@@ -150,7 +149,6 @@ class LatentEntries:
             self.measure(index)
 
     def measure(self, index: int) -> None:
-        """Radius and floor from the members that are kept."""
         kept = self.members.kept(index)
         distances = np.sqrt(np.square(kept - self.prototypes[index]).sum(axis=1))
         posteriors = self.posteriors(kept)[:, index]
@@ -230,7 +228,6 @@ class LatentEntries:
 
     @classmethod
     def restore(cls, tensors: Mapping[str, NDArray[np.generic]], plain: Mapping[str, Any]) -> LatentEntries:
-        """The entries that gave this state."""
         entries, n = cls(plain["n_dims"], full=plain["full"]), len(plain["ids"])
         entries.members = PointSets.restore(owned_by("members", tensors), plain["members"])
         for name in _MOMENTS:

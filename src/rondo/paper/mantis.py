@@ -162,8 +162,6 @@ class ScalarEncoder(nn.Module):
 
 
 class OneScale(nn.Module):
-    """The weights of one scale."""
-
     def __init__(self, dim: int) -> None:
         super().__init__()
         self.w, self.b = nn.Parameter(torch.empty(1, dim)), nn.Parameter(torch.empty(1, dim))
@@ -362,9 +360,6 @@ def resized(series: Tensor, n_frames: int) -> Tensor:
     Frames are cells, as in torch's interpolate without align_corners: the middle of new frame i lies at
     (i + 1/2) · length / n_frames − 1/2, and beyond the first and the last middle the series stays level. Unlike there,
     a constant stays constant to the last bit.
-
-    >>> resized(torch.tensor([[0.0, 4.0]]), 4)
-    tensor([[0., 1., 3., 4.]])
     """
     last = series.shape[1] - 1
     middles = (torch.arange(n_frames, dtype=torch.float64) + 0.5) * (series.shape[1] / n_frames) - 0.5
@@ -432,6 +427,5 @@ def _unusable(path: Path, why: str) -> SettingError:
 
 
 def _first(error: ValidationError) -> str:
-    """The first complaint, on one line."""
     complaint = error.errors(include_url=False)[0]
     return ": ".join([*(str(key) for key in complaint["loc"]), complaint["msg"]])

@@ -67,7 +67,6 @@ class MicroClusters:
         return self.clusters[index], expired
 
     def supports(self, window: int) -> list[float]:
-        """The supports of all, decayed to that window."""
         return [cluster.support_at(window, self.half_life) for cluster in self.clusters]
 
     def points(self, id: int) -> Floats:
@@ -125,7 +124,6 @@ class MicroClusters:
 
     @classmethod
     def restore(cls, tensors: Tensors, plain: Mapping[str, Any]) -> MicroClusters:
-        """The micro-clusters that gave this state."""
         n_dims = plain["n_dims"]
         own = cls(n_dims, plain["sets"]["n_dims"] - n_dims, *plain["scales"])
         own.sets = PointSets.restore(owned_by("sets", tensors), plain["sets"])

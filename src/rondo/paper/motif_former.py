@@ -254,7 +254,6 @@ class MotifFormer:
 
     @classmethod
     def restore(cls, tensors: Mapping[str, NDArray[np.generic]], config: MotifFormerConfig) -> MotifFormer:
-        """The MotifFormer that wrote these tensors under this configuration."""
         named = {name.removeprefix("network."): tensor for name, tensor in tensors.items()}
         try:
             lengths = tuple(np.asarray(named["lengths"], np.int64).tolist())

@@ -50,20 +50,12 @@ _MOST_ROWS = 16_384  # of the autoencoder; 640 steps in 10 epochs
 
 @dataclass(frozen=True, eq=False)
 class Coverage:
-    """The claimed windows of the joined window axis.
-
-    >>> coverage = Coverage.none(n_windows=6).claim(np.array([1]), length=3)
-    >>> coverage.claimed.astype(int).tolist()
-    [0, 1, 1, 1, 0, 0]
-    >>> coverage.ratio(np.array([0, 1, 4]), length=2).tolist()
-    [0.5, 1.0, 0.0]
-    """
+    """The claimed windows of the joined window axis."""
 
     claimed: NDArray[np.bool_]  # (n_windows,)
 
     @classmethod
     def none(cls, n_windows: int) -> Coverage:
-        """Nothing claimed yet."""
         return cls(np.zeros(n_windows, dtype=np.bool_))
 
     def ratio(self, starts: NDArray[np.int64], length: int) -> NDArray[np.float64]:
@@ -116,11 +108,7 @@ def item_weights(candidates: Subsequences, coverage: Coverage) -> NDArray[np.flo
 
 
 def copies(weights: NDArray[np.floating], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Whole numbers that are the weights (n,) on average, none off by one or more; whole weights stay as they are.
-
-    >>> copies(np.array([2.0, 0.0, 3.0]), np.random.default_rng(0)).tolist()
-    [2, 0, 3]
-    """
+    """Whole numbers that are the weights (n,) on average, none off by one or more; whole weights stay as they are."""
     edges = np.floor(np.cumsum(weights) + rng.random())
     return np.diff(edges, prepend=0.0).astype(np.int64)
 
@@ -227,7 +215,6 @@ class FormerMotifs:
         return ()
 
     def kind(self, motif: int) -> MotifKind:
-        """Subsequences are phrases."""
         return "phrase"
 
     @property
@@ -296,7 +283,6 @@ class FormerMotifs:
 
     @classmethod
     def restore(cls, tensors: Mapping[str, NDArray[np.generic]], config: MotifFormerConfig) -> FormerMotifs:
-        """The model that wrote these tensors under this configuration."""
         try:
             former = MotifFormer.restore(owned_by("former", tensors), config)
             stored = owned_by("autoencoder", tensors)
@@ -329,7 +315,6 @@ def _restored(
 
 
 def fit_motifs(data: MotifInput, config: MotifFormerConfig) -> FormerMotifs:
-    """The motifs of all timelines, as a motif stage gives them."""
     units = data.units
     return fit_former(joined(data.timelines), units.ids, units.prototypes, config, data.rng, data.device, data.progress)
 

@@ -47,7 +47,6 @@ class Moments:
 
 
 def joined(several: Sequence[Moments]) -> Moments:
-    """The parts of all, one after the other."""
     n, mean, scatter = zip(*((some.n, some.mean, some.scatter) for some in several), strict=True)
     return Moments(torch.cat(n), torch.cat(mean), torch.cat(scatter))
 

@@ -88,7 +88,7 @@ DIRECT = UnitStage(
     restore=lazily("rondo.paper.ablations:DirectProjection.restore"),
     notes=_notes_on_units,
 )
-DEEP_DPM = Mixture(name="deep_dpm", order=1, needs="torch", fit=lazily("rondo.paper.deep_dpm:fit_components"))
+DEEP_DPM = Mixture(name="deep_dpm", order=1, needs="torch", fit=lazily("rondo.paper.deep_dpm:fit_deep_dpm"))
 
 
 def _notes_on_motifs(motifs: Any, config: MotifFormerConfig) -> list[str]:

@@ -239,7 +239,6 @@ class TimeMAE:
         return FittedTimeMAE(self, net, scaling, log)
 
     def restore(self, tensors: Tensors) -> FittedTimeMAE:
-        """The fitted encoder that wrote these tensors."""
         mean, spread, rows = (np.asarray(stored(tensors, name), np.float64) for name in (_MEAN, _SPREAD, _LOG))
         log = tuple(StepLoss._make(row) for row in rows.tolist())
         net = self._net(mean.size, len(stored(tensors, "position")), torch.Generator())

@@ -71,7 +71,6 @@ def settled(net: Net) -> Net:
 
 
 def weights_of(net: nn.Module) -> dict[str, NDArray[np.float32]]:
-    """Its weights by name, as arrays."""
     return {name: weight.detach().float().cpu().numpy().copy() for name, weight in net.state_dict().items()}
 
 

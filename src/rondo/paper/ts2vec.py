@@ -325,7 +325,6 @@ class TS2Vec:
         return FittedTS2Vec(self, cast(TS2VecNet, averaged.module), tuple(losses))
 
     def restore(self, tensors: Tensors) -> FittedTS2Vec:
-        """The fitted encoder that wrote these tensors."""
         net = self._net(int(stored(tensors, "entry.weight").shape[1]))
         load_weights(net, tensors)
         return FittedTS2Vec(self, net, tuple(np.asarray(stored(tensors, _LOG), np.float64).tolist()))

@@ -208,7 +208,6 @@ class UnitAlignment:
 
     @classmethod
     def restore(cls, tensors: Mapping[str, NDArray[np.generic]], config: UnitAlignConfig) -> UnitAlignment:
-        """The alignment that wrote these tensors under this configuration."""
         try:
             centre, spread, log = (np.asarray(tensors[name], np.float64) for name in ("centre", "spread", "log"))
             check_shapes(tensors, {"centre": "d", "spread": "d"})
@@ -226,7 +225,6 @@ class UnitAlignment:
 
 
 def fit_latents(data: UnitInput, config: UnitAlignConfig) -> Latents:
-    """The latents of all windows, as a unit stage gives them."""
     rows, spans = data.joined()
     projection = fit_unit_align(rows, spans, config, data.seed, data.device, data.progress)
     return Latents.of(projection, rows, spans)

@@ -35,20 +35,19 @@ _MISSING = 255
 def entry_figure(
     result: Result, entry: str, recording: int | str | None, figsize: tuple[float, float] | None, dark: bool
 ) -> Figure:
-    """The figure of one entry, in all recordings or in one."""
     wanted = EntryId.parse(entry)
     within = None if recording is None else result[recording].recording_id
     entries = {it.id: it for level, it in result.entries if level == wanted.level and it.in_labels}
     if wanted.id not in entries:
         known = ", ".join(str(EntryId(wanted.level, id)) for id in [*entries][:8]) or f"no {wanted.level}"
         raise SettingError(f"there is no {wanted} in this result; it has {known}")
-    table = result.tables["segments"]
+    table = result.run.tables["segments"]
     ids = set(table.filter((table["level"] == wanted.level) & (table["id"] == wanted.id))["recording"])
     if within is not None and within not in ids:
         raise SettingError(f"{wanted} does not occur in recording '{within}'")
     drawn = [it for it in result.recordings if it.id in ids and within in (None, it.id)][:_MOST_RECORDINGS]
     names = [it.id for it in drawn]
-    overviews = Lazy(names, result.overviews.__getitem__)
+    overviews = Lazy(names, result.run.overviews.__getitem__)
     (panel,) = panel_entries(wanted.level, [entries[wanted.id]], segments_of(result, names), overviews, drawn).values()
     panel |= {"lines": _lines(panel, overviews, names), "made_of": entries[wanted.id].composition}
     rates, paper = {it.rate for it in drawn}, DARK if dark else LIGHT
@@ -124,7 +123,6 @@ def _draw_channel(axis: Axes, panel: dict[str, Any], row: int, rate: float | Non
 
 
 def _draw_bars(figure: Figure, cell: Any, panel: dict[str, Any], paper: Paper) -> None:
-    """How long the occurrences last, and when they come."""
     by = {"hour": "share of time, by hour of day", "place": "share of time, start to end"}
     durations, when = panel["durations"], panel["when"]
     bars = [(f"durations, median {durations['median']}", durations["counts"], durations)] if durations else []

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from functools import partial
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -78,7 +77,6 @@ DARK = Paper("#15181d", "#e6e9ed", "#98a2ae", "#39414b", "#aeb8c3")
 
 
 def text_inches(text: str, size: float) -> float:
-    """About the width of a text."""
     return 0.62 * size / 72 * len(text)
 
 
@@ -88,15 +86,7 @@ def title_size(title: str, inches: float) -> float:
 
 
 def cut(text: str, most: int = 22) -> str:
-    """
-    >>> cut("left forearm accelerometer x"), cut("acc x")
-    ('left forearm accelero…', 'acc x')
-    """
     return text if len(text) <= most else f"{text[: most - 1]}…"
-
-
-def _dates() -> Any:
-    return import_module("matplotlib.dates")  # which has no types
 
 
 class _TimeAxis(NamedTuple):
@@ -124,7 +114,6 @@ class _TimeAxis(NamedTuple):
         return cls(unit, clock, frames[1:][wide].astype(np.int64))
 
     def until(self, end: int) -> _TimeAxis:
-        """The same with the unit in which people say how late the last frame is."""
         if self.clock is None or self.unit == "date" or self.jumps.size:
             return self
         last = float(self.clock.seconds_at([end])[0])
@@ -136,16 +125,19 @@ class _TimeAxis(NamedTuple):
         seconds = self.clock.seconds_at(frames)
         if self.unit != "date":
             return np.asarray(seconds / _UNIT_S[self.unit])
-        return np.asarray(_dates().date2num((1e6 * seconds).round().astype("datetime64[us]")))
+        from matplotlib.dates import date2num
+
+        return np.asarray(date2num((1e6 * seconds).round().astype("datetime64[us]")))  # type: ignore[no-untyped-call]
 
     def draw(self, axis: Axes, n_ticks: int) -> None:
         """Ticks by matplotlib; on frames of a clock that jumps, what it shows there."""
+        from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
         from matplotlib.ticker import FuncFormatter, MaxNLocator
 
         if self.unit == "date" and not self.jumps.size:
-            locator = _dates().AutoDateLocator(maxticks=max(3, n_ticks), tz="UTC")
+            locator = AutoDateLocator(maxticks=max(3, n_ticks), tz="UTC")  # type: ignore[no-untyped-call]
             axis.xaxis.set_major_locator(locator)
-            axis.xaxis.set_major_formatter(_dates().ConciseDateFormatter(locator, tz="UTC"))
+            axis.xaxis.set_major_formatter(ConciseDateFormatter(locator, tz="UTC"))  # type: ignore[no-untyped-call]
             return
         axis.xaxis.set_major_locator(MaxNLocator(max(2, n_ticks), integer=self.unit == "frame"))
         axis.set_xlabel(self.unit, loc="right", labelpad=1)
@@ -167,8 +159,6 @@ class _TimeAxis(NamedTuple):
 
 
 class Cutout(NamedTuple):
-    """The part of a recording to draw."""
-
     start: int | str | None = None
     end: int | str | None = None
     channels: Sequence[int | str] | None = None
@@ -176,28 +166,20 @@ class Cutout(NamedTuple):
     truth: TruthFile | None = None
 
 
-class _Blocks(NamedTuple):
-    """Segments [starts[i], ends[i]) with their names and colours; OTHER is left out."""
+class _Block(NamedTuple):
+    """The frames [start, end) of a segment, with its name and colour."""
 
-    starts: NDArray[np.int64]
-    ends: NDArray[np.int64]
-    names: list[str]
-    colours: list[str]
+    start: int
+    end: int
+    name: str
+    colour: str
 
-    @classmethod
-    def of(cls, lane: Mapping[str, Any], start: int, end: int) -> _Blocks:
-        """The part of a lane that lies in [start, end)."""
-        columns = zip(lane["start_frames"], lane["end_frames"], lane["names"], lane["colours"], strict=True)
-        return cls._of_rows([(max(a, start), min(b, end), *look) for a, b, *look in columns
-                             if look[0] != "OTHER" and a < end and b > start])  # fmt: skip
 
-    @classmethod
-    def _of_rows(cls, rows: Sequence[tuple[Any, ...]]) -> _Blocks:
-        starts, ends, names, colours = zip(*rows, strict=True) if rows else ((), (), (), ())
-        return cls(np.array(starts, np.int64), np.array(ends, np.int64), [*names], [*colours])
-
-    def named(self, names: set[str]) -> _Blocks:
-        return self._of_rows([row for row in zip(*self, strict=True) if row[2] in names])
+def _blocks(lane: Mapping[str, Any], start: int, end: int) -> list[_Block]:
+    """The part of a lane that lies in [start, end), without OTHER."""
+    rows = zip(lane["start_frames"], lane["end_frames"], lane["names"], lane["colours"], strict=True)
+    inside = [_Block(*row) for row in rows if row[0] < end and row[1] > start and row[2] != "OTHER"]
+    return [it._replace(start=max(it.start, start), end=min(it.end, end)) for it in inside]
 
 
 class _Scene(NamedTuple):
@@ -209,9 +191,21 @@ class _Scene(NamedTuple):
     end: int
     time: _TimeAxis
     signal: Overview
-    motifs: _Blocks | None
-    units: dict[str, _Blocks]  # rows by name
-    truths: dict[str, _Blocks]  # lanes by title
+    motifs: list[_Block] | None
+    units: dict[str, list[_Block]]  # rows by name
+    truths: dict[str, list[_Block]]  # lanes by title
+
+    def spans(self, blocks: Sequence[_Block]) -> NDArray[np.float64]:
+        """Left end and width of each block on the axis (n, 2)."""
+        frames = np.array([it[:2] for it in blocks], np.int64).reshape(-1, 2)
+        starts, ends = self.time.x(frames[:, 0]), self.time.x(frames[:, 1])
+        return np.stack([starts, ends - starts], axis=1)
+
+    def fits(self, blocks: Sequence[_Block], width: float) -> NDArray[np.bool_]:
+        """Whether the name of each block fits inside, on an axis of a width in inches."""
+        first, last = self.time.x([self.start, self.end])
+        inches = width * self.spans(blocks)[:, 1] / max(last - first, 1e-9)
+        return np.asarray(inches > [text_inches(it.name, SMALL) + 0.06 for it in blocks])
 
 
 def figure_of(
@@ -222,9 +216,16 @@ def figure_of(
     assert recording is not None  # the caller has looked it up
     if view.level not in (*LEVELS, "both"):
         raise SettingError(f"level is {one_of([*LEVELS, 'both'])}, got '{view.level}'")
-    time = _TimeAxis.of(result, recording)
-    start, end = _span(view, recording.n_frames, time)
-    overview = result.overviews[recording_id]
+    time, n_frames = _TimeAxis.of(result, recording), recording.n_frames
+    start, end = 0, max(1, n_frames)
+    if (view.start, view.end) != (None, None):
+        start = 0 if view.start is None else _frame_at(view.start, time, "start")
+        end = n_frames if view.end is None else _frame_at(view.end, time, "end")
+        if not 0 <= start < end or start >= n_frames:
+            frames = f"frames {start:,} to {end:,}"
+            raise SettingError(f"expected 0 <= start < end within {n_frames:,} frames, got {frames}")
+        end = min(end, n_frames)
+    overview = result.run.overviews[recording_id]
     channels = [*range(min(_MOST_CHANNELS, len(overview.channels)))]
     if view.channels is not None:
         channels = [_channel(overview.channels, channel) for channel in view.channels]
@@ -232,7 +233,7 @@ def figure_of(
     lanes = {lane["kind"]: lane for lane in _lanes(result, recording, view.truth)}
     flat = result.summary.motifs_are_units
     levels = ("unit",) if flat else LEVELS if view.level == "both" else (view.level,)
-    shown = {kind: _Blocks.of(lane, start, end) for kind, lane in lanes.items()}
+    shown = {kind: _blocks(lane, start, end) for kind, lane in lanes.items()}
     truths = {f"true {level}": f"true {level}s" for level in reversed(levels)} | {"annotation": "annotation"}
     scene = _Scene(
         f"{cut(recording_id, 60)}: {_finding_in(result, recording, lanes)}",
@@ -271,16 +272,6 @@ def _finding_in(result: Result, recording: RecordingSummary, lanes: Mapping[str,
     return f"{found}; {percent(round(recording.share_other, 3))} OTHER{fit}"
 
 
-def _span(view: Cutout, n_frames: int, time: _TimeAxis) -> tuple[int, int]:
-    if (view.start, view.end) == (None, None):
-        return 0, max(1, n_frames)
-    start = 0 if view.start is None else _frame_at(view.start, time, "start")
-    end = n_frames if view.end is None else _frame_at(view.end, time, "end")
-    if not 0 <= start < end or start >= n_frames:
-        raise SettingError(f"expected 0 <= start < end within {n_frames:,} frames, got frames {start:,} to {end:,}")
-    return start, min(end, n_frames)
-
-
 def _frame_at(moment: int | str, time: _TimeAxis, setting: str) -> int:
     """A frame, or the frame at a time since the start of the recording: '12s', '1.5min'."""
     if not isinstance(moment, str):
@@ -304,7 +295,7 @@ def _channel(known: Sequence[str], wanted: int | str) -> int:
 
 def _lanes(result: Result, recording: RecordingSummary, file: TruthFile | None) -> list[dict[str, Any]]:
     """The lanes of one recording; colours of true classes are matched over several recordings."""
-    truth = result.tables.get("truth")
+    truth = result.run.tables.get("truth")
     annotated = {} if file is None else annotation_lanes(result, file)
     known = set(annotated) if truth is None else {*annotated, *truth["recording"].unique().to_list()}
     others = [it for it in result.recordings if it.id in known]
@@ -318,15 +309,17 @@ def _lanes(result: Result, recording: RecordingSummary, file: TruthFile | None) 
     return lanes
 
 
-def _unit_rows(units: _Blocks) -> dict[str, _Blocks]:
+def _unit_rows(units: Sequence[_Block]) -> dict[str, list[_Block]]:
     """A row for each unit in the order of first occurrence; beyond so many, the shortest share one row."""
-    lengths: dict[str, int] = {}
-    for name, length in zip(units.names, (units.ends - units.starts).tolist(), strict=True):
-        lengths[name] = lengths.get(name, 0) + length
-    longest = sorted(lengths, key=lambda name: -lengths[name])
-    rest = set(longest[_MOST_UNITS - 1 :]) if len(lengths) > _MOST_UNITS else set()
-    rows = {name: units.named({name}) for name in lengths if name not in rest}
-    return rows | ({f"{len(rest)} more": units.named(rest)} if rest else {})
+    rows: dict[str, list[_Block]] = {}
+    for block in units:
+        rows.setdefault(block.name, []).append(block)
+    if len(rows) <= _MOST_UNITS:
+        return rows
+    longest = sorted(rows, key=lambda name: -sum(block.end - block.start for block in rows[name]))
+    rest = set(longest[_MOST_UNITS - 1 :])
+    shared = [block for block in units if block.name in rest]
+    return {name: rows[name] for name in rows if name not in rest} | {f"{len(rest)} more": shared}
 
 
 def _draw(scene: _Scene, figsize: tuple[float, float] | None, paper: Paper) -> Figure:
@@ -377,7 +370,17 @@ def _draw(scene: _Scene, figsize: tuple[float, float] | None, paper: Paper) -> F
 
 def _draw_signal(axis: Axes, scene: _Scene, channel: int, paper: Paper) -> None:
     """A line where single frames can be seen, else the band from the lowest to the highest value."""
-    frames, low, high = _seen_signal(scene, channel)
+    signal = scene.signal.only([channel])
+    bucket, factor = signal.bucket_frames, 1
+    first, last = scene.start // bucket, -(-scene.end // bucket)
+    while (last - first) // factor > _MOST_BUCKETS:
+        factor *= 2
+    values = signal._replace(codes=signal.codes[first:last]).coarsened(factor * bucket).values()[:, 0]
+    frames = first * bucket + np.arange(len(values)) * float(factor * bucket)
+    jumps = np.unique(np.searchsorted(frames, scene.time.jumps))  # no line crosses a jump of the clock
+    jumps = jumps[(jumps > 0) & (jumps < frames.size)]
+    low, high = (np.insert(ends, jumps, np.nan) for ends in (values[:, 0], values[:, -1]))
+    frames = np.insert(frames, jumps, frames[jumps])
     if np.array_equal(low, high, equal_nan=True):
         axis.plot(scene.time.x(frames), low, linewidth=0.8, color=paper.signal, solid_joinstyle="round")
     else:
@@ -394,54 +397,33 @@ def _draw_signal(axis: Axes, scene: _Scene, channel: int, paper: Paper) -> None:
     axis.set_ylabel(cut(scene.signal.channels[channel]), rotation=0, ha="right", va="center", labelpad=2)
 
 
-def _seen_signal(scene: _Scene, channel: int) -> tuple[NDArray[np.float64], NDArray[np.float32], NDArray[np.float32]]:
-    """Frames, and the lowest and highest value at each; NaN where the clock jumps."""
-    signal = scene.signal.only([channel])
-    bucket, factor = signal.bucket_frames, 1
-    first, last = scene.start // bucket, -(-scene.end // bucket)
-    while (last - first) // factor > _MOST_BUCKETS:
-        factor *= 2
-    values = signal._replace(codes=signal.codes[first:last]).coarsened(factor * bucket).values()[:, 0]
-    frames = first * bucket + np.arange(len(values)) * float(factor * bucket)
-    jumps = np.unique(np.searchsorted(frames, scene.time.jumps))
-    jumps = jumps[(jumps > 0) & (jumps < frames.size)]
-    low, high = (np.insert(ends, jumps, np.nan) for ends in (values[:, 0], values[:, -1]))
-    return np.insert(frames, jumps, frames[jumps]), low, high
-
-
-def _spans(scene: _Scene, blocks: _Blocks) -> list[tuple[float, float]]:
-    """Left end and width of each block on the axis."""
+def _draw_bars(axis: Axes, blocks: Sequence[_Block], scene: _Scene, height: tuple[float, float], **look: Any) -> None:
     first, last = scene.time.x([scene.start, scene.end])
-    starts, ends = scene.time.x(blocks.starts), scene.time.x(blocks.ends)
-    return [*zip(starts.tolist(), np.maximum(ends - starts, _NARROWEST * (last - first)).tolist(), strict=True)]
+    spans = scene.spans(blocks)
+    spans[:, 1] = np.maximum(spans[:, 1], _NARROWEST * (last - first))
+    colours = [it.colour for it in blocks]
+    axis.broken_barh([(left, wide) for left, wide in spans.tolist()], height, facecolors=colours, snap=False, **look)
 
 
-def _draw_blocks(axis: Axes, title: str, blocks: _Blocks, scene: _Scene, paper: Paper, width: float) -> None:
+def _draw_blocks(axis: Axes, title: str, blocks: list[_Block], scene: _Scene, paper: Paper, width: float) -> None:
     """Blocks side by side, with their names inside if there is room."""
-    spans = _spans(scene, blocks)
-    look: dict[str, Any] = {"facecolors": blocks.colours, "edgecolor": paper.paper, "snap": False}
-    axis.broken_barh(spans, (0, 1), linewidth=0.6 if len(spans) < 200 else 0.0, **look)  # edges would hide narrow ones
+    edge = 0.6 if len(blocks) < 200 else 0.0  # edges would hide narrow ones
+    _draw_bars(axis, blocks, scene, (0, 1), linewidth=edge, edgecolor=paper.paper)
     axis.set_ylim(0, 1)
-    for index in np.flatnonzero(_fits(scene, blocks, width)).tolist():
-        (left, wide), ink = spans[index], ink_on(blocks.colours[index])
-        style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": SMALL, "color": ink}
-        axis.text(left + wide / 2, 0.47, blocks.names[index], clip_on=True, **style)
+    spans = scene.spans(blocks)
+    for index in np.flatnonzero(scene.fits(blocks, width)).tolist():
+        style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": SMALL, "clip_on": True}
+        name, colour = blocks[index][2:]
+        axis.text(spans[index, 0] + spans[index, 1] / 2, 0.47, name, color=ink_on(colour), **style)
     axis.set_yticks([0.5], [title])
-
-
-def _fits(scene: _Scene, blocks: _Blocks, width: float) -> NDArray[np.bool_]:
-    """Whether the name of each block fits inside, on an axis of a width in inches."""
-    first, last = scene.time.x([scene.start, scene.end])
-    inches = width * (scene.time.x(blocks.ends) - scene.time.x(blocks.starts)) / max(last - first, 1e-9)
-    return np.asarray(inches > [text_inches(name, SMALL) + 0.06 for name in blocks.names])
 
 
 def _key(scene: _Scene, width: float) -> dict[str, str]:
     """The colours of motifs whose name fits in none of their blocks, as far as the figure is wide enough."""
     if scene.motifs is None:
         return {}
-    fitting = {scene.motifs.names[place] for place in np.flatnonzero(_fits(scene, scene.motifs, width))}
-    looks = dict(zip(scene.motifs.names, scene.motifs.colours, strict=True))
+    fitting = {scene.motifs[place].name for place in np.flatnonzero(scene.fits(scene.motifs, width))}
+    looks = {block.name: block.colour for block in scene.motifs}
     missing = [name for name in looks if name not in fitting]
     room = np.cumsum([0.6 + text_inches(cut(name), SMALL) for name in missing]) < width
     return {name: looks[name] for name, has_room in zip(missing, room, strict=True) if has_room}
@@ -453,10 +435,8 @@ def _draw_rows(axis: Axes, scene: _Scene, paper: Paper) -> None:
     for level, blocks in enumerate(reversed(scene.units.values())):
         if (n_rows - level) % 2:
             axis.axhspan(level, level + 1, color=paper.line, alpha=0.22, linewidth=0)
-        look: dict[str, Any] = {"facecolors": blocks.colours, "linewidth": 0, "snap": False}
-        axis.broken_barh(_spans(scene, blocks), (level + 0.12, 0.76), **look)
-    ends = [] if scene.motifs is None else [*scene.motifs.starts, *scene.motifs.ends]
-    edges = np.unique(np.array(ends, np.int64))
+        _draw_bars(axis, blocks, scene, (level + 0.12, 0.76), linewidth=0)
+    edges = np.unique(np.array([it[:2] for it in scene.motifs or ()], np.int64))
     if edges.size <= _MOST_EDGES:
         faint = min(0.6, 30 / max(1, edges.size))
         axis.vlines(scene.time.x(edges), 0, n_rows, color=paper.faint, linewidth=0.5, alpha=faint)

@@ -69,10 +69,10 @@ def compare(result: Result, beside: Result, wish: Wish = EVERYTHING) -> dict[str
     common = {it.id: it.n_frames for it in other.recordings if lengths.get(it.id) == it.n_frames}
     if not common:
         raise OutputError(
-            f"{beside.folder or names[1]}: none of its recordings is in {result.folder or names[0]} with the same name "
-            "and number of frames; compare runs over the same recordings"
+            f"{beside.run.folder or names[1]}: none of its recordings is in {result.run.folder or names[0]} with the "
+            "same name and number of frames; compare runs over the same recordings"
         )
-    tables = [result.tables["segments"], beside.tables["segments"]]
+    tables = [result.run.tables["segments"], beside.run.tables["segments"]]
     repeats = run.motifs_are_units and other.motifs_are_units
     levels = _LEVELS[:1] if repeats else _LEVELS
     looks, agreements = {}, []
@@ -92,7 +92,7 @@ def compare(result: Result, beside: Result, wish: Wish = EVERYTHING) -> dict[str
                     lanes.append(_other_lane(lane_of(id, level, level, tables[1]), names[1], looks[level]))
         annotated = [lane for lane in recording["lanes"] if lane["kind"] == "annotation"]
         recording["lanes"] = [*lanes, *annotated]
-        scores = {names[0]: result.frame_scores[id]} | ({names[1]: beside.frame_scores[id]} if id in common else {})
+        scores = {names[0]: result.run.scores[id]} | ({names[1]: beside.run.scores[id]} if id in common else {})
         recording["scores"] = score_rows(scores, _SCORE_BYTES)
     agreed = {"names": names, "n_recordings": len(common), "levels": agreements, "motifs_are_units": repeats}
     return summary | {"title": f"Rondo report: {names[0]} and {names[1]}", "agreement": agreed, "scores": []}
@@ -100,10 +100,10 @@ def compare(result: Result, beside: Result, wish: Wish = EVERYTHING) -> dict[str
 
 def _names(result: Result, beside: Result) -> tuple[str, str]:
     """What distinguishes the two: their folders, or how they were found."""
-    if result.folder is None or beside.folder is None:
+    if result.run.folder is None or beside.run.folder is None:
         first, second = (f"{it.method}, seed {it.summary.seed}" for it in (result, beside))
         return (first, second) if first != second else (f"{first} (1)", f"{second} (2)")
-    first_folder, second_folder = result.folder.resolve(), beside.folder.resolve()
+    first_folder, second_folder = result.run.folder.resolve(), beside.run.folder.resolve()
     if first_folder.name != second_folder.name:
         return first_folder.name, second_folder.name
     return f"{first_folder.parent.name}/{first_folder.name}", f"{second_folder.parent.name}/{second_folder.name}"

@@ -48,11 +48,11 @@ def choose(result: Result, level: str = "both", recording: str | None = None) ->
     if level not in (*LEVELS, "both"):
         raise SettingError(f"--level is unit, motif or both, got '{level}'")
     levels = LEVELS if level == "both" else (level,)
-    summary, segments = result.summary, result.tables["segments"]
+    summary, segments = result.summary, result.run.tables["segments"]
     chosen = [it for it in summary.recordings if recording in (None, it.id)]
     if not chosen:
         known = ", ".join(f"'{it.id}'" for it in summary.recordings[:8])
-        where = "" if result.folder is None else f"{result.folder}: "
+        where = "" if result.run.folder is None else f"{result.run.folder}: "
         raise SettingError(f"{where}there is no recording '{recording}' in this run; it has {known}")
     wanted = pl.col("recording").is_in([it.id for it in chosen]) & pl.col("level").is_in(levels)
     table = _labelled(segments.filter(wanted & (pl.col("id") != OTHER)))
@@ -62,7 +62,7 @@ def choose(result: Result, level: str = "both", recording: str | None = None) ->
     ids = {(it.level, it.label): it.id for exported in recordings for it in exported.segments}
     ordered = sorted(ids.items(), key=lambda it: (LEVELS.index(it[0][0]), it[1], it[0][1]))
     labels = tuple(ExportedLabel(level, text, look_of(level, id).colour) for (level, text), id in ordered)
-    written_s = None if result.folder is None else int((result.folder / SUMMARY).stat().st_mtime)
+    written_s = None if result.run.folder is None else int((result.run.folder / SUMMARY).stat().st_mtime)
     # the same run gives the same file
     made_at = datetime.now(UTC).replace(microsecond=0) if written_s is None else datetime.fromtimestamp(written_s, UTC)
     return Export(recordings, levels, labels, table, made_at, f"rondo {summary.rondo_version}")

@@ -73,11 +73,7 @@ def look_of(kind: str, entry_id: int) -> Look:
 
 
 def ink_on(colour: str) -> str:
-    """Black or white, whichever stands out more on a colour (WCAG 2 relative luminance).
-
-    >>> ink_on("#f0e442"), ink_on("#882255")
-    ('#000000', '#ffffff')
-    """
+    """Black or white, whichever stands out more on a colour (WCAG 2 relative luminance)."""
     shares = [channel / 255 for channel in _channels(colour)]
     linear = [share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4 for share in shares]
     luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
@@ -282,7 +278,6 @@ def partners(
 
 
 def _looks_of(recordings: Sequence[Mapping[str, Any]], kind: str) -> dict[str, Look]:
-    """The look of every name in the lanes of a kind."""
     looks: dict[str, Look] = {}
     for recording in recordings:
         if lane := _lane(recording, kind):

@@ -267,7 +267,6 @@ def _cell_values(overview: Overview, rows: NDArray[np.int64], start: int, end: i
 
 
 def _detail(channels: Sequence[str], d: Floats, material: Material) -> dict[str, Any]:
-    """The material of one entry, coded for the page."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # a channel without any value: NaN is the right answer
         whole = np.nanmax([cell["extent"][1] - cell["extent"][0] for cell in material.cells], axis=0)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rondo.arrays import Lazy
 from rondo.report.contents import DRAWN_AT_FIRST, EVERYTHING, Contents, Wish, contents_of
 from rondo.report.graph import composition
 from rondo.report.lanes import annotation_lanes, entry_name, lanes_of, match_looks
@@ -21,7 +20,7 @@ from rondo.report.tables import (
     percent,
 )
 from rondo.run.clock import page_clock
-from rondo.run.overview import Overview, Overviews, packed, score_rows
+from rondo.run.overview import Overview, packed, score_rows
 from rondo.run.segments import counts_in, segment_counts, segments_of
 from rondo.wording import counted, day_and_time, duration_in_words, found_in_words, is_date, noun
 
@@ -59,7 +58,6 @@ def finding(run: RunSummary) -> str:
 
 
 def agreement_finding(agreement: Mapping[str, Any]) -> str:
-    """The same of two runs side by side."""
     scores = ", ".join(f"{level['level']}s {level['scores']['ari']:.0f}" for level in agreement["levels"])
     names = " and ".join(agreement["names"])
     return f"{names} agree in {counted(agreement['n_recordings'], 'recording')}: ARI of {scores} (100 is the same)"
@@ -91,11 +89,8 @@ def edit_data(result: Result) -> dict[str, Any]:
     """`run` is the identity that a file of edits names; `edits` the history without its times: a page that is drawn
     again is the same. `frames` is False where only names and merges can be changed: a stream goes on.
     """
-    from rondo.run.summary import run_edits  # brings pydantic, which importing the report does without
-
     run, stream = result.summary, result.summary.stream
-    # one that is not written yet has the edits that its labels are shown under
-    rows = (result[0].edits if result.folder is None else run_edits(result.folder, run)).rows()
+    rows = result.run.edits.rows()
     return {
         "run": run.identity,
         "edits": [{name: value for name, value in row.items() if name != "at"} for row in rows],
@@ -112,7 +107,10 @@ def summarize(result: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
     that labels do not show), n_entries, details (of entries, by key), composition, edit (what is known of edits); of a
     stream events, n_events and n_refined.
     """
-    run, truth = result.summary, result.tables.get("truth")
+    from rondo.arrays import Lazy
+    from rondo.run.data import overview_bytes  # brings pydantic, which importing the report does without
+
+    run, truth = result.summary, result.run.tables.get("truth")
     counts = [segment_counts(result), *([] if truth is None else [counts_in(truth)])]
     contents = contents_of(run, counts, wish)
     drawn = contents.recordings
@@ -125,8 +123,8 @@ def summarize(result: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
     recordings = []
     for place, recording in enumerate(drawn):
         id, rows = recording.id, by_recording.get((recording.id,), segments.clear())
-        scores = result.frame_scores[id] if contents.bytes_of[id] else None
-        about = _recording(recording, _signal(result.overviews[id], contents, id)) | {
+        scores = result.run.scores[id] if contents.bytes_of[id] else None
+        about = _recording(recording, _signal(result.run.overviews[id], contents, id)) | {
             "scores": score_rows({"": scores}, contents.score_bytes(id)),
             "lanes": lanes_of(id, rows, truth) + ([annotated[id]] if id in annotated else []),
             "at_first": place < DRAWN_AT_FIRST,
@@ -134,8 +132,8 @@ def summarize(result: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
         }
         recordings.append(about)
     match_looks(recordings)
-    overviews, ids = result.overviews, [recording.id for recording in drawn]
-    inside = overviews.only(ids) if isinstance(overviews, Overviews) else Lazy(ids, overviews.__getitem__)
+    overviews, ids = result.run.overviews, [recording.id for recording in drawn]
+    inside = Lazy(ids, overviews.__getitem__, overview_bytes)
     details: dict[str, Any] = {}
     for level, entries in levels.items():
         details |= panel_entries(level, entries, segments, inside, drawn)
@@ -157,7 +155,7 @@ def summarize(result: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
         "unshown": entry_table("motif", run.unshown_motifs, drawn, unit_names),
         "n_entries": {level: len(entries) for level, entries in levels.items()},
         "details": details,
-        "composition": composition(run, segments, result.tables["unshown_segments"], drawn),
+        "composition": composition(run, segments, result.run.tables["unshown_segments"], drawn),
         "edit": edit_data(result),
         **journal(result.events, run.recordings[0].rate),
     }

@@ -104,7 +104,6 @@ def entries_shown(entries: Sequence[EntrySummary]) -> list[EntrySummary]:
 
 
 def entry_key(level: str, entry: EntrySummary) -> str:
-    """By which the page knows an entry."""
     return f"{level}|{entry_name(level, entry.id, entry.name)}"
 
 

@@ -1,9 +1,7 @@
-"""What the clock of a recording shows: kept in summary.json as a few knots, and drawn from them.
+"""What the clock of a recording shows: kept in summary.json as straight lines between a few knots.
 
-Rows may come unevenly and with gaps, so that frames / rate is not the time that the file gives. The clock is kept as
-straight lines between knots, near enough for any picture; readings since 1970 are shown as times of day.
-
-A run keeps no timestamps; the clock of its recordings is read from the times of all segments.
+Rows may come unevenly and with gaps, so that frames / rate is not the time that the file gives. Readings since 1970 are
+shown as times of day. A run keeps no timestamps; its clock is read from the times of all segments.
 """
 
 from __future__ import annotations
@@ -100,7 +98,7 @@ def has_jumps(clock: Mapping[str, Any] | None, rate: float | None) -> bool:
 def clock_of(result: Result, recording_id: str) -> FrameClock | None:
     """The clock of one recording of a result; None where it has no such recording, or knows no rate."""
     about = result.summary.recording(recording_id)
-    return None if about is None else run_clock(about, result.tables["segments"])
+    return None if about is None else run_clock(about, result.run.tables["segments"])
 
 
 def run_clock(recording: RecordingSummary, segments: pl.DataFrame) -> FrameClock | None:

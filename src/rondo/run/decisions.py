@@ -1,12 +1,9 @@
 """The run folder of a stream while it grows: labels.csv and events.jsonl are the truth, everything else follows.
 
-A stream that is running is read from these two, so that whoever looks sees the last decision; a finished one is a run
-like any other (`rondo.run.folder`).
-
 labels.csv holds the decisions in the order they were taken, one line per window: the frames that it speaks for, their
-seconds, unit and motif with their scores. A line is only ever appended; what is issued stays issued. Frames are those
-of the regular grid that the stream is read on; rows.csv leads from there to the rows that came (`row_frames.py`), and
-everything else in the folder is on rows.
+seconds, unit and motif with their scores. A line is only ever appended. Frames are those of the regular grid that the
+stream is read on; rows.csv leads from there to the rows that came (`rondo.run.rows`), and everything else in the folder
+is on rows. A finished stream is a run like any other (`rondo.run.folder`).
 """
 
 from __future__ import annotations
@@ -15,7 +12,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +20,6 @@ from numpy.typing import NDArray
 from rondo.arrays import Lazy
 from rondo.continual.journal import Event, read_journal
 from rondo.data.labels import OTHER
-from rondo.editing import apply
 from rondo.editing.edits import Edits
 from rondo.errors import OutputError, RondoWarning
 from rondo.run.clock import knots_through
@@ -31,13 +27,16 @@ from rondo.run.data import RunData
 from rondo.run.labelling import Labelling
 from rondo.run.overview import FrameScores, Overview
 from rondo.run.rows import RowFrames
-from rondo.run.segments import LEVELS, edited, labels_in, spans_in, unit_sequences, whole_columns, with_kinds
+from rondo.run.segments import LEVELS, labels_in, spans_in, unit_sequences, whole_columns, with_kinds
+from rondo.run.shown import shown, shown_segments, shown_summary
 from rondo.run.summary import ClockKnots, RecordingSummary, RunSummary
 from rondo.run.tally import RecordingPart, RunTally, Words
 from rondo.store.reading import read_regular
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from rondo.continual.reading import Decision
 
 DECISIONS = "labels.csv"
 COLUMNS = ("start_frame", "end_frame", "start_s", "end_s", "unit", "motif", "unit_score", "motif_score")
@@ -48,38 +47,15 @@ _MOST_BYTES = 1 << 33  # of labels.csv: 100 million windows
 _MOST_FRAMES_SCORED = 1 << 24  # two days at 100 Hz
 
 
-class Decision(Protocol):
-    """The labels of one window, for the frames [start_frame, stop_frame) it speaks for."""
-
-    @property
-    def start_frame(self) -> int: ...
-    @property
-    def stop_frame(self) -> int: ...
-    @property
-    def unit(self) -> int: ...
-    @property
-    def motif(self) -> int: ...
-    @property
-    def unit_score(self) -> float: ...
-    @property
-    def motif_score(self) -> float: ...
-    @property
-    def start_s(self) -> float | None: ...
-
-
-def label_of(decision: Decision, rate: float | None, edits: Edits) -> Label:
-    """A decision as it is written; seconds by the clock of the data, else frames over the rate, if there is one.
-
-    Entries that people have merged are written under the id that is kept.
-    """
+def label_of(decision: Decision, rate: float | None) -> Label:
+    """A decision as it is written; seconds by the clock of the data, else frames over the rate, if there is one."""
     start, stop = int(decision.start_frame), int(decision.stop_frame)
     start_s = stop_s = None
     if rate is not None:
         begun = start / rate if decision.start_s is None else decision.start_s
         start_s, stop_s = round(begun, 6), round(begun + (stop - start) / rate, 6)
     scores = (float(f"{score:.6g}") for score in (decision.unit_score, decision.motif_score))
-    unit, motif = edits.kept("unit", int(decision.unit)), edits.kept("motif", int(decision.motif))
-    row = (start, stop, start_s, stop_s, unit, motif, *scores)
+    row = (start, stop, start_s, stop_s, int(decision.unit), int(decision.motif), *scores)
     return dict(zip(COLUMNS, row, strict=True))
 
 
@@ -98,25 +74,17 @@ def read_decisions(path: Path) -> pl.DataFrame:
         text = read_regular(path, _MOST_BYTES)
         whole = text[: text.rfind(b"\n") + 1]
         found = pl.read_csv(whole, schema=_schema()) if whole else pl.DataFrame(schema=_schema())
-        if not _are_sound(found):
+        numbers = ("start_frame", "end_frame", "unit", "motif", "unit_score", "motif_score")
+        known = pl.all_horizontal(pl.col(name).is_not_null() for name in numbers)
+        measures = ("start_s", "end_s", "unit_score", "motif_score")
+        finite = pl.all_horizontal(pl.col(name).is_finite().fill_null(True) for name in measures)
+        in_order = (pl.col("start_frame") >= 0) & (pl.col("start_frame") <= pl.col("end_frame"))
+        if not found.select((known & finite & in_order).all()).item():
             raise OSError("a line holds no label: frames out of order, or a score or an id that is none")
         return found
     except (OSError, pl.exceptions.PolarsError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise OutputError(f"{path}: expected the labels of `rondo stream`, but {reason}; give its --out") from None
-
-
-def _are_sound(decisions: pl.DataFrame) -> bool:
-    """Whether every line could have been written by a stream: frames, ids and finite scores, times where it has any."""
-    import polars as pl
-
-    numbers = ("start_frame", "end_frame", "unit", "motif", "unit_score", "motif_score")
-    given = pl.all_horizontal(pl.col(name).is_not_null() for name in numbers)
-    finite = pl.all_horizontal(
-        pl.col(name).is_finite().fill_null(True) for name in ("start_s", "end_s", "unit_score", "motif_score")
-    )
-    in_order = (pl.col("start_frame") >= 0) & (pl.col("start_frame") <= pl.col("end_frame"))
-    return bool(decisions.select((given & finite & in_order).all()).item())
 
 
 def _schema() -> dict[str, pl.DataType | type[pl.DataType]]:
@@ -193,11 +161,11 @@ def _telling(decisions: pl.DataFrame) -> pl.DataFrame:
 
 
 def stored_stream(
-    run_dir: Path, base: RunSummary, words: Words, overview_of: Callable[[RecordingSummary], Overview]
+    run_dir: Path, base: RunSummary, words: Words, edits: Edits, overview_of: Callable[[RecordingSummary], Overview]
 ) -> RunData:
     """What a stream has issued so far, from the files that it appends to."""
     decisions, rows = read_decisions(run_dir / DECISIONS), RowFrames.read(run_dir)  # in this order: rows are ahead
-    run = stream_data(decisions, base, words, overview_of, lambda: events_of(run_dir), rows)
+    run = stream_data(decisions, base, words, edits, overview_of, lambda: events_of(run_dir), rows)
     return replace(run, folder=run_dir)
 
 
@@ -205,6 +173,7 @@ def stream_data(
     decisions: pl.DataFrame,
     base: RunSummary,
     words: Words,
+    edits: Edits,
     overview_of: Callable[[RecordingSummary], Overview],
     journal: Callable[[], Sequence[Event]],
     rows: RowFrames,
@@ -213,25 +182,25 @@ def stream_data(
     decisions = rows.decisions_on_rows(decisions)
     about = _about(base.recordings[0], base, decisions)
     found = decided_segments(decisions, about.id)
-    shown = edited(found, words.edits, about.breaks)
-    units, motifs = (spans_in(shown.filter(shown["level"] == level).sort("start_frame")) for level in LEVELS)
+    segments = shown_segments(found, edits, about.breaks)
+    own = (segments.filter(segments["level"] == level).sort("start_frame") for level in LEVELS)
+    units, motifs = map(spans_in, own)
     tally = RunTally()
-    tally.add([RecordingPart.of_runs(about, units, motifs, words)], shown)
-    summary = tally.recounted(base, words)
+    tally.add([RecordingPart.of_runs(about, units, motifs, words)], segments)
+    summary = shown_summary(tally.recounted(base, words), edits)
     about = summary.recordings[0]
     if len(summary.units) < 2:  # of the first unit nobody knows yet whether its motif goes on
         summary = summary.model_copy(update={"motifs_are_units": False})
 
-    def labelling(id: str) -> Labelling:
-        before = _labelling(about, found, decisions, rows)
-        return apply.shown(before, words.edits).stored(shown, words.edits, before)
-
+    before = Lazy([about.id], lambda id: _labelling(about, found, decisions, rows))
     return RunData(
         summary,
-        Lazy([about.id], labelling),
+        Lazy([about.id], lambda id: shown(before[id], edits)),
         Lazy([about.id], lambda id: overview_of(about)),
         Lazy([about.id], lambda id: decided_scores(decisions, about.n_frames)),
-        {"segments": shown, "unshown_segments": with_kinds(shown.clear(), summary)},
+        {"segments": segments, "unshown_segments": with_kinds(segments.clear(), summary)},
+        before,
+        edits,
         read_events=lambda: events_on_rows(journal(), rows),
     )
 
@@ -289,12 +258,10 @@ def _labelling(about: RecordingSummary, found: pl.DataFrame, decisions: pl.DataF
     units, motifs = (rows.without_skipped(labels_in(found, level, about.n_frames)) for level in LEVELS)
     scores = decided_scores(decisions, about.n_frames)
     scores = scores or FrameScores(*((track != OTHER).astype(np.float32) for track in (units, motifs)))
-    times = None if about.rate is None else _times(about, about.rate)
+    times, frames = None, np.arange(about.n_frames)
+    if about.rate is not None:
+        clock = about.clock
+        times = frames / about.rate if clock is None else np.interp(frames, clock.frames, clock.seconds)
     breaks = np.array(about.breaks, np.int64)
     plain = Labelling(about.id, units, motifs, *scores, times, about.rate, breaks, about.share_accepted, about.notes)
-    return plain.stored(found, Edits())
-
-
-def _times(about: RecordingSummary, rate: float) -> np.ndarray[Any, np.dtype[np.float64]]:
-    frames = np.arange(about.n_frames)
-    return frames / rate if about.clock is None else np.interp(frames, about.clock.frames, about.clock.seconds)
+    return plain.stored(found)

@@ -54,7 +54,8 @@ def fit_sentence(recording: str, fit: FitSummary, fitted: Profile) -> str:
     'two: the model fits: 90 % of windows accepted (fitted: 95 %), median distance 0.60 (0.50), 7 of 9 units'
     """
     share, fitted_share = (f"{100 * each.share_accepted:.0f} %" for each in (fit, fitted))
-    median, fitted_median = (_median(each) for each in (fit, fitted))
+    medians = [each.distance_quantiles.get("0.5") for each in (fit, fitted)]
+    median, fitted_median = ("unknown" if median is None else f"{median:.2f}" for median in medians)
     # noise can lie well within the unit that stands for rest
     one = ": nothing in it is told apart" if fit.n_units == 1 < fit.n_units_of_model else ""
     return (
@@ -100,11 +101,7 @@ def composition_sentence(was_asked: bool, motifs_are_units: bool, has_phrases: b
 
 
 def phrase_sentence(begins: str, n_phrases: int, commonest: str, n_occurrences: int) -> str:
-    """Sequences of units that come back in order.
-
-    >>> phrase_sentence("Besides, ", 2, "u1 u4 u2", 14)
-    'Besides, 2 sequences of units come back in their order; the commonest, u1 u4 u2, occurs 14 times.'
-    """
+    """Sequences of units that come back in order."""
     if n_phrases == 1:
         return f"{begins}one sequence of units comes back in its order: {commonest}, {n_occurrences} times."
     several = counted(n_phrases, "sequence of units", "sequences of units")
@@ -145,21 +142,13 @@ def moved_sentence(provenance: dict[str, Any]) -> str:
 
 
 def grown_sentence(new_units: Sequence[int]) -> str:
-    """What a stream has added to the vocabulary that recordings were read with.
-
-    >>> grown_sentence([7, 8])
-    'Read again with what the stream has learned, which has added u7, u8; what is new was not tested.'
-    """
+    """What a stream has added to the vocabulary that recordings were read with."""
     added = f"added {', '.join(f'u{unit}' for unit in new_units)}" if new_units else "added no unit"
     return f"Read again with what the stream has learned, which has {added}; what is new was not tested."
 
 
 def sample_sentence(n_frames: int, of: int) -> str:
-    """That a vocabulary was learned from a part of the recordings only.
-
-    >>> sample_sentence(3, 200)
-    'The vocabulary was learned from a fair sample, 1.5 % of the frames; all of them are labelled.'
-    """
+    """That a vocabulary was learned from a part of the recordings only."""
     share = f"{100 * n_frames / of:.2g} % of the frames"
     return f"The vocabulary was learned from a fair sample, {share}; all of them are labelled."
 
@@ -186,14 +175,7 @@ def recurrence_sentence(evidence: Evidence, is_foreign: bool = False, is_flat: b
 
 
 def place_sentence(units: Entries) -> str:
-    """Where most recordings have the same unit at the same place; "" where there is no such unit.
-
-    >>> from rondo.evidence.verdicts import Reason
-    >>> from rondo.evidence.verdicts import EntryEvidence
-    >>> at_end = EntryEvidence(0.01, 1.0, 102, "recurs", Reason("end", 97.0, 100))
-    >>> place_sentence({1: at_end})
-    'Over the recordings: u1 at the end of 97 of 100 recordings.'
-    """
+    """Where most recordings have the same unit at the same place; "" where there is no such unit."""
     kinds = ("start", "place", "end")  # as a recording goes
     placed = [(id, entry.reason) for id, entry in units.items() if entry.reason.kind in kinds]
     common = [(id, reason) for id, reason in placed if 2 * reason.figure >= reason.of]
@@ -214,29 +196,15 @@ def merged_sentence(edits: Edits, motifs_are_units: bool = False) -> str:
 
 
 def changed_sentence(edits: Edits, motifs_are_units: bool = False) -> str:
-    """What people have done to frames; "" where they have done nothing.
-
-    >>> from rondo.editing.kinds import Edit, FrameSpan
-    >>> changed_sentence(Edits((Edit("relabel", "unit", (3,), spans=(FrameSpan("day", 10, 20),)),)))
-    'Changed by hand: 1 span relabelled.'
-    """
+    """What people have done to frames; "" where they have done nothing."""
     levels = ("unit",) if motifs_are_units else ("unit", "motif")
     n_spans = sum(len(edit.spans) for edit in edits.relabels if edit.level in levels)
     return f"{_CHANGED}{counted(n_spans, 'span')} relabelled." if n_spans else ""
 
 
 def _recurring(verdicts: Sequence[str], noun: str) -> str:
-    """How many recur, and what is to be said of the others.
-
-    >>> _recurring(["recurs", "occurs once", "occurs once", "not shown"], "unit")
-    '1 of 4 units recurs, 2 occur once'
-    """
+    """How many recur, and what is to be said of the others."""
     n, n_once, n_untested = (verdicts.count(verdict) for verdict in ("recurs", "occurs once", "not tested"))
     told = f"{n} of {counted(len(verdicts), noun)} {'recurs' if n == 1 else 'recur'}"
     once = f", {n_once} {'occurs' if n_once == 1 else 'occur'} once" if n_once else ""
     return told + once + (f", {n_untested} not tested" if n_untested else "")
-
-
-def _median(profile: Profile) -> str:
-    median = profile.distance_quantiles.get("0.5")
-    return "unknown" if median is None else f"{median:.2f}"

@@ -21,27 +21,25 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rondo.arrays import Lazy, Passing
+from rondo.arrays import Lazy
 from rondo.data.labels import OTHER, Labels
-from rondo.editing.apply import shown
 from rondo.editing.edits import Edits
+from rondo.editing.edits_file import read_edits
 from rondo.errors import OutputError
 from rondo.run.clock import run_clock
-from rondo.run.data import RunData
+from rondo.run.data import RunData, overview_bytes
 from rondo.run.decisions import DECISIONS, decided_segments, events_of, events_on_rows, read_decisions, stored_stream
 from rondo.run.labelling import Labelling
 from rondo.run.overview import (
     FrameScores,
     GrowingOverview,
     Overview,
-    Overviews,
     cut_to,
     overview_path,
     read_overview,
@@ -49,17 +47,8 @@ from rondo.run.overview import (
     scores_path,
 )
 from rondo.run.rows import RowFrames
-from rondo.run.segments import (
-    LEVELS,
-    SEGMENTS,
-    labels_in,
-    read_segments,
-    reading_table,
-    spans_in,
-    unit_sequences,
-    with_kinds,
-)
-from rondo.run.summary import RecordingSummary, RunSummary, run_edits, shifted_units
+from rondo.run.segments import LEVELS, SEGMENTS, labels_in, read_segments, reading_table, with_kinds
+from rondo.run.summary import RecordingSummary, RunSummary, model_place, shifted_units
 from rondo.run.tally import Words
 from rondo.run.writer import FOUND, TRAINING, TRUTH
 from rondo.store.csv_text import text_table
@@ -72,31 +61,51 @@ if TYPE_CHECKING:
 UNSHOWN = "unshown_segments.parquet"
 
 
+def run_edits(run_dir: Path, summary: RunSummary) -> Edits:
+    """The edits that a run is shown under: beside its model, or beside the checkpoint of a stream."""
+    checkpoint = run_dir / "checkpoint"
+    if summary.kind == "stream" and checkpoint.is_dir():
+        return read_edits(run_dir / "model").carried().then(read_edits(checkpoint))
+    return read_edits(model_place(run_dir))
+
+
 def stored_run(run_dir: Path, summary: RunSummary) -> RunData:
     """The data of a run folder, checked when they are read; `summary` may not be written yet."""
-    ids = [one.id for one in summary.recordings]
     about = {one.id: one for one in summary.recordings}
+    ids = tuple(about)
     tables = _tables(run_dir, summary)
-    rows = _RowsByRecording(tables)
 
     @cache
-    def edits() -> Edits:
-        return run_edits(run_dir, summary)
+    def rows(name: str) -> dict[tuple[object, ...], pl.DataFrame]:
+        return tables[name].partition_by("recording", as_dict=True)
+
+    def rows_of(name: str, id: str) -> pl.DataFrame | None:
+        return rows(name).get((id,), tables[name].clear()) if name in tables else None
 
     def table(name: str) -> pl.DataFrame:
         if name != "unshown_segments":
             return tables[name]
         return with_kinds(tables[name] if name in tables else tables["segments"].clear(), summary)
 
+    def labelling(id: str, *, found: bool) -> Labelling:
+        return _labelling(run_dir, about[id], rows_of, summary.id_shifts.get(id, 0), found=found)
+
+    labellings = Lazy(ids, lambda id: labelling(id, found=False))
     return RunData(
         summary,
-        Lazy(ids, lambda id: _labelling(run_dir, about[id], rows, edits(), summary.id_shifts.get(id, 0))),
-        Overviews(ids, lambda id: _overview(run_dir, about[id])),
-        Passing(ids, lambda id: read_scores(scores_path(run_dir, id), about[id].n_frames)),
+        labellings,
+        Lazy(ids, lambda id: _overview(run_dir, about[id]), overview_bytes),
+        Lazy(ids, lambda id: read_scores(scores_path(run_dir, id), about[id].n_frames), _score_bytes),
         Lazy([*tables, "unshown_segments"], table),
+        Lazy(ids, lambda id: labelling(id, found=True)) if "found" in tables else labellings,
+        run_edits(run_dir, summary),
         run_dir,
         lambda: events_on_rows(events_of(run_dir), RowFrames.read(run_dir)),
     )
+
+
+def _score_bytes(scores: FrameScores | None) -> int:
+    return 0 if scores is None else sum(track.nbytes for track in scores)
 
 
 def running_stream(run_dir: Path, summary: RunSummary, words: Words) -> RunData:
@@ -108,7 +117,7 @@ def running_stream(run_dir: Path, summary: RunSummary, words: Words) -> RunData:
             return cut_to(read_overview(path), about.n_frames)
         return GrowingOverview(about.channels).overview(about.n_frames)
 
-    return stored_stream(run_dir, summary, words, overview)
+    return stored_stream(run_dir, summary, words, run_edits(run_dir, summary), overview)
 
 
 def _tables(run_dir: Path, summary: RunSummary) -> Lazy[pl.DataFrame]:
@@ -169,71 +178,42 @@ def _overview(run_dir: Path, about: RecordingSummary) -> Overview:
 
 
 def _labelling(
-    run_dir: Path, about: RecordingSummary, tables: _RowsByRecording, edits: Edits, shift: int = 0
+    run_dir: Path,
+    about: RecordingSummary,
+    rows_of: Callable[[str, str], pl.DataFrame | None],
+    shift: int,
+    *,
+    found: bool,
 ) -> Labelling:
-    """The labels of one recording as they were written; between the ends of segments its times are interpolated."""
-    own, found, unshown = (tables.of(name, about.id) for name in ("segments", "found", "unshown_segments"))
+    """The labels of one recording as they were written, or `found`; between ends of segments times are interpolated."""
+    own, before, unshown = (rows_of(name, about.id) for name in ("segments", "found", "unshown_segments"))
     if own is None:
         raise OutputError(f"{run_dir}: it has no {SEGMENTS}; run `rondo discover` again")
-    clock = run_clock(about, own if found is None else found)
+    clock = run_clock(about, own if before is None else before)
     times = None if clock is None else clock.seconds_at(np.arange(about.n_frames))
+    if found and before is not None:
+        rows, own = RowFrames.read(run_dir), before
+        units, motifs = (rows.without_skipped(labels_in(own, level, about.n_frames)) for level in LEVELS)
+    else:
+        units, motifs = (_track(run_dir / name / f"{about.id}.npy", about.n_frames) for name in ("units", "labels"))
+        if shift:
+            units, motifs = (np.where(track == OTHER, track, track + np.int32(shift)) for track in (units, motifs))
     scores = read_scores(scores_path(run_dir, about.id), about.n_frames)
-    breaks = np.array(about.breaks, np.int64)
-    profile = () if about.fit is None else tuple(r or np.nan for r in about.fit.distance_quantiles.values())
-
-    def labelling(units: Labels, motifs: Labels) -> Labelling:
-        own_scores = scores or FrameScores(*((track != OTHER).astype(np.float32) for track in (units, motifs)))
-        known = (*own_scores, times, about.rate, breaks, about.share_accepted, about.notes)
-        return Labelling(about.id, units, motifs, *known, distance_profile=profile)
-
-    rows = RowFrames.read(run_dir)
-
-    def as_found(table: pl.DataFrame) -> Labelling:
-        tracks = (rows.without_skipped(labels_in(table, level, about.n_frames)) for level in LEVELS)
-        return labelling(*tracks).stored(table, Edits())
-
-    tracks = (_track(run_dir / name / f"{about.id}.npy", about.n_frames) for name in ("units", "labels"))
-    written = labelling(
-        *(np.where(track == OTHER, track, track + np.int32(shift)) if shift else track for track in tracks)
+    scores = scores or FrameScores(*((track != OTHER).astype(np.float32) for track in (units, motifs)))
+    labelling = Labelling(
+        about.id,
+        units,
+        motifs,
+        *scores,
+        times,
+        about.rate,
+        np.array(about.breaks, np.int64),
+        about.share_accepted,
+        about.notes,
+        distance_profile=() if about.fit is None else tuple(r or np.nan for r in about.fit.distance_quantiles.values()),
+        unshown=unshown,
     )
-    if unshown is not None:
-        base = own if found is None else found  # whose units are those that were found
-        other = _unshown(base, unshown, as_found)
-        written = replace(written, unshown=shown(replace(other, unshown=other), edits).unshown)
-    return written.stored(own, edits, None if found is None else as_found(found))
-
-
-def _unshown(segments: pl.DataFrame, unshown: pl.DataFrame, as_found: Callable[[pl.DataFrame], Labelling]) -> Labelling:
-    """The same units, with the motifs that labels do not show; a frame has the score of its occurrence."""
-    import polars as pl
-
-    of_units = segments.filter(segments["level"] == "unit")
-    inside = unit_sequences(spans_in(unshown), spans_in(of_units))  # those stored may be merged
-    table = pl.concat([of_units, unshown.with_columns(pl.Series("units", inside, dtype=pl.String))])
-    found = as_found(table)
-    scores = np.zeros(found.n_frames, np.float32)
-    for start, stop, score in unshown.select("start_frame", "end_frame", "score").iter_rows():
-        scores[start:stop] = score
-    return replace(found, motif_scores=scores).stored(table, Edits())
-
-
-class _RowsByRecording:
-    """The rows of each recording in tables that hold one recording after the other: found once, however many."""
-
-    def __init__(self, tables: Mapping[str, pl.DataFrame]) -> None:
-        self._tables = tables
-        self._places: dict[str, dict[str, tuple[int, int]]] = {}
-
-    def of(self, name: str, recording: str) -> pl.DataFrame | None:
-        """The rows of one recording; None where there is no such table."""
-        if name not in self._tables:
-            return None
-        table = self._tables[name]
-        if name not in self._places:
-            runs = table["recording"].rle().struct.unnest()
-            starts = (runs["len"].cum_sum() - runs["len"]).to_list()
-            self._places[name] = dict(zip(runs["value"], zip(starts, runs["len"], strict=True), strict=True))
-        return table.slice(*self._places[name].get(recording, (0, 0)))
+    return labelling.stored(own)
 
 
 def _track(path: Path, n_frames: int) -> Labels:

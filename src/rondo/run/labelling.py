@@ -20,18 +20,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rondo.data.labels import OTHER, Labels, Runs, are_one_to_one, runs_of
-from rondo.editing.edits import Edits
 from rondo.errors import ModelError
-from rondo.run.segments import (
-    LEVELS,
-    SegmentRows,
-    edited,
-    repainted,
-    repeats_in,
-    segment_table,
-    to_pandas,
-    unit_sequences,
-)
+from rondo.run.segments import LEVELS, repeats_in, spans_in, to_pandas, unit_sequences, with_dates
 from rondo.units.vocabulary import Level
 from rondo.wording import MOST_ROWS, card, duration_in_words, found_in_words
 
@@ -136,14 +126,10 @@ class Labelling:
     ----------
     recording_id : str
         Id of the recording.
-    units : array of int32
-        The unit of each frame.
-    motifs : array of int32
-        The motif of each frame.
-    unit_scores : array of float32
-        The score of each unit label.
-    motif_scores : array of float32
-        The score of each motif label.
+    units, motifs : array of int32
+        The unit and the motif of each frame.
+    unit_scores, motif_scores : array of float32
+        The score of each label.
     times_s : array or None
         The time of each frame in seconds; None if the rate is unknown.
     rate : float or None
@@ -158,14 +144,10 @@ class Labelling:
         Frames at which a motif directly follows itself.
     distance_profile : tuple of float
         Normalised distances of the windows at `rondo.run.labelling.QUANTILES`.
-    edits : Edits
-        The edits that it is shown under.
-    found : Labelling or None
-        The labelling before it was edited; None if nothing was edited.
-    unshown : Labelling or None
-        The labelling with the other kind of motif, if there are motifs of both kinds.
     unit_begins : array of int64
         Frames at which a unit directly follows itself, because people have relabelled it so.
+    unshown : polars.DataFrame or None
+        Segments of motifs of the kind that labels do not show, if there are any.
 
     Examples
     --------
@@ -187,37 +169,15 @@ class Labelling:
     notes: tuple[str, ...] = ()
     motif_begins: Frames = field(default_factory=lambda: _NOWHERE)
     distance_profile: tuple[float, ...] = ()
-    edits: Edits = field(default_factory=Edits)
-    found: Labelling | None = None
-    unshown: Labelling | None = None
     unit_begins: Frames = field(default_factory=lambda: _NOWHERE)
+    unshown: pl.DataFrame | None = None
 
-    def stored(self, table: pl.DataFrame, edits: Edits, found: Labelling | None = None) -> Labelling:
-        """Return the same labelling with the table of segments that was stored with it.
-
-        Parameters
-        ----------
-        table : polars.DataFrame
-            The stored segments.
-        edits : Edits
-            The edits that the table shows.
-        found : Labelling or None
-            The labelling before it was edited.
-
-        Returns
-        -------
-        Labelling
-            The labelling with this table.
-        """
+    def stored(self, table: pl.DataFrame) -> Labelling:
+        """The same with a table of segments that was stored, or that edits have changed."""
         units, motifs = (repeats_in(table.filter(table["level"] == level)) for level in LEVELS)
-        labelling = replace(self, edits=edits, found=found, unit_begins=units, motif_begins=motifs)
+        labelling = replace(self, unit_begins=units, motif_begins=motifs)
         labelling.__dict__["table"] = table  # where cached_property looks first
         return labelling
-
-    @property
-    def as_found(self) -> Labelling:
-        """The labelling under the ids of the learner, before edits."""
-        return self if self.found is None else self.found
 
     @property
     def n_frames(self) -> int:
@@ -234,72 +194,19 @@ class Labelling:
         """Whether motifs are the units under other ids: no motif here is longer than a unit."""
         return are_one_to_one(self.units, self.motifs)
 
-    def _found(self) -> str:
-        n_units, n_motifs = (np.unique(track[track != OTHER]).size for track in (self.units, self.motifs))
-        return found_in_words(n_units, n_motifs, motifs_are_units=self.motifs_are_units)
-
-    def __repr__(self) -> str:
-        told = f"{self._found()}; {self.share_other:.0%} OTHER"
-        return f"Labelling('{self.recording_id}', {self.n_frames} frames: {told})"
-
-    def _repr_html_(self) -> str:
-        facts: dict[str, object] = {
-            "frames": f"{self.n_frames:,}",
-            "OTHER": f"{self.share_other:.1%} of frames",
-            "windows near their unit": f"{self.share_accepted:.1%}",
-        }
-        if self.notes:
-            facts["notes"] = "; ".join(self.notes)
-        facts["found"] = self._found()
-        units, motifs = (self.occurrences(level) for level in LEVELS)
-        levels = {"u": units} if self.motifs_are_units else {"m": motifs, "u": units}
-        most = MOST_ROWS // len(levels)
-        facts["shown"] = f"the {most} that take most time" + (" of each level" if len(levels) > 1 else "")
-        rows = [row for letter, runs in levels.items() for row in self._usage_rows(letter, runs, most)]
-        header = ("entry", "occurrences", "share", "mean duration")
-        return card(f"Labelling of {self.recording_id}", facts, header, rows)
-
-    def _usage_rows(self, letter: str, runs: Runs, most: int) -> list[tuple[str, int, str, str]]:
-        """The entries of a level with the largest share of time."""
-        ids, place = np.unique(runs.ids, return_inverse=True)
-        counts, frames = np.bincount(place, minlength=ids.size), np.bincount(place, runs.lengths, minlength=ids.size)
-        rows = []
-        for i in np.argsort(-frames, kind="stable")[:most]:
-            mean = frames[i] / counts[i]
-            told = f"{mean:.0f} frames" if self.rate is None else duration_in_words(mean / self.rate)
-            name = self.edits.name("unit" if letter == "u" else "motif", int(ids[i]))
-            rows.append((f"{letter}{ids[i]} {name}".rstrip(), int(counts[i]), f"{frames[i] / self.n_frames:.1%}", told))
-        return rows
-
     def labels_of(self, level: Level) -> Labels:
-        """Return the labels of one level.
-
-        Parameters
-        ----------
-        level : "unit" or "motif"
-            The level.
-
-        Returns
-        -------
-        array of int32
-            The label of every frame.
-        """
+        """The label of every frame on one level, "unit" or "motif"."""
         return self.units if level == "unit" else self.motifs
 
     def occurrences(self, level: Level) -> Runs:
-        """Return the occurrences of one level, in order; OTHER is left out.
-
-        Parameters
-        ----------
-        level : "unit" or "motif"
-            The level.
-
-        Returns
-        -------
-        Runs
-            Start frames, stop frames and ids.
-        """
-        return self._cut(self.labels_of(level), self.unit_begins if level == "unit" else self.motif_begins)
+        """The occurrences of one level, in order: start frames, stop frames and ids; OTHER is left out."""
+        labels = self.labels_of(level)
+        begins = self.unit_begins if level == "unit" else self.motif_begins
+        starts = np.union1d(runs_of(labels).starts, np.concatenate([self.breaks, begins]))
+        stops = np.append(starts[1:], labels.size)
+        ids = labels[starts].astype(np.int64)
+        kept = ids != OTHER
+        return Runs(starts[kept], stops[kept], ids[kept])
 
     @property
     def fit_profile(self) -> FitProfile:
@@ -314,46 +221,75 @@ class Labelling:
     @cached_property
     def table(self) -> pl.DataFrame:
         """`segments` as a polars table."""
-        if self.found is None:
-            return segment_table(self.rows)
-        if self.recording_id in self.edits.touched:
-            return repainted(segment_table(self.rows), self.found.table, self.edits)
-        return edited(self.found.table, self.edits, self.breaks.tolist())
+        import polars as pl
 
-    @property
-    def rows(self) -> list[SegmentRows]:
-        """The rows of both levels, before they become a table."""
         units, motifs = (self.occurrences(level) for level in LEVELS)
-        sequences = unit_sequences(motifs, units)
-        of_units = self._level_rows("unit", units, self.unit_scores, [""] * len(units))
-        return [of_units, self._level_rows("motif", motifs, self.motif_scores, sequences)]
-
-    @cached_property
-    def unshown_table(self) -> pl.DataFrame:
-        """The occurrences of motifs that labels do not show, as a polars table with the same columns."""
-        table = self.table.clear() if self.unshown is None else self.unshown.table
-        return table.filter(table["level"] == "motif")
-
-    def _level_rows(self, level: Level, runs: Runs, scores: NDArray[np.float32], units: list[str]) -> SegmentRows:
-        starts, stops = runs.starts, runs.stops
-        summed = np.concatenate([[0.0], np.cumsum(scores, dtype=np.float64)])
-        if self.times_s is None:
+        sequences = {"unit": [""] * len(units), "motif": unit_sequences(motifs, units)}
+        scores = {"unit": self.unit_scores, "motif": self.motif_scores}
+        tables = []
+        for level, runs in zip(LEVELS, (units, motifs), strict=True):
+            starts, stops = runs.starts, runs.stops
+            summed = np.concatenate([[0.0], np.cumsum(scores[level], dtype=np.float64)])
             start_s = end_s = np.full(starts.size, np.nan)
-        else:
-            start_s = self.times_s[starts]
-            end_s = self.times_s[stops - 1] + (1.0 / self.rate if self.rate else 0.0)
-            next_s = np.append(self.times_s, np.inf)[stops]
-            end_s = np.minimum(end_s, next_s)  # irregular frames may come early: spans never overlap
-        mean = (summed[stops] - summed[starts]) / np.maximum(1, stops - starts)
-        return SegmentRows(self.recording_id, level, runs, start_s, end_s, mean, units)
+            if self.times_s is not None:
+                start_s = self.times_s[starts]
+                end_s = self.times_s[stops - 1] + (1.0 / self.rate if self.rate else 0.0)
+                next_s = np.append(self.times_s, np.inf)[stops]
+                end_s = np.minimum(end_s, next_s)  # irregular frames may come early: spans never overlap
+            columns = {
+                "recording": [self.recording_id] * len(runs),
+                "level": [level] * len(runs),
+                "id": runs.ids.astype(np.int32),
+                "name": [""] * len(runs),
+                "start_frame": starts,
+                "end_frame": stops,
+                "start_s": start_s,
+                "end_s": end_s,
+                "score": (summed[stops] - summed[starts]) / np.maximum(1, stops - starts),
+                "units": sequences[level],
+            }
+            texts = dict.fromkeys(("recording", "level", "name", "units"), pl.String)
+            tables.append(pl.DataFrame(columns, schema_overrides=texts))
+        return with_dates(pl.concat(tables).with_columns(pl.col("start_s", "end_s").fill_nan(None)))
 
-    def _cut(self, labels: Labels, begins: Frames) -> Runs:
-        """Runs of one label, cut at breaks and where occurrences begin; OTHER left out."""
-        starts = np.union1d(runs_of(labels).starts, np.concatenate([self.breaks, begins]))
-        stops = np.append(starts[1:], labels.size)
-        ids = labels[starts].astype(np.int64)
-        kept = ids != OTHER
-        return Runs(starts[kept], stops[kept], ids[kept])
+    def _found(self) -> str:
+        n_units, n_motifs = (np.unique(track[track != OTHER]).size for track in (self.units, self.motifs))
+        return found_in_words(n_units, n_motifs, motifs_are_units=self.motifs_are_units)
+
+    def __repr__(self) -> str:
+        found = f"{self._found()}; {self.share_other:.0%} OTHER"
+        return f"Labelling('{self.recording_id}', {self.n_frames} frames: {found})"
+
+    def _repr_html_(self) -> str:
+        facts: dict[str, object] = {
+            "frames": f"{self.n_frames:,}",
+            "OTHER": f"{self.share_other:.1%} of frames",
+            "windows near their unit": f"{self.share_accepted:.1%}",
+        }
+        if self.notes:
+            facts["notes"] = "; ".join(self.notes)
+        facts["found"] = self._found()
+        levels: tuple[Level, ...] = ("unit",) if self.motifs_are_units else ("motif", "unit")
+        most = MOST_ROWS // len(levels)
+        facts["shown"] = f"the {most} that take most time" + (" of each level" if len(levels) > 1 else "")
+        rows = [row for level in levels for row in self._usage_rows(level, most)]
+        header = ("entry", "occurrences", "share", "mean duration")
+        return card(f"Labelling of {self.recording_id}", facts, header, rows)
+
+    def _usage_rows(self, level: Level, most: int) -> list[tuple[str, int, str, str]]:
+        """The entries of a level with the largest share of time."""
+        segments = self.table.filter(self.table["level"] == level)
+        names = dict(segments.select("id", "name").iter_rows())
+        runs = spans_in(segments)
+        ids, index = np.unique(runs.ids, return_inverse=True)
+        counts, frames = np.bincount(index, minlength=ids.size), np.bincount(index, runs.lengths, minlength=ids.size)
+        rows = []
+        for i in np.argsort(-frames, kind="stable")[:most]:
+            mean = frames[i] / counts[i]
+            duration = f"{mean:.0f} frames" if self.rate is None else duration_in_words(mean / self.rate)
+            entry = f"{level[0]}{ids[i]} {names[ids[i]]}".rstrip()
+            rows.append((entry, int(counts[i]), f"{frames[i] / self.n_frames:.1%}", duration))
+        return rows
 
 
 def repeat_starts(motifs: Labels, window_of: Frames, timeline: MotifTimeline, units: Labels) -> Frames:
@@ -370,10 +306,6 @@ def repeat_starts(motifs: Labels, window_of: Frames, timeline: MotifTimeline, un
     agrees = (motifs == motif) & (motifs != OTHER)
     is_one_label = agrees[1:] & agrees[:-1] & (motifs[1:] == motifs[:-1])
     return np.flatnonzero(is_one_label & (number[1:] != number[:-1]) & (unit[1:] != unit[:-1])) + 1
-
-
-# ----------------------------------------------------------------
-# Tables of a Result beside that of its segments: frames, curves of training, and rows of a dataclass.
 
 
 def curve_table(words: Words) -> pl.DataFrame | None:

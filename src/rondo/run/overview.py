@@ -1,20 +1,15 @@
 """A signal made small enough to keep and to draw: its lowest and highest value per bucket of frames, in 16 bits.
 
-What a screen of a thousand pixels can show of a million frames is the lowest and the highest value per pixel; averages
-would hide the bursts that units are made of. A run folder keeps every frame while that takes no more than
-`MAX_CODES` numbers, and buckets of 2, 4, 8 … frames beyond. A value is kept as a code,
+A run folder keeps every frame while that takes no more than `MAX_CODES` numbers, and buckets of 2, 4, 8 … frames
+beyond; averages would hide the bursts that units are made of. A value is kept as a code,
 
     code = round((value - low) / (high - low) * TOP_CODE)
 
-with the lowest and highest value of its channel: an error of at most 1/130,000 of the channel's range.
+with the lowest and highest value of its channel: an error of at most 1/130,000 of the channel's range. The overview of
+a stream grows in bounded memory: when there are more buckets than fit, two and two are joined.
 
-The overview of a stream grows in bounded memory. Its buckets hold one frame at first. When there are more than fit, two
-and two are joined, again and again; so the overview of a stream depends on its frames alone, and not on how they came.
-
-A page holds a coarse level, drawn at once, and a fine one, unpacked when someone zooms in. The page builds the levels
-between by itself. Codes are the upper eight bits of those in the run folder: a row is 40 pixels high. The fine level is
-written as differences along time, which are small where a signal is smooth, and deflated; the finest that fits the
-budget is taken, which is every frame of most recordings.
+A page holds a coarse level, drawn at once, and a fine one, unpacked when someone zooms in, in the upper eight bits of
+the codes. The fine level is written as differences along time and deflated; the finest that fits the budget is taken.
 """
 
 from __future__ import annotations
@@ -22,7 +17,7 @@ from __future__ import annotations
 import base64
 import io
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -47,7 +42,6 @@ TOP_CODE = 65279
 Codes = NDArray[np.uint16]
 _MOST_NUMBERS = 1 << 18  # of lowest values, and as many of highest: 2 MB
 _FEWEST_BUCKETS = 1024
-_MOST_CODES_HELD = 1 << 26  # of several recordings: 128 MB
 MOST_DRAWN = 1000
 """Recordings of a run that its page can draw."""
 COARSE_BUCKETS = 4096
@@ -93,7 +87,7 @@ def signal_overview(
     max_codes: int = MAX_CODES,
     extent: tuple[float, float] | None = None,
 ) -> Overview:
-    """The overview of `values` (n_frames, n_channels) with at most `max_codes` codes, in linear time.
+    """The overview of `values` (n_frames, n_channels) with at most `max_codes` codes.
 
     NaN frames are left out; a bucket with nothing but NaN in a channel is missing there. Codes run from the lowest to
     the highest value of each channel, or over the `extent` that all of them are known to lie in.
@@ -105,13 +99,16 @@ def signal_overview(
     [[[1.0, 5.0]], [[1.0, 1.0]]]
     """
     frames = np.asarray(values, dtype=np.float32)
-    low, high = _lowest(frames), _highest(frames)
+    low, high = _extent(frames)
     if np.isinf(low).any() or np.isinf(high).any():
         frames = np.where(np.isinf(frames), np.float32(np.nan), frames)
-        low, high = _lowest(frames), _highest(frames)
+        low, high = _extent(frames)
     if extent is not None:
         low, high = (np.full_like(low, end) for end in extent)
-    bucket_frames = _bucket_frames(len(frames), frames.shape[1], max_codes)
+    n_codes, bucket_frames = frames.size, 1  # one code for each frame, two for each bucket of several
+    while n_codes > max_codes and bucket_frames < len(frames):
+        bucket_frames *= 2
+        n_codes = 2 * -(-len(frames) // bucket_frames) * frames.shape[1]
     buckets = [frames]
     if bucket_frames > 1:  # rounding keeps the order: the lowest and the highest value have the lowest and highest code
         starts = np.arange(0, len(frames), bucket_frames)
@@ -120,22 +117,9 @@ def signal_overview(
     return Overview(codes, bucket_frames, frames.shape[0], low, high, tuple(channels))
 
 
-def _lowest(frames: Values) -> NDArray[np.float64]:
-    """Of each channel; NaN where it has no value."""
-    return np.asarray(np.fmin.reduce(frames, axis=0, initial=np.nan), np.float64)
-
-
-def _highest(frames: Values) -> NDArray[np.float64]:
-    return np.asarray(np.fmax.reduce(frames, axis=0, initial=np.nan), np.float64)
-
-
-def _bucket_frames(n_frames: int, n_channels: int, max_codes: int) -> int:
-    """The smallest power of two with at most `max_codes` codes: one for each frame, two for each bucket of several."""
-    n_codes, bucket_frames = n_frames * n_channels, 1
-    while n_codes > max_codes and bucket_frames < n_frames:
-        bucket_frames *= 2
-        n_codes = 2 * -(-n_frames // bucket_frames) * n_channels
-    return bucket_frames
+def _extent(frames: NDArray[np.floating]) -> list[NDArray[np.float64]]:
+    """The lowest and the highest value of each channel; NaN where it has none."""
+    return [np.asarray(end.reduce(frames, axis=0, initial=np.nan), np.float64) for end in (np.fmin, np.fmax)]
 
 
 def _codes_of(values: Values, low: NDArray[np.float64], high: NDArray[np.float64]) -> Codes:
@@ -168,9 +152,12 @@ def overview_path(run_dir: Path, recording_id: str) -> Path:
 
 def stored_overview(overview: Overview) -> bytes:
     """The content of an .npz file that holds the overview."""
-    named = overview._asdict() | {"channels": np.array(overview.channels, dtype=np.str_)}
+    return _archive(**overview._asdict() | {"channels": np.array(overview.channels, dtype=np.str_)})
+
+
+def _archive(**arrays: Any) -> bytes:
     buffer = io.BytesIO()
-    np.savez_compressed(buffer, **named)
+    np.savez_compressed(buffer, **arrays)
     return buffer.getvalue()
 
 
@@ -193,11 +180,6 @@ def read_overview(path: Path) -> Overview:
         raise OutputError(
             f"{path}: expected an .npz overview of this version of Rondo, but {reason}; run `rondo discover` again"
         ) from error
-    _check_shapes(overview, path)
-    return overview
-
-
-def _check_shapes(overview: Overview, path: Path) -> None:
     n_channels, bucket = len(overview.channels), overview.bucket_frames
     sound = bucket > 0 and bucket & (bucket - 1) == 0 and overview.n_frames >= 0
     expected = (-(-overview.n_frames // max(bucket, 1)), n_channels, 1 if bucket == 1 else 2)
@@ -206,6 +188,7 @@ def _check_shapes(overview: Overview, path: Path) -> None:
             f"{path}: {overview.n_frames} frames in buckets of {bucket} and {n_channels} channels need codes of shape "
             f"{expected}, got {overview.codes.shape}; run `rondo discover` again"
         )
+    return overview
 
 
 class GrowingOverview:
@@ -224,7 +207,9 @@ class GrowingOverview:
         if not len(values):
             return
         while first_frame + len(values) > self.most_buckets * self.bucket_frames:
-            self._low, self._high = _paired(self._low, np.fmin), _paired(self._high, np.fmax)
+            if len(self._low):
+                pairs = np.arange(0, len(self._low), 2)  # the last bucket may be alone
+                self._low, self._high = np.fmin.reduceat(self._low, pairs), np.fmax.reduceat(self._high, pairs)
             self.bucket_frames *= 2
         self.n_frames = max(self.n_frames, first_frame + len(values))
         n_buckets = -(-self.n_frames // self.bucket_frames)
@@ -239,19 +224,10 @@ class GrowingOverview:
     def overview(self, n_frames: int) -> Overview:
         """Of the first so many frames; those that have not come are missing."""
         n_buckets = -(-n_frames // self.bucket_frames)
-        shape = (n_buckets, len(self.channels))
-        both = np.full((*shape, 2), np.nan)
-        kept = min(n_buckets, len(self._low))
-        both[:kept, :, 0], both[:kept, :, 1] = self._low[:kept], self._high[:kept]
-        known = np.isfinite(both)
-        low = np.min(both, axis=(0, 2), where=known, initial=np.inf)
-        high = np.max(both, axis=(0, 2), where=known, initial=-np.inf)
-        low, high = np.where(np.isfinite(low), low, np.nan), np.where(np.isfinite(high), high, np.nan)
-        scale = np.divide(TOP_CODE, high - low, out=np.zeros_like(low), where=high > low)
-        codes = np.full(both.shape, MISSING, np.uint16)
-        codes[known] = np.rint((both - low[:, None]) * scale[:, None])[known]
-        codes = codes[..., :1] if self.bucket_frames == 1 else codes
-        return Overview(codes, self.bucket_frames, n_frames, low, high, self.channels)
+        ends = [np.where(np.isfinite(end), end, np.nan)[:n_buckets] for end in (self._low, self._high)]
+        low, high = _extent(np.concatenate(ends))
+        codes = np.stack([_codes_of(end, low, high) for end in ends[: 1 if self.bucket_frames == 1 else 2]], axis=-1)
+        return cut_to(Overview(codes, self.bucket_frames, n_frames, low, high, self.channels), n_frames)
 
     def state(self) -> tuple[dict[str, NDArray[np.generic]], dict[str, Any]]:
         """Everything, exactly."""
@@ -263,44 +239,12 @@ class GrowingOverview:
         self.bucket_frames, self.n_frames = int(plain["bucket_frames"]), int(plain["n_frames"])
 
 
-def _paired(buckets: Values, join: np.ufunc) -> Values:
-    """Two and two buckets as one; the last may be alone."""
-    return join.reduceat(buckets, np.arange(0, len(buckets), 2), axis=0) if len(buckets) else buckets
-
-
 def cut_to(overview: Overview, n_frames: int) -> Overview:
     """The same for a stream that has gone on since, or is not decided so far: more frames missing, or fewer frames."""
     n_buckets = -(-n_frames // overview.bucket_frames)
     codes = overview.codes[:n_buckets]
     missing = np.full((n_buckets - len(codes), *codes.shape[1:]), MISSING, codes.dtype)
     return overview._replace(codes=np.concatenate([codes, missing]), n_frames=n_frames)
-
-
-class Overviews(Mapping[str, Overview]):
-    """The overviews of recordings, made or read on first use; few are held at a time."""
-
-    def __init__(self, recording_ids: Sequence[str], make: Callable[[str], Overview]) -> None:
-        self._ids, self._make = tuple(recording_ids), make
-        self._held: dict[str, Overview] = {}
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._ids)
-
-    def __len__(self) -> int:
-        return len(self._ids)
-
-    def __getitem__(self, recording_id: str) -> Overview:
-        if recording_id not in self._held:
-            self._held[recording_id] = self._make(recording_id)
-        while len(self._held) > 1 and sum(it.codes.size for it in self._held.values()) > _MOST_CODES_HELD:
-            del self._held[next(id for id in self._held if id != recording_id)]
-        return self._held[recording_id]
-
-    def only(self, recording_ids: Sequence[str]) -> Overviews:
-        """The overviews of some recordings, from the same store."""
-        few = Overviews(recording_ids, self._make)
-        few._held = self._held
-        return few
 
 
 def least_bytes(n_channels: int, n_frames: int) -> int:
@@ -322,8 +266,7 @@ def packed(overview: Overview, budget_bytes: int) -> dict[str, Any]:
     if fine is None:  # then there is more for the coarse one
         step = _coarse_step(codes, budget_bytes)
         coarse = coarser(codes, step)
-    data = base64_of(_by_channel(coarse))
-    return {"coarse": _level(coarse, overview.bucket_frames * step, data), "fine": fine}
+    return {"coarse": _level(coarse, overview.bucket_frames * step, base64_of(_by_channel(coarse))), "fine": fine}
 
 
 def _coarse_step(codes: NDArray[np.uint8], budget_bytes: int) -> int:
@@ -340,9 +283,11 @@ def _coarse_step(codes: NDArray[np.uint8], budget_bytes: int) -> int:
 def _fine(codes: NDArray[np.uint8], bucket: int, step: int, budget_bytes: int) -> dict[str, Any] | None:
     """The finest level below buckets of `step` that fits, as differences along time."""
     while step > 1:
-        deflated = _deflated(codes, budget_bytes)
-        if deflated is not None:
-            return _level(codes, bucket, base64.b64encode(deflated).decode())
+        if codes.size <= 4 * budget_bytes:  # real signals do not shrink more
+            differences = np.diff(_by_channel(codes), axis=-1, prepend=np.uint8(0))
+            deflated = zlib.compress(differences.tobytes(), 6)
+            if len(deflated) <= budget_bytes:
+                return _level(codes, bucket, base64.b64encode(deflated).decode())
         # lowest and highest of two frames are as many numbers as the frames themselves
         factor = 4 if codes.shape[2] == 1 else 2
         codes, bucket, step = coarser(codes, factor), bucket * factor, step // factor
@@ -358,29 +303,16 @@ def _by_channel(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return np.ascontiguousarray(codes.transpose(1, 2, 0))
 
 
-def _deflated(codes: NDArray[np.uint8], budget_bytes: int) -> bytes | None:
-    """The codes as differences, deflated; None where that takes more than the budget."""
-    if codes.size > 4 * budget_bytes:  # real signals do not shrink that much: do not even try
-        return None
-    rows = _by_channel(codes)
-    differences = np.diff(rows, axis=-1, prepend=np.uint8(0))
-    deflated = zlib.compress(differences.tobytes(), 6)
-    return deflated if len(deflated) <= budget_bytes else None
-
-
-# ----------------------------------------------------------------
-# How well each frame fits its unit and its motif: kept beside the labels, drawn beneath the lanes.
-#
-# The score of a unit is exp(-r), where r is the distance of the window to the centre of its unit over the radius of
-# that unit: 1 at the centre, 0.37 at the radius. Streams measure to the nearest exemplar instead, in reaches. It says
-# how typical a window is, not how likely its label is right. The score of a motif is what the motif model gives: the
-# length of its phrase over length plus edits, 1 where the occurrence is exact.
-
 Scores = NDArray[np.float32]
 
 
 class FrameScores(NamedTuple):
-    """One score in [0, 1] per frame and level; 0 where the label is OTHER."""
+    """One score in [0, 1] per frame and level; 0 where the label is OTHER.
+
+    That of a unit is exp(-r), r the distance of the window to the centre of its unit over the radius of that unit, or
+    in a stream to the nearest exemplar, in reaches: how typical a window is, not how likely its label is right. That of
+    a motif is the length of its phrase over length plus differences, 1 where the occurrence is exact.
+    """
 
     units: Scores
     motifs: Scores
@@ -404,9 +336,7 @@ def scores_path(run_dir: Path, recording_id: str) -> Path:
 
 def stored_scores(scores: FrameScores) -> bytes:
     """The content of an .npz file that holds the scores as float32: `unit` and `motif`."""
-    buffer = io.BytesIO()
-    np.savez_compressed(buffer, unit=scores.units.astype(np.float32), motif=scores.motifs.astype(np.float32))
-    return buffer.getvalue()
+    return _archive(unit=scores.units.astype(np.float32), motif=scores.motifs.astype(np.float32))
 
 
 def read_scores(path: Path, n_frames: int) -> FrameScores | None:

@@ -172,17 +172,12 @@ class RowFrames:
 
     def counts(self, units: NDArray[np.int32]) -> RowCounts:
         """What became of the rows with these units."""
-        is_labelled = [int(np.count_nonzero(units[a:b] != OTHER)) for a, b in _blocks(units.size)]
+        labelled = int(np.count_nonzero(units != OTHER))
         skipped = sum(stop - start for start, stop in self.spans_of("skipped", units.size))
         in_gaps = sum(
             int(np.count_nonzero(units[start:stop] == OTHER)) for start, stop in self.spans_of("gap", units.size)
         )
-        labelled = sum(is_labelled)
         return RowCounts(labelled, skipped, in_gaps, units.size - labelled - skipped - in_gaps)
-
-
-def _blocks(n_rows: int, size: int = 1 << 20) -> list[tuple[int, int]]:
-    return [(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
 
 
 def _span(line: str) -> RowSpan:

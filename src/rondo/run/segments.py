@@ -13,18 +13,16 @@ Inside Rondo it is a polars table; people get pandas (`to_pandas`), which needs 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rondo.arrays import Floats as Floats
 from rondo.data.labels import OTHER, Labels, Runs, from_runs
-from rondo.editing.apply import kept_ids
-from rondo.editing.edits import Edits
 from rondo.errors import OutputError
 from rondo.run.summary import RunSummary
 from rondo.store.reading import regular
@@ -46,45 +44,6 @@ COLUMNS = (
 )  # fmt: skip
 
 
-class SegmentRows(NamedTuple):
-    """The rows of one recording and level; seconds at both ends, NaN where nobody knows them."""
-
-    recording_id: str
-    level: Level
-    runs: Runs
-    start_s: Floats
-    end_s: Floats
-    scores: Floats
-    units: list[str]
-
-
-def segment_table(rows: Sequence[SegmentRows]) -> pl.DataFrame:
-    """One table of several recordings or levels: made at once, it costs as much as the table of one."""
-    import polars as pl
-
-    lengths = [len(own.runs) for own in rows]
-
-    def repeated(values: Sequence[str]) -> list[str]:
-        return [value for value, n in zip(values, lengths, strict=True) for _ in range(n)]
-
-    table = pl.DataFrame(
-        {
-            "recording": repeated([own.recording_id for own in rows]),
-            "level": repeated([own.level for own in rows]),
-            "id": np.concatenate([own.runs.ids for own in rows]).astype(np.int32),
-            "name": [""] * sum(lengths),
-            "start_frame": np.concatenate([own.runs.starts for own in rows]),
-            "end_frame": np.concatenate([own.runs.stops for own in rows]),
-            "start_s": np.concatenate([own.start_s for own in rows]),
-            "end_s": np.concatenate([own.end_s for own in rows]),
-            "score": np.concatenate([own.scores for own in rows]),
-            "units": [units for own in rows for units in own.units],
-        },
-        schema_overrides=dict.fromkeys(("recording", "level", "name", "units"), pl.String),
-    )
-    return with_dates(table.with_columns(pl.col("start_s", "end_s").fill_nan(None)))
-
-
 def with_dates(table: pl.DataFrame) -> pl.DataFrame:
     """With start_time and end_time from start_s and end_s, and all columns in their order."""
     import polars as pl
@@ -98,7 +57,7 @@ def with_dates(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def optional_columns() -> dict[str, type[pl.DataType]]:
-    """Those that a table of segments may lack, with what they hold."""
+    """The columns that a stored table may lack."""
     import polars as pl
 
     return {"name": pl.String, "start_s": pl.Float64, "end_s": pl.Float64, "score": pl.Float64, "units": pl.String}
@@ -113,75 +72,11 @@ def whole_columns(spans: pl.DataFrame) -> pl.DataFrame:
     return with_dates(spans.with_columns(missing))
 
 
-def edited(table: pl.DataFrame, edits: Edits, breaks: Collection[int]) -> pl.DataFrame:
-    """The segments of one recording under the ids that people have kept, with their names.
-
-    `table` holds them as they were found. Neighbours that were merged become one segment, unless one of the `breaks`
-    of the recording lies between them.
-    """
-    import polars as pl
-
-    tables = []
-    unit_runs = Runs(*(np.zeros(0, np.int64),) * 3)
-    for level in LEVELS:
-        own = table.filter(pl.col("level") == level)
-        ids = kept_ids(edits.moved(level), own["id"].to_numpy())
-        if edits.groups(level):
-            own = _joined(own, ids, breaks)
-        runs = spans_in(own)
-        if level == "unit":
-            unit_runs = runs
-        elif edits.groups("unit") or edits.groups("motif"):
-            own = own.with_columns(pl.Series("units", unit_sequences(runs, unit_runs), dtype=pl.String))
-        names = edits.names(level)
-        called = [names.get(id, "") for id in runs.ids.tolist()]
-        tables.append(own.with_columns(pl.Series("name", called, dtype=pl.String)))
-    return pl.concat(tables)
-
-
-def _joined(own: pl.DataFrame, ids: NDArray[np.integer], breaks: Collection[int]) -> pl.DataFrame:
-    """Segments of one level under new ids; where ids were equal before, the cut between them was found and stays."""
-    import polars as pl
-
-    found, starts, stops = (own[name].to_numpy() for name in ("id", "start_frame", "end_frame"))
-    goes_on = np.zeros(own.height, dtype=np.bool_)
-    goes_on[1:] = (starts[1:] == stops[:-1]) & (ids[1:] == ids[:-1]) & (found[1:] != found[:-1])
-    goes_on &= ~np.isin(starts, np.array(sorted(breaks), dtype=np.int64))
-    frames = pl.col("end_frame") - pl.col("start_frame")
-    weighted = (pl.col("score") * frames).sum() / frames.sum()
-    firsts = [pl.col(name).first() for name in COLUMNS if name not in ("end_frame", "end_s", "end_time", "score")]
-    lasts = [pl.col(name).last() for name in ("end_frame", "end_s", "end_time")]
-    numbered = own.with_columns(
-        pl.Series("id", ids, dtype=pl.Int32), pl.Series("run", np.cumsum(~goes_on), dtype=pl.Int64)
-    )
-    joined = numbered.group_by("run", maintain_order=True).agg(*firsts, *lasts, weighted.alias("score"))
-    return joined.select(COLUMNS)
-
-
 def repeats_in(own: pl.DataFrame) -> NDArray[np.int64]:
     """Frames at which a segment of one level and recording follows on another of the same entry."""
     runs = spans_in(own)
     repeats = (runs.starts[1:] == runs.stops[:-1]) & (runs.ids[1:] == runs.ids[:-1])
     return np.asarray(runs.starts[1:][repeats])
-
-
-def repainted(table: pl.DataFrame, found: pl.DataFrame, edits: Edits) -> pl.DataFrame:
-    """Segments that were cut again, with the names that people gave and, at ends that were found, the times found.
-
-    A segment that was found so has the very score that it had; others have the mean of their frames.
-    """
-    import polars as pl
-
-    ends = ("level", "start_frame", "end_frame")
-    starts = found.unique(("level", "start_frame")).select("level", "start_frame", pl.col("start_s").alias("known"))
-    stops = found.unique(("level", "end_frame")).select("level", "end_frame", pl.col("end_s").alias("known"))
-    scores = found.unique(ends).select(*ends, pl.col("score").alias("known"))
-    for keys, known, column in ((ends[:2], starts, "start_s"), (ends[::2], stops, "end_s"), (ends, scores, "score")):
-        joined = table.join(known, on=keys, how="left", maintain_order="left")
-        table = joined.with_columns(pl.coalesce("known", column).alias(column)).drop("known")
-    names = {level: edits.names(level) for level in LEVELS}
-    called = [names[level].get(id, "") for level, id in table.select("level", "id").iter_rows()]
-    return with_dates(table.with_columns(pl.Series("name", called, dtype=pl.String)))
 
 
 def spans_in(table: pl.DataFrame) -> Runs:
@@ -245,9 +140,6 @@ def to_pandas(table: pl.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({own.name: column(own) for own in table})
 
 
-# ----------------------------------------------------------------
-# Tables of segments that lie in a run folder: read whole or in parts, and checked against its summary.json.
-
 SEGMENTS = "segments.parquet"
 _MANY_RECORDINGS = 200  # of more, segments are read only as they are needed
 
@@ -258,7 +150,7 @@ def segment_counts(result: Result) -> dict[str, int]:
 
     path = _large_file(result)
     if path is None:
-        return counts_in(result.tables["segments"])
+        return counts_in(result.run.tables["segments"])
     with reading_table(path):
         rows = pl.scan_parquet(regular(path), glob=False, hive_partitioning=False)
         return dict(rows.group_by("recording").len().collect(engine="streaming").iter_rows())
@@ -274,14 +166,14 @@ def segments_of(result: Result, recordings: Sequence[str]) -> pl.DataFrame:
     path = _large_file(result)
     if path is not None:
         return read_segments(path, result.summary, recordings)
-    table = result.tables["segments"]
+    table = result.run.tables["segments"]
     return table if len(recordings) == len(result) else table.filter(table["recording"].is_in(recordings))
 
 
 def _large_file(result: Result) -> Path | None:
     """The table of a run over many recordings."""
-    is_large = result.folder is not None and len(result) > _MANY_RECORDINGS
-    return result.folder / SEGMENTS if is_large and result.folder is not None else None
+    folder = result.run.folder
+    return folder / SEGMENTS if folder is not None and len(result) > _MANY_RECORDINGS else None
 
 
 @contextmanager
@@ -327,15 +219,6 @@ def read_segments(path: Path, run: RunSummary, recordings: Sequence[str] | None 
     return table.sort(order, maintain_order=True)
 
 
-def _times_ok() -> pl.Expr:
-    """Of a segment: none, or two that follow on each other."""
-    import polars as pl
-
-    start_s, end_s = pl.col("start_s"), pl.col("end_s")
-    in_order = start_s.is_finite() & end_s.is_finite() & (start_s <= end_s)
-    return (start_s.is_null() & end_s.is_null()) | in_order.fill_null(False)
-
-
 def _check_spans(table: pl.DataFrame, path: Path, run: RunSummary) -> None:
     import polars as pl
 
@@ -344,11 +227,14 @@ def _check_spans(table: pl.DataFrame, path: Path, run: RunSummary) -> None:
     )
     known = table.join(lengths, on="recording", how="left").with_row_index("row")
     spans_ok = (pl.col("start_frame") >= 0) & (pl.col("start_frame") < pl.col("end_frame"))
+    start_s, end_s = pl.col("start_s"), pl.col("end_s")
+    in_order = start_s.is_finite() & end_s.is_finite() & (start_s <= end_s)
+    times_ok = (start_s.is_null() & end_s.is_null()) | in_order.fill_null(False)
     sound = (
         (spans_ok & (pl.col("end_frame") <= pl.col("n_frames"))).fill_null(False)
         & pl.col("level").is_in(["unit", "motif"]).fill_null(False)
         & pl.col("id").is_not_null()
-        & _times_ok()
+        & times_ok
     )
     bad = known.filter(~sound.fill_null(False))
     if bad.height:

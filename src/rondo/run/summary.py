@@ -1,14 +1,4 @@
-"""What a run found, typed: summary.json is written from these models and read back by them.
-
-RunSummary
-├── recordings  RecordingSummary   what each recording is, and how well the model fits it
-├── units       EntrySummary       how often, how much, how long, where best, what speaks for it
-├── motifs      EntrySummary       of both kinds; those that labels show come first
-├── unit_merges UnitMerge          which units are near each other, in the order in which they would be merged
-├── failed      FailedFile         files that could not be read, where recordings were read one by one
-├── scores      RunScores          where there is a ground truth
-└── stream      StreamSummary      how far a stream is
-"""
+"""What a run found, typed: summary.json is written from these models and read back by them."""
 
 from __future__ import annotations
 
@@ -20,8 +10,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, computed_field, model_validator
 
-from rondo.editing.edits import Edits
-from rondo.editing.edits_file import read_edits
 from rondo.errors import OutputError
 from rondo.store.reading import checked_id, read_regular
 
@@ -40,14 +28,14 @@ class _Stored(BaseModel):
 
 
 class VocabularyEvidence(_Stored):
-    """What speaks for a whole vocabulary."""
+    """The evidence for a whole vocabulary."""
 
     p: Share
     recurs: bool
 
 
 class EntryEvidenceSummary(_Stored):
-    """What speaks for one entry; p is None where nothing could be compared, `reason` is empty where nothing does."""
+    """The evidence for one entry; p is None where nothing could be compared."""
 
     verdict: str
     p: Share | None = None
@@ -276,23 +264,23 @@ def _with_shifted_ids(stored: dict[str, Any]) -> dict[str, Any]:
     if first >= 1 << 31:
         raise OverflowError("ids are too large")
 
-    def entry(one: dict[str, Any]) -> dict[str, Any]:
-        shift, recording = shifts[one["recording"]], one["recording"]
-        return one | {
-            "id": one["id"] + shift,
-            "absorbed": [id + shift for id in one["absorbed"]],
-            "share": one["share"] * n_frames[recording] / sum(n_frames.values()),
-            "composition": shifted_units(one["composition"], shift),
-            "taken_for": shifted_units(one["taken_for"], shift),
+    def shifted(entry: dict[str, Any]) -> dict[str, Any]:
+        shift = shifts[entry["recording"]]
+        return entry | {
+            "id": entry["id"] + shift,
+            "absorbed": [id + shift for id in entry["absorbed"]],
+            "share": entry["share"] * n_frames[entry["recording"]] / sum(n_frames.values()),
+            "composition": shifted_units(entry["composition"], shift),
+            "taken_for": shifted_units(entry["taken_for"], shift),
         }
 
-    def merge(one: dict[str, Any]) -> dict[str, Any]:
-        return one | {level: one[level] + shifts[one["recording"]] for level in ("kept", "absorbed")}
-
     return stored | {
-        "units": [entry(one) for one in stored["units"]],
-        "motifs": [entry(one) for one in stored["motifs"]],
-        "unit_merges": [merge(one) for one in stored["unit_merges"]],
+        "units": [shifted(entry) for entry in stored["units"]],
+        "motifs": [shifted(entry) for entry in stored["motifs"]],
+        "unit_merges": [
+            one | {name: one[name] + shifts[one["recording"]] for name in ("kept", "absorbed")}
+            for one in stored["unit_merges"]
+        ],
         "findings": [one for one in stored["findings"] if not one.startswith("Every recording has a vocabulary of")],
         "id_shifts": shifts,
     }
@@ -333,14 +321,6 @@ def read_summary(run_dir: Path) -> RunSummary:
         raise OutputError(
             f"{path}: {where}: {' '.join(first['msg'].removeprefix('Value error, ').split())}; run {again}"
         ) from None
-
-
-def run_edits(run_dir: Path, summary: RunSummary) -> Edits:
-    """The edits that a run is shown under: beside its model, or beside the checkpoint of a stream."""
-    checkpoint = run_dir / "checkpoint"
-    if summary.kind == "stream" and checkpoint.is_dir():
-        return read_edits(run_dir / "model").carried().then(read_edits(checkpoint))
-    return read_edits(model_place(run_dir))
 
 
 def model_place(run_dir: Path) -> Path:

@@ -1,9 +1,4 @@
-"""Recordings, segments and what a model knows about its entries -> RunSummary: everything counted is counted here.
-
-Words           what a model, or the summary of a run, knows about the entries of a vocabulary
-RecordingPart   what a summary says about one recording, and which units and motifs share a frame
-RunTally        parts and tables of segments, added one after the other -> RunSummary
-"""
+"""Recordings, segments and what a model knows about its entries -> RunSummary: everything counted is counted here."""
 
 from __future__ import annotations
 
@@ -16,7 +11,6 @@ import numpy as np
 
 from rondo.data.labels import Runs, are_one_to_one
 from rondo.data.recording import Recording
-from rondo.editing.edits import Edits
 from rondo.errors import OutputError
 from rondo.run.clock import clock_knots
 from rondo.run.labelling import QUANTILES, FitProfile, Labelling, fit_of
@@ -57,7 +51,6 @@ class Words:
     evidence: VocabularyEvidence | None = None
     tested: Mapping[Level, Mapping[int, EntryEvidenceSummary]] = field(default_factory=dict)  # evidence of entries
     untested: EntryEvidenceSummary | None = None  # of all other entries; None if the method has no test
-    edits: Edits = field(default_factory=Edits)
 
     @classmethod
     def of_summary(cls, summary: RunSummary) -> Words:
@@ -120,16 +113,14 @@ class EntryTally:
             exemplars.setdefault(row.pop("id"), []).append(row)
         rows = []
         for row in table.sort("id").iter_rows(named=True):
-            share, absorbed = row.pop("frames") / n_frames, words.edits.absorbed(level, row["id"])
-            about: dict[str, Any] = {"name": words.edits.name(level, row["id"]), "absorbed": absorbed}
+            id, share = row["id"], row.pop("frames") / n_frames
+            about: dict[str, Any] = {"evidence": words.tested.get(level, {}).get(id, words.untested)}
             if level == "motif":
-                about |= {"composition": words.motifs.get(row["id"], ""), "kind": words.kinds.get(row["id"], "")}
+                about |= {"composition": words.motifs.get(id, ""), "kind": words.kinds.get(id, "")}
                 about["in_labels"] = in_labels
             else:
-                about["taken_for"] = words.units.get(row["id"], "")
-            tested = {} if absorbed else words.tested.get(level, {})  # merged entries were tested in their parts only
-            about["evidence"] = tested.get(row["id"], words.untested)
-            rows.append(EntrySummary(**row, **about, share=share, exemplars=exemplars[row["id"]]))
+                about["taken_for"] = words.units.get(id, "")
+            rows.append(EntrySummary(**row, **about, share=share, exemplars=exemplars[id]))
         return rows
 
 
@@ -152,38 +143,6 @@ def _exemplars(segments: pl.DataFrame) -> pl.DataFrame:
     return ranked.group_by("id", maintain_order=True).head(N_EXEMPLARS).select(_EXEMPLAR)
 
 
-def recording_summary(
-    recording: Recording, labelling: Labelling, fitted: FitProfile | None, group: str = ""
-) -> RecordingSummary:
-    """What a recording is, and whether the model whose fitted windows lie so fits it."""
-    times = recording.times_s
-    knots = clock_knots(recording.timestamps_s, recording.rate)
-    own = labelling.fit_profile
-    fit = None
-    if fitted is not None:
-        verdict = fit_of(own, fitted)
-        fit = FitSummary(verdict=verdict, n_units=0, n_units_of_model=0, **profile_summary(own).model_dump())
-    try:
-        checked_id(recording.id)
-    except ValueError as error:
-        raise OutputError(f"{error}, and its labels are a file of that name; give the recording another id") from None
-    return RecordingSummary(
-        id=recording.id,
-        source=recording.source,
-        n_frames=recording.n_frames,
-        channels=recording.channels,
-        rate=recording.rate,
-        duration_s=None if times is None else float(times[-1] - times[0] + 1.0 / (recording.rate or 1.0)),
-        notes=labelling.notes,
-        share_other=1.0,
-        share_accepted=labelling.share_accepted,
-        breaks=tuple(labelling.breaks.tolist()),
-        fit=fit,
-        clock=None if knots is None else ClockKnots.model_validate(knots),
-        group=group,
-    )
-
-
 def profile_summary(profile: FitProfile) -> Profile:
     """Share accepted, and the normalised distance of windows at each quantile."""
     named = zip(QUANTILES, profile.distances, strict=False)
@@ -201,8 +160,34 @@ class RecordingPart(NamedTuple):
     def of(
         cls, recording: Recording, labelling: Labelling, words: Words, fitted: FitProfile | None = None, group: str = ""
     ) -> RecordingPart:
-        """The part of a recording that was just labelled."""
-        return cls.counted(recording_summary(recording, labelling, fitted, group), labelling, words)
+        """The part of a recording that was just labelled; `fitted`: how near its units the fitted windows lie."""
+        times = recording.times_s
+        knots = clock_knots(recording.timestamps_s, recording.rate)
+        own, fit = labelling.fit_profile, None
+        if fitted is not None:
+            verdict = fit_of(own, fitted)
+            fit = FitSummary(verdict=verdict, n_units=0, n_units_of_model=0, **profile_summary(own).model_dump())
+        try:
+            checked_id(recording.id)
+        except ValueError as error:
+            why = f"{error}, and its labels are a file of that name; give the recording another id"
+            raise OutputError(why) from None
+        about = RecordingSummary(
+            id=recording.id,
+            source=recording.source,
+            n_frames=recording.n_frames,
+            channels=recording.channels,
+            rate=recording.rate,
+            duration_s=None if times is None else float(times[-1] - times[0] + 1.0 / (recording.rate or 1.0)),
+            notes=labelling.notes,
+            share_other=1.0,
+            share_accepted=labelling.share_accepted,
+            breaks=tuple(labelling.breaks.tolist()),
+            fit=fit,
+            clock=None if knots is None else ClockKnots.model_validate(knots),
+            group=group,
+        )
+        return cls.counted(about, labelling, words)
 
     @classmethod
     def counted(cls, about: RecordingSummary, labelling: Labelling, words: Words) -> RecordingPart:
@@ -243,11 +228,6 @@ class RunTally:
         if unshown is not None:
             self._unshown.add(unshown)
 
-    @property
-    def recordings(self) -> tuple[RecordingSummary, ...]:
-        """The recordings added so far."""
-        return tuple(self._recordings)
-
     def summary(self, words: Words, **about: Any) -> RunSummary:
         """The summary; `about`: the fields of RunSummary that are not counted, such as kind, method and config."""
         n_frames = sum(one.n_frames for one in self._recordings)
@@ -255,7 +235,7 @@ class RunTally:
         motifs = self._levels["motif"].rows(n_frames, words)
         counted = {
             "rondo_version": __version__,
-            "recordings": self.recordings,
+            "recordings": tuple(self._recordings),
             "units": tuple(self._levels["unit"].rows(n_frames, words)),
             "motifs": (*motifs, *self._unshown.rows(n_frames, words, in_labels=False)),
             "unit_merges": tuple(words.merges),

@@ -1,9 +1,5 @@
 """The one writer of run folders: for recordings in memory, for many files, for streams, and after edits.
 
-    add     labels, signal and scores of a recording, by whatever process, in any order
-    close   tables, report, and last summary.json: from then on the folder is a run
-    show    labels, tables and summary as edits show them
-
 `rondo.run.folder` describes the files and reads them.
 """
 
@@ -19,7 +15,6 @@ import numpy as np
 from rondo.run.data import RunData
 from rondo.run.labelling import Labelling
 from rondo.run.overview import FrameScores, Overview, stored_overview, stored_scores
-from rondo.run.segments import LEVELS
 from rondo.run.summary import SUMMARY, RunSummary
 from rondo.store.csv_text import csv_of_rows, csv_of_table, plain_table
 from rondo.store.folder import PartFolder, clear_drafts, whole_file, write_json, write_text
@@ -121,9 +116,6 @@ def found_table(run: RunData) -> pl.DataFrame | None:
     """Segments before people merged entries or changed frames; None if nobody has, and for a stream."""
     import polars as pl
 
-    def is_changed(labelling: Labelling) -> bool:
-        return bool(labelling.edits.touched) or any(labelling.edits.groups(level) for level in LEVELS)
-
-    if run.summary.kind == "stream" or not any(map(is_changed, run.labellings.values())):  # it keeps its decisions
+    if run.summary.kind == "stream" or not (run.edits.has_merges or run.edits.touched):  # it keeps its decisions
         return None
-    return pl.concat([labelling.as_found.table for labelling in run.labellings.values()])
+    return pl.concat([labelling.table for labelling in run.found.values()])

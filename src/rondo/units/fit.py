@@ -65,7 +65,6 @@ class Latents:
 
     @classmethod
     def of(cls, projection: UnitProjection, representations: Representations, spans: Sequence[Span]) -> Latents:
-        """Of all windows in one projection."""
         return cls(projection, projection.apply(representations), projection.embed(representations), spans)
 
 

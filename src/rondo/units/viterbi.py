@@ -120,7 +120,6 @@ class Viterbi:
         return path
 
     def _joined(self) -> tuple[Flags, Path]:
-        """Flags and columns of all open windows."""
         if not self._leaves:
             return np.zeros((self.totals.size, 0), np.bool_), np.zeros(0, np.int64)
         return np.concatenate(self._leaves, axis=1), np.concatenate(self._cheapest)

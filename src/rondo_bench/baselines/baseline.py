@@ -291,13 +291,9 @@ def warnings_before(recordings: Sequence[Recording], name: str, baseline: Baseli
     worst = max(range(len(recordings)), key=lambda i: each[i] or 0.0)
     if (each[worst] or 0.0) > PRACTICAL_S:
         recording = recordings[worst]
-        limit = rounded(practical_frames(baseline, recording.n_channels))
+        limit = int(float(f"{practical_frames(baseline, recording.n_channels):.1e}"))  # an estimate has two digits
         notes.append(
             f"{name} is practical up to about {limit:,} frames of {recording.n_channels} channels (an hour each); "
             f"recording '{recording.id}' has {recording.n_frames:,}"
         )
     return notes
-
-
-def rounded(count: int) -> int:
-    return int(float(f"{count:.1e}"))

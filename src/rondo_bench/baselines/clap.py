@@ -70,7 +70,12 @@ class CLaP:
         config = self.config
         seen = np.concatenate([np.arange(start, stop) for start, stop in signal.spans])
         series = _varying(signal, seen)
-        _refuse_short(signal, len(seen), config)
+        needed = (2 * SHORTEST_WINDOW if config.window == "suss" else config.window) * config.downsample
+        if len(seen) < needed:
+            raise RecordingError(
+                f"recording '{signal.id}': clap needs at least {needed} frames, one of its shortest windows"
+                f"{' after downsampling' if config.downsample > 1 else ''}, but there are {len(seen)}"
+            )
         warn_long(signal.id, len(seen), series.shape[1], config)
         thinned = block_means(series, config.downsample)
         lengths = [suss(channel) if config.window == "suss" else config.window for channel in thinned.T]
@@ -245,16 +250,6 @@ def _varying(signal: Signal, seen: Ids) -> Series:
         )
     series = series[:, varies] - series[:, varies].mean(axis=0)
     return np.asarray(series / series.std(axis=0))
-
-
-def _refuse_short(signal: Signal, n_seen: int, config: CLaPConfig) -> None:
-    window = 2 * SHORTEST_WINDOW if config.window == "suss" else config.window
-    needed = window * config.downsample
-    if n_seen < needed:
-        raise RecordingError(
-            f"recording '{signal.id}': clap needs at least {needed} frames, one of its shortest windows"
-            f"{' after downsampling' if config.downsample > 1 else ''}, but there are {n_seen}"
-        )
 
 
 TAPS = (7, 9, 11)

@@ -52,19 +52,18 @@ def change_points(
         for first, last in parts:
             told = partial(progress, f"change points ({len(found)} found)")
             split = best_split(series[first:last], width, p_most, random_state, told)
-            if split is not None and _is_clear(first + split.at, [0, *found, len(series)], shortest):
-                heapq.heappush(waiting, (-split.score, n_tried, (first, last), first + split.at))
             n_tried += 1
+            if split is None:
+                continue
+            change = first + split.at
+            if not any(other - shortest <= change < other + shortest for other in (0, *found, len(series))):
+                heapq.heappush(waiting, (-split.score, n_tried, (first, last), change))
         parts = []
         if waiting and len(found) < len(series) // shortest - 1:
             *_, (first, last), change = heapq.heappop(waiting)
             found.append(change)
             parts = [(first, change), (change, last)]
     return sorted(found)
-
-
-def _is_clear(change: int, others: list[int], shortest: int) -> bool:
-    return not any(other - shortest <= change < other + shortest for other in others)
 
 
 def _unheard(done: int, total: int) -> None:
@@ -239,7 +238,8 @@ def profile(nearest: NDArray[np.int64], width: int) -> NDArray[np.float64]:
     """
     n_windows, shortest = len(nearest), MIN_SEGMENT_WINDOWS * width
     window, median = np.arange(n_windows), np.median(nearest, axis=1).astype(np.int64)
-    after = _count_from(np.minimum(window, median), n_windows)  # windows j >= s with m_j >= s
+    least = np.bincount(np.minimum(window, median), minlength=n_windows)
+    after = least[::-1].cumsum()[::-1]  # windows j >= s with m_j >= s
     crossing = np.zeros(n_windows + 1, dtype=np.int64)  # windows j with j + width < s <= m_j
     far = window + width < median
     np.add.at(crossing, window[far] + width + 1, 1)
@@ -252,11 +252,6 @@ def profile(nearest: NDArray[np.int64], width: int) -> NDArray[np.float64]:
         area = (1 + after[splits] / ones - zeros_after / zeros) / 2
     scores[splits] = np.where((ones > 0) & (zeros > 0), area, -np.inf)
     return scores
-
-
-def _count_from(values: NDArray[np.int64], n: int) -> NDArray[np.int64]:
-    """How many values are s or more, for s = 0 … n - 1."""
-    return np.asarray(np.bincount(values, minlength=n)[::-1].cumsum()[::-1])
 
 
 def predicted(nearest: NDArray[np.int64], split: int, width: int) -> NDArray[np.bool_]:

@@ -91,7 +91,13 @@ class Compile:
 
         config = self.config
         for signal in signals:
-            _refuse_short(signal, config.n_segments)
+            longest = max(stop - start for start, stop in signal.spans)
+            if longest < config.n_segments:
+                raise RecordingError(
+                    f"recording '{signal.id}': {_NAME} cuts a sequence into up to {config.n_segments} segments, but "
+                    f"the longest unbroken stretch has {longest} frames; give a longer recording or set fewer "
+                    "n_segments"
+                )
         sequences = [sequences_of(signal, config.sequence_length) for signal in signals]
         network_seed, mixture_seed = rng.integers(2**31, size=2).tolist()
         net = trained([values for _, each in sequences for values in each], config, network_seed, progress)
@@ -163,15 +169,6 @@ def _segments(net: CompileNet, spans: list[Span], sequences: list[Values]) -> tu
     some = ends > starts
     segments = zip((starts + offsets)[some].tolist(), (ends + offsets)[some].tolist(), strict=True)
     return list(segments), latents[some]
-
-
-def _refuse_short(signal: Signal, n_segments: int) -> None:
-    longest = max(stop - start for start, stop in signal.spans)
-    if longest < n_segments:
-        raise RecordingError(
-            f"recording '{signal.id}': {_NAME} cuts a sequence into up to {n_segments} segments, but the longest "
-            f"unbroken stretch has {longest} frames; give a longer recording or set fewer n_segments"
-        )
 
 
 METHOD = BaselineMethod(

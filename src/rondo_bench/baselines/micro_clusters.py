@@ -60,8 +60,6 @@ class StreamClusters(ABC):
         self.links = np.zeros((capacity, capacity), dtype=np.bool_)
         self._regroup = False
 
-    # ---------------------------------------------------------------- what a method is
-
     @abstractmethod
     def _absorb(self, point: Floats) -> int:
         """Let a point in, and give the row that speaks for it."""
@@ -82,8 +80,6 @@ class StreamClusters(ABC):
     def _end_step(self) -> None:
         """Forget what is too weak, where it is time to, and let time go on."""
 
-    # ---------------------------------------------------------------- what a caller does
-
     def initialise(self, points: Floats) -> Labels:
         """The labels of points (n_points, n_dims) that are known together, before any other; none of them fades."""
         serials = self._found(np.asarray(points, dtype=np.float64))
@@ -99,8 +95,6 @@ class StreamClusters(ABC):
         label = int(self.clusters[row])
         self._end_step()
         return label
-
-    # ---------------------------------------------------------------- rows
 
     @property
     def unit(self) -> float:
@@ -165,8 +159,6 @@ class StreamClusters(ABC):
         if self.time % self.half_life == 0:
             for table in self._fading():
                 table[: self.n_rows] *= 0.5
-
-    # ---------------------------------------------------------------- clusters
 
     def _refresh(self) -> None:
         """Find the clusters again if links or strong rows have changed."""

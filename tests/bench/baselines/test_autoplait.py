@@ -105,6 +105,14 @@ def test_a_pass_over_frames_that_no_state_explains_stays_finite() -> None:
     assert np.isfinite(told.transition).all()
 
 
+@pytest.mark.parametrize(("n_frames", "seed"), [(4, 0), (4, 1), (60, 2)])  # few: a frame may be alone with its mean
+def test_means_go_as_in_the_loops_even_where_no_frame_is_near(n_frames: int, seed: int) -> None:
+    values = changing(n_frames, seed=seed)
+    far = np.array([[0.0, 0.0], [99.0, 99.0], [-99.0, 99.0], [0.5, 0.0]])
+    nearest = hmm.k_means(values, far, np.random.default_rng(seed))
+    assert nearest.tolist() == naive.k_means(values, far, np.random.default_rng(seed))
+
+
 @pytest.mark.parametrize("k", [1, 3])
 def test_costs_are_those_of_the_formulas(k: int) -> None:
     values, segments = noise(60, 3), [(0, 20), (21, 22), (30, 60)]

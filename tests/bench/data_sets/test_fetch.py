@@ -88,6 +88,7 @@ def test_all_bytes_were_here_but_the_name(tmp_path: Path) -> None:
         (tmp_path / "set.zip.part").write_bytes(CONTENT)
         (tmp_path / "set.zip.part.json").write_text('{"tag": "\\"one\\"", "total": 1000000}')
         assert get(server, tmp_path).read_bytes() == CONTENT
+        assert server.asked == [("/set.zip", "bytes=1000000-")]
         (tmp_path / "set.zip.part").write_bytes(CONTENT + b"too much")
         (tmp_path / "set.zip.part.json").write_text('{"tag": "\\"one\\"", "total": 1000000}')
         assert get(server, tmp_path).read_bytes() == CONTENT

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import numpy.testing as npt
@@ -202,3 +203,6 @@ def test_a_joined_method_gives_the_rows_that_are_asked_for(
     rows = work(task.only(task.keys[1:2]))
     assert [own.key.recording for own in rows] == ["ann_2"]
     assert given == [3]
+    watch = SimpleNamespace(seconds=9.0, cpu_seconds=6.0)
+    monkeypatch.setattr("rondo_bench.experiments.run.Stopwatch", lambda: watch)
+    assert [(own.seconds, own.cpu_seconds) for own in work(task)] == [pytest.approx((3.0, 2.0))] * 3  # by frames

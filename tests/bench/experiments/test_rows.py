@@ -37,6 +37,7 @@ def test_a_torn_line_is_left_out_and_then_cut_off(tmp_path: Path, n_bytes: int) 
     assert keys(tmp_path) == [first.key]
     with open_rows(tmp_path) as store:
         assert second not in store.rows
+        assert path.read_bytes() == whole[: whole.index(b"\n") + 1]
         store.add([second])
     assert path.read_bytes() == whole
 

@@ -141,13 +141,3 @@ def test_written_down_and_restored_it_goes_on_as_if_nothing_had_been(model: Form
     assert second.take_changes() == whole.take_changes() and second.boundary() == whole.boundary()
     for one, two in zip(second.state()[0].values(), whole.state()[0].values(), strict=True):
         npt.assert_array_equal(one, two)
-
-
-def test_memory_is_bounded(model: FormerMotifs) -> None:
-    """What is kept of twice the windows is not twice as much."""
-    reader, sizes = begun(model), []
-    for seed in range(4):
-        pushed(reader, spoken(OLD + NEW, seed=seed, n_phrases=60).tolist())
-        reader.take_changes()
-        sizes.append(sum(tensor.nbytes for tensor in reader.state()[0].values()))
-    assert sizes[-1] < 1.5 * sizes[1]

@@ -26,12 +26,6 @@ def test_the_radius_is_the_mean_p95_over_draws(n: int, seed: int) -> None:
     )
 
 
-def test_the_radius_of_few_points() -> None:
-    assert bootstrap_radius(np.zeros((1, 2))) == 0
-    assert bootstrap_radius(np.zeros((5, 2))) == 0
-    assert bootstrap_radius(np.array([[0.0, 0.0], [3.0, 4.0]])) == pytest.approx(5.0)
-
-
 def test_what_is_coherent_lies_around_its_own_mean() -> None:
     rng = np.random.default_rng(1)
     points = np.vstack([rng.normal(size=(20, 4)) * 0.1, 3 + rng.normal(size=(6, 4)) * 0.1])

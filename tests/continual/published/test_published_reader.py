@@ -73,9 +73,6 @@ def assert_same_state(some: Stream, other: Stream) -> None:
     assert json.dumps(some.state()[1]) == json.dumps(other.state()[1])
 
 
-# ------------------------------------------------------------ what every reader promises
-
-
 def test_decisions_follow_on_each_other_and_cover_every_frame_once(model: Rondo, values: Values) -> None:
     rows = with_gaps(values, 4_000)
     decisions, _ = fed(model.stream(), rows, [])
@@ -121,9 +118,6 @@ def test_a_state_that_does_not_fit_is_refused_in_one_line(
     assert "\n" not in str(refused.value)
 
 
-# ------------------------------------------------------------ which rule
-
-
 def test_the_rule_comes_from_the_model_unless_the_stream_has_its_own(slow: Rondo) -> None:
     assert isinstance(slow.stream().reader, PublishedReader)
     assert isinstance(slow.stream(rule="exemplars").reader, Updater)
@@ -150,9 +144,6 @@ def test_without_motif_former_motifs_are_read_as_by_the_other_rule(slow: Rondo, 
     decisions, _ = fed(slow.stream(), values[12_000:20_000], [])
     motifs = {own.motif for own in decisions}
     assert motifs & set(slow.motif_model_.ids)
-
-
-# ------------------------------------------------------------ what it learns
 
 
 def strange(model: Rondo, n_frames: int, seed: int = 0) -> Values:

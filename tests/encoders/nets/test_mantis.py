@@ -19,9 +19,8 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 from torch.nn import functional
 
-from rondo.encoders.base import build_encoder
 from rondo.errors import ModelError, SettingError
-from rondo.paper.mantis import Architecture, FittedMantis, Mantis, MantisNet, positions, resized, turned
+from rondo.paper.mantis import Architecture, FittedMantis, Mantis, MantisNet, resized
 from rondo.paper.settings import MantisConfig
 from rondo.store import model_file
 from tests import naive_mantis as naive
@@ -81,13 +80,6 @@ def small_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MantisCon
     return mantis(published(tmp_path), layer_index=0).config
 
 
-def test_settings_become_the_encoder(folder: Path) -> None:
-    assert build_encoder(mantis(folder).config) == mantis(folder)
-
-
-# ---------------------------------------------------------------- parts against their twins
-
-
 @given(length=st.integers(1, 40), n_frames=st.integers(1, 40), seed=st.integers(0, 99))
 def test_resizing_is_linear_interpolation_by_loops_and_by_torch(length: int, n_frames: int, seed: int) -> None:
     series = torch.randn((2, length), generator=torch.Generator().manual_seed(seed))
@@ -95,20 +87,6 @@ def test_resizing_is_linear_interpolation_by_loops_and_by_torch(length: int, n_f
     npt.assert_allclose(ours, [naive.resized(one.tolist(), n_frames) for one in series], atol=1e-6)
     by_torch = functional.interpolate(series[:, None].double(), n_frames, mode="linear", align_corners=False)[:, 0]
     npt.assert_allclose(ours, by_torch, atol=1e-6)
-
-
-def test_resizing_keeps_constants_and_equal_lengths_to_the_bit() -> None:
-    series = torch.tensor(planted(30, 4).T)
-    npt.assert_array_equal(resized(series, 30), series)
-    levels = torch.tensor([[0.1], [1e4], [-3.3e-7]])
-    npt.assert_array_equal(resized(levels.expand(3, 37), 512), levels.expand(3, 512))
-
-
-@given(x=st.floats(-1e6, 1e6, width=32), which=st.integers(0, 1), seed=st.integers(0, 9))
-def test_scalar_encoder_is_its_twin(x: float, which: int, seed: int) -> None:
-    net = drawn(seed)
-    ours = net.tokgen_unit.scalar_encoders[which](torch.tensor([x]))
-    npt.assert_allclose(ours[0], naive.scalar(naive.spelled_out(net.state_dict()), which, x, 1.1), atol=2e-5)
 
 
 @settings(max_examples=15)
@@ -124,38 +102,6 @@ def test_tokens_are_their_twin(n_patches: int, per_patch: int, reach: int, seed:
     npt.assert_allclose(ours, twin, atol=1e-4)
 
 
-@settings(max_examples=15)
-@given(n_tokens=st.integers(1, 9), n_heads=st.integers(1, 3), pairs=st.integers(1, 3), seed=st.integers(0, 99))
-def test_attention_is_its_twin(n_tokens: int, n_heads: int, pairs: int, seed: int) -> None:
-    heads = {"hidden_dim": 2 * pairs * n_heads, "transf_num_heads": n_heads, "transf_dim_head": 2 * pairs}
-    sizes = Architecture(**{**TINY, "num_patches": n_tokens, **heads})  # type: ignore[arg-type]
-    layer = drawn(seed, sizes).transf_unit.transformer["layers"][0]  # type: ignore[index]
-    x = torch.randn((2, n_tokens, sizes.hidden_dim), generator=torch.Generator().manual_seed(seed))
-    ours = layer.attention(x, positions(n_tokens, 2 * pairs))
-    weights = naive.spelled_out(layer.state_dict())
-    twin = [naive.attention(weights, "attention.", [t.double().numpy() for t in one], n_heads) for one in x]
-    npt.assert_allclose(ours, twin, atol=1e-4)
-
-
-def test_positions_turn_by_hand() -> None:
-    """Far apart, so that the decay shows: 512 tokens, centre 255."""
-    x = torch.arange(1.0, 5.0).expand(512, 4)
-    for which, sign in ((0, 1), (1, -1)):
-        ours = turned(x, positions(512, 4)[which])
-        npt.assert_allclose(ours, [naive.turned(x[0].numpy(), t, 512, sign) for t in range(512)], atol=1e-5)
-
-
-def test_distance_alone_decides_where_the_scale_is_that_of_pairs() -> None:
-    """A query meets a key under the same turn wherever both stand together: what rotary positions are for."""
-    q, k = torch.randn((2, 1, 2), generator=torch.Generator().manual_seed(0))
-    turns = positions(20, 2)  # one pair, hence one scale for both entries
-    queries, keys = turned(q.expand(20, 2), turns[0]), turned(k.expand(20, 2), turns[1])
-    met = queries @ keys.T
-    for distance in range(-10, 10):
-        diagonal = torch.diagonal(met, distance)
-        npt.assert_allclose(diagonal, diagonal[:1].expand_as(diagonal), atol=1e-4)
-
-
 @settings(max_examples=8)
 @given(n_layers=st.integers(1, 3), seed=st.integers(0, 99))
 def test_network_is_its_twin(n_layers: int, seed: int) -> None:
@@ -164,9 +110,6 @@ def test_network_is_its_twin(n_layers: int, seed: int) -> None:
     weights = naive.spelled_out(net.state_dict())
     twin = [naive.outputs(weights, one.astype(np.float64), 4, 2, n_layers) for one in series]
     npt.assert_allclose(net(torch.tensor(series)), twin, rtol=1e-4, atol=1e-3)
-
-
-# ---------------------------------------------------------------- the whole encoder
 
 
 def reference_windows() -> NDArray[np.float32]:
@@ -221,23 +164,6 @@ def test_the_network_is_cut_after_the_layer_asked_for(folder: Path, layer_index:
     npt.assert_allclose(encoder.encode(windows_of(planted(16, 1))), expected, atol=1e-5)
 
 
-def test_the_order_of_channels_does_not_matter(folder: Path) -> None:
-    values, encoder = planted(200, 7), fitted(folder)
-    ours = encoder.encode(windows_of(values))
-    npt.assert_allclose(encoder.encode(windows_of(values[:, ::-1])), ours, rtol=1e-5, atol=1e-5)
-    doubled = np.concatenate([values, values], axis=1)
-    npt.assert_allclose(encoder.encode(windows_of(doubled)), ours, rtol=1e-5, atol=1e-5)
-
-
-@pytest.mark.parametrize(("length", "n_channels"), [(1, 1), (7, 5), (90, 1)])
-def test_a_window_has_one_representation_wherever_it_stands(folder: Path, length: int, n_channels: int) -> None:
-    values, encoder = planted(39 + length, n_channels), fitted(folder)
-    whole = encoder.encode(windows_of(values, length=length, step=1))
-    for first in range(0, 40, 3):  # in the end one window alone
-        later = encoder.encode(windows_of(values[first:], length=length, step=1))
-        assert_equal_but_for_rounding(later, whole[first:])
-
-
 @pytest.mark.parametrize("level", [0.0, -7.3, 123456.7])
 def test_a_constant_window_is_encoded_as_one_without_shape(folder: Path, level: float) -> None:
     """Rounding of its mean, divided by a spread of nothing, must not pass for a signal."""
@@ -252,13 +178,6 @@ def test_fitting_learns_nothing_and_says_so(folder: Path) -> None:
     one, two = mantis(folder).fit([windows]), mantis(folder).fit([other])
     assert_equal_but_for_rounding(one.encode(windows), two.encode(windows))
     assert not np.allclose(one.encode(windows), one.encode(other))
-
-
-def test_global_randomness_is_neither_used_nor_disturbed(folder: Path) -> None:
-    before, numpy_before = torch.random.get_rng_state(), np.random.get_state()[1].copy()  # noqa: NPY002
-    fitted(folder).encode(windows_of(planted()))
-    assert torch.equal(torch.random.get_rng_state(), before)
-    npt.assert_array_equal(np.random.get_state()[1], numpy_before)  # noqa: NPY002
 
 
 def test_memory_does_not_grow_with_the_number_of_windows(folder: Path) -> None:
@@ -282,9 +201,6 @@ def test_values_beyond_single_precision_are_refused_by_name(folder: Path) -> Non
     assert "\n" not in str(caught.value)
 
 
-# ---------------------------------------------------------------- keeping
-
-
 def test_a_saved_encoder_needs_no_folder(tmp_path: Path) -> None:
     weights = published(tmp_path / "weights")
     windows, encoder = windows_of(planted()), fitted(weights)
@@ -296,14 +212,6 @@ def test_a_saved_encoder_needs_no_folder(tmp_path: Path) -> None:
     assert_equal_but_for_rounding(restored.encode(windows), encoder.encode(windows))
     assert restored.weights_sha256 == encoder.weights_sha256 == checksum
     assert restored.sizes == SIZES
-
-
-def test_tensors_are_copies(folder: Path) -> None:
-    windows, encoder = windows_of(planted()), fitted(folder)
-    before = encoder.encode(windows)
-    for tensor in encoder.tensors().values():
-        np.asarray(tensor)[...] = 0
-    assert_equal_but_for_rounding(encoder.encode(windows), before)
 
 
 @pytest.mark.parametrize("name", ["transf_unit.cls_token", "architecture", "weights_sha256"])
@@ -320,9 +228,6 @@ def test_damaged_tensors_are_refused(folder: Path) -> None:
     assert "\n" not in str(caught.value)
     with pytest.raises(ModelError, match=r"'transf_unit.cls_token' is \(9,\), its settings"):
         mantis(folder).restore({**tensors, "transf_unit.cls_token": np.zeros(9, np.float32)})
-
-
-# ---------------------------------------------------------------- what can be wrong with the folder
 
 
 def refused(encoder: Mantis) -> str:
@@ -345,13 +250,6 @@ def test_missing_files_are_named(tmp_path: Path, missing: list[str]) -> None:
         (tmp_path / name).unlink()
     says = refused(mantis(tmp_path))
     assert f"encoder.weights = {str(tmp_path)!r}" in says and f"download {' and '.join(missing)} from" in says
-
-
-@pytest.mark.parametrize("setting", ["no/such/folder", "a\0b", "x" * 5000])
-def test_a_folder_that_is_not_there_is_refused(setting: str) -> None:
-    says = refused(Mantis(MantisConfig(weights=setting)))
-    assert "huggingface.co/paris-noah/MantisV2" in says
-    assert "encoder.weights" in says
 
 
 @needs_posix

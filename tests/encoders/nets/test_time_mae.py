@@ -1,38 +1,37 @@
+"""Time-MAE: network, losses and training against loops, and what is refused."""
+
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.testing as npt
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from rondo.config.settings import resolve
 from rondo.data.windows import Windows
-from rondo.encoders.base import build_encoder
 from rondo.errors import ModelError, SettingError
 from rondo.paper.settings import TimeMAEConfig
 from rondo.paper.time_mae import (
+    Attention,
+    Block,
     FittedTimeMAE,
     Pretext,
     TimeMAE,
     TimeMAENet,
     channel_scaling,
+    dropout_factors,
     losses_of,
-    n_hidden,
     patches_of,
     training_batches,
 )
 from rondo.paper.training import training_windows
-from rondo.store import model_file
 from tests import naive_time_mae as naive
 from tests.contracts import planted, windows_of
 from tests.naive_time_mae import drawn, generator, loud
-from tests.rounding import assert_equal_but_for_rounding
 
 TINY = TimeMAEConfig(output_dim=8, encoder_layers=2, regressor_layers=1, epochs=2)
 
@@ -57,18 +56,6 @@ def scaled_contents(windows: Windows) -> Tensor:
     return torch.from_numpy(((rows - mean) / spread).astype(np.float32))
 
 
-def test_the_configuration_builds_it() -> None:
-    assert build_encoder(TINY, seed=3) == TimeMAE(TINY, seed=3)
-
-
-# ---------------------------------------------------------------- hidden patches
-
-
-@pytest.mark.parametrize(("n_patches", "hidden"), [(128, 76), (100, 60), (45, 27), (15, 9), (3, 1), (2, 1), (1, 0)])
-def test_three_fifths_are_hidden_and_one_patch_at_least_is_seen(n_patches: int, hidden: int) -> None:
-    assert n_hidden(n_patches) == hidden < n_patches
-
-
 def test_hidden_patches_are_the_same_in_all_windows_change_and_carry_no_gradient() -> None:
     net, pretext = TimeMAENet(6, 10, 8, 2, 0.1, generator()), Pretext(8, 1, generator(1))
     loud(net)
@@ -83,9 +70,6 @@ def test_hidden_patches_are_the_same_in_all_windows_change_and_carry_no_gradient
         assert int(felt[0].sum()) == 4
         hidden_sets.add(tuple(felt[0].tolist()))
     assert len(hidden_sets) > 10
-
-
-# ---------------------------------------------------------------- input
 
 
 @given(
@@ -112,16 +96,6 @@ def test_patches_are_cut_in_order_and_filled_with_zeros(length: int, patch_frame
     for patches, first in zip(ours, firsts.tolist(), strict=True):
         twin = naive.patches_by_loops(frames[first : first + length].tolist(), patch_frames)
         npt.assert_allclose(patches, np.array(twin))
-
-
-def test_representations_do_not_depend_on_level_and_scale_of_channels() -> None:
-    values = planted(seed=3)
-    moved = values * np.float32([1, 4, 0.25]) + np.float32([0, 2, -1])
-    one, other = windows_of(values), windows_of(moved)
-    npt.assert_allclose(tiny().fit([one]).encode(one), tiny().fit([other]).encode(other), atol=1e-3)
-
-
-# ---------------------------------------------------------------- losses and training
 
 
 def test_losses_are_those_by_loops(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,17 +161,6 @@ def test_training_takes_both_losses_down() -> None:
     npt.assert_allclose(log[:, 2], 5 * log[:, 0] + log[:, 1], rtol=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("n_windows", "sizes"),
-    [(1, [1]), (2, [2]), (4, [4]), (5, [5]), (6, [5]), (7, [5, 2]), (10, [5, 5]), (12, [5, 5, 2])],
-)
-def test_an_epoch_sees_every_window_once(n_windows: int, sizes: list[int]) -> None:
-    config = TINY.model_copy(update={"batch_size": 5, "epochs": 3})
-    steps = training_batches(n_windows, 8, config, generator())
-    assert [len(step) for step in steps] == 3 * sizes
-    assert torch.cat(list(steps[: len(sizes)])).unique().numel() == sum(sizes)
-
-
 @pytest.mark.parametrize(("length", "n_steps"), [(1, 0), (2, 0), (3, 2), (4, 2)])
 def test_windows_of_one_patch_are_encoded_untrained(length: int, n_steps: int) -> None:
     windows = windows_of(planted(40), length=length, step=1)
@@ -206,49 +169,10 @@ def test_windows_of_one_patch_are_encoded_untrained(length: int, n_steps: int) -
     assert len(np.unique(fitted.encode(windows), axis=0)) == len(windows)
 
 
-def test_one_window_is_trained_on() -> None:
-    windows = windows_of(planted(16))
-    fitted = tiny(epochs=3).fit([windows])
-    assert len(fitted.training_log) == 3
-    assert not np.array_equal(fitted.encode(windows), tiny(epochs=0).fit([windows]).encode(windows))
-
-
-def test_no_epochs_leave_the_weights_as_drawn() -> None:
-    fitted = TimeMAE(TINY.model_copy(update={"epochs": 0}), seed=4).fit([windows_of(planted())])
-    assert fitted.training_log == ()
-    for name, weight in TimeMAENet(6, 8, 8, 2, 0.1, generator(4)).state_dict().items():
-        npt.assert_array_equal(fitted.net.state_dict()[name], weight, err_msg=name)
-
-
-def test_seeds_differ_and_global_randomness_is_neither_used_nor_disturbed() -> None:
-    windows = windows_of(planted())
-    before, numpy_before = torch.random.get_rng_state(), np.random.get_state()[1].copy()  # noqa: NPY002
-    first = TimeMAE(TINY, seed=1).fit([windows]).encode(windows)
-    assert torch.equal(torch.random.get_rng_state(), before)
-    npt.assert_array_equal(np.random.get_state()[1], numpy_before)  # noqa: NPY002
-    assert not np.allclose(first, TimeMAE(TINY, seed=2).fit([windows]).encode(windows))
-
-
-# ---------------------------------------------------------------- refusals
-
-
 def test_a_lost_loss_is_refused_by_name() -> None:
     with pytest.raises(SettingError, match=r"step 2 of 4 .*learning_rate = 1e\+30") as e:
         tiny(learning_rate=1e30, epochs=4).fit([windows_of(planted(100))])
     assert "\n" not in str(e.value)
-
-
-def test_values_that_are_not_finite_are_refused() -> None:
-    values = planted()
-    values[100] = np.nan
-    with pytest.raises(SettingError, match=r"step 1 .*not finite"):
-        tiny().fit([windows_of(values)])
-
-
-def test_heads_share_the_output() -> None:
-    with pytest.raises(SettingError, match=r"'encoder\.output_dim' .* 4, got 66") as caught:
-        resolve(overrides={"encoder.name": "time_mae", "encoder.output_dim": 66})
-    assert "\n" not in str(caught.value)
 
 
 def test_windows_of_another_length_are_refused_by_name() -> None:
@@ -258,57 +182,13 @@ def test_windows_of_another_length_are_refused_by_name() -> None:
         fitted.encode(windows_of(planted(), length=20))
 
 
-# ---------------------------------------------------------------- a share of the stream
-
-
-def test_training_on_a_share_does_not_see_the_rest() -> None:
-    values = planted(400)
-    changed = values.copy()
-    changed[200:] = 100 * planted(200, seed=5)
-    half, other = (tiny(fit_share=0.5).fit([windows_of(v)]) for v in (values, changed))
-    npt.assert_array_equal(half.encode(windows_of(values)), other.encode(windows_of(values)))
-    whole = tiny().fit([windows_of(values)])
-    assert not np.allclose(whole.encode(windows_of(values)), half.encode(windows_of(values)))
-
-
-def test_the_share_of_a_stream_is_the_stream_that_ends_there() -> None:
-    windows, values = windows_of(planted(400)), planted(400)
-    half, first_half = tiny(fit_share=0.5).fit([windows]), tiny().fit([windows_of(values[:200])])
-    npt.assert_array_equal(half.encode(windows), first_half.encode(windows))
-
-
-def test_a_share_without_a_window_is_refused_by_name() -> None:
-    with pytest.raises(SettingError, match=r"encoder\.fit_share = 0\.05 .* 16 frames, .* 15 of 300; raise"):
-        tiny(fit_share=0.05).fit([windows_of(planted())])
-
-
-# ---------------------------------------------------------------- keeping
-
-
 def fitted_on(n_channels: int = 3) -> FittedTimeMAE:
     return tiny().fit([windows_of(planted(n_channels=n_channels))])
-
-
-def test_a_saved_encoder_comes_back_to_the_bit(tmp_path: Path) -> None:
-    windows, fitted = windows_of(planted()), fitted_on()
-    model_file.save(tmp_path / "model", model_file.Artifact({}, {}, fitted.tensors()))
-    restored = tiny().restore(model_file.load(tmp_path / "model").tensors)
-    npt.assert_array_equal(restored.encode(windows), fitted.encode(windows))
-    assert restored.training_log == fitted.training_log
-    assert all(step.total > step.codeword > 0 for step in restored.training_log)
 
 
 def test_an_untrained_encoder_comes_back() -> None:
     fitted = tiny(epochs=0).fit([windows_of(planted())])
     assert tiny().restore(fitted.tensors()).training_log == ()
-
-
-def test_tensors_are_copies() -> None:
-    windows, fitted = windows_of(planted()), fitted_on()
-    before = fitted.encode(windows)
-    for tensor in fitted.tensors().values():
-        np.asarray(tensor)[...] = 0
-    npt.assert_array_equal(fitted.encode(windows), before)
 
 
 @pytest.mark.parametrize(
@@ -326,21 +206,6 @@ def test_tensors_of_other_settings_are_refused() -> None:
         tiny(output_dim=12).restore(fitted_on().tensors())
 
 
-@pytest.mark.parametrize("length", [1, 16, 90])
-def test_a_window_has_one_representation_wherever_it_stands(length: int) -> None:
-    values = planted(40 + length, 5)
-    windows = windows_of(values, length=length, step=1)
-    fitted = TimeMAE(TimeMAEConfig(epochs=0)).fit([windows])
-    loud(fitted.net)
-    whole = fitted.encode(windows)
-    for first in range(0, 40, 7):
-        later = fitted.encode(windows_of(values[first:], length=length, step=1))
-        assert_equal_but_for_rounding(later, whole[first:])
-
-
-# ---------------------------------------------------------------- GPU
-
-
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 def test_cpu_and_cuda_agree() -> None:
     """Same draws on both; sums differ in order only, which AdamW enlarges where a gradient is nearly nothing."""
@@ -353,3 +218,80 @@ def test_cpu_and_cuda_agree() -> None:
     npt.assert_allclose(cuda.encode(windows), cpu.encode(windows), atol=1e-4)
     restored = TimeMAE(config).restore(cuda.tensors())
     npt.assert_allclose(restored.encode(windows), cuda.encode(windows), atol=1e-5)
+
+
+@settings(max_examples=15)
+@given(n=st.integers(1, 4), m=st.integers(1, 4), noisy=st.booleans(), seed=st.integers(0, 99))
+def test_attention_is_attention_by_loops(n: int, m: int, noisy: bool, seed: int) -> None:
+    attention = Attention(8, 0.4, generator(seed)).double()
+    x, memory = drawn(2, n, 8, seed=seed).double(), drawn(2, m, 8, seed=seed + 100).double()
+    ours = attention(x, memory, generator(5) if noisy else None).detach()
+    factors = dropout_factors((2, 4, n, m), 0.4, generator(5)) if noisy else [None, None]
+    weights = {f"a.{name}": weight.detach() for name, weight in attention.named_parameters()}
+    for window in range(2):
+        twin = naive.attention_by_loops(weights, "a", x[window], memory[window], factors[window])
+        npt.assert_allclose(ours[window], twin, rtol=1e-9, atol=1e-9)
+
+
+@settings(max_examples=10)
+@given(n=st.integers(1, 4), m=st.integers(1, 4), seed=st.integers(0, 99))
+def test_block_is_a_block_by_loops(n: int, m: int, seed: int) -> None:
+    block = Block(8, 0.1, generator(seed))
+    loud(block, seed)
+    block.double()
+    x, memory = drawn(2, n, 8, seed=seed).double(), drawn(2, m, 8, seed=seed + 100).double()
+    weights = {f"b.{name}": weight.detach() for name, weight in block.named_parameters()}
+    for window in range(2):
+        twin = naive.block_by_loops(weights, "b", x[window], memory[window])
+        npt.assert_allclose(block(x, memory, None)[window].detach(), twin, rtol=1e-6, atol=1e-6)
+
+
+def test_tokens_that_are_asked_do_not_ask_each_other() -> None:
+    pretext = Pretext(8, 2, generator())
+    loud(pretext)
+    visible, position = drawn(3, 4, 8), drawn(5, 8, seed=1)
+    together = pretext.blocks((pretext.mask_token + position)[None], visible)
+    for i in range(5):
+        alone = pretext.blocks((pretext.mask_token + position[i : i + 1])[None], visible)
+        npt.assert_allclose(together[:, i : i + 1].detach(), alone.detach(), atol=1e-5)
+
+
+def test_weights_start_as_published() -> None:
+    net, pretext = TimeMAENet(8, 500, 64, 4, 0.1, generator()), Pretext(64, 2, generator())
+    sizes = {"query": (64, 64), "widen": (64, 256), "narrow": (256, 64), "tokenizer": (64, 192)}
+    for name, weight in [*net.named_parameters(), *pretext.named_parameters()]:
+        values = weight.detach()
+        layer, kind = name.split(".")[-2:] if "." in name else ("", name)
+        if "gain" in kind:
+            assert float(values) == np.float32(1e-8)
+        elif layer == "embedding":
+            assert float(values.abs().max()) <= 8**-0.5
+        elif kind == "bias":
+            assert bool((values == (0.0 if "norm" in layer else np.float32(0.1))).all()), name
+        elif layer in sizes:
+            assert abs(float(values.std()) / (2 / sum(sizes[layer])) ** 0.5 - 1) < 0.05, name
+        elif kind == "position":
+            assert abs(float(values.std()) - 1) < 0.02
+    assert float(pretext.mask_token.detach().abs().max()) > 1
+
+
+@pytest.mark.parametrize("share", [0.05, 0.1, 0.19, 0.5])
+def test_dropout_drops_its_share_and_keeps_the_mean(share: float) -> None:
+    factors = dropout_factors((50, 40, 101), share, generator())
+    assert set(factors.unique().tolist()) == {0.0, np.float32(1 / (1 - round(share * 65536) / 65536))}
+    assert abs(float((factors == 0).float().mean()) - share) < 4 * (share * (1 - share) / 202_000) ** 0.5
+    assert abs(float(factors.mean()) - 1) < 0.01
+    columns = factors.flatten()[:202_000].view(-1, 4)  # four places come from one draw: none knows another
+    assert float((torch.corrcoef(columns.t()) - torch.eye(4)).abs().max()) < 0.02
+    npt.assert_array_equal(factors, dropout_factors((50, 40, 101), share, generator()))
+
+
+def test_codewords_are_drawn_from_the_softmax_of_their_logits() -> None:
+    pretext = Pretext(8, 1, generator())
+    embedded = drawn(1, 1, 8)
+    shares = pretext.tokenizer(embedded).softmax(dim=-1).flatten().detach().numpy()
+    n_draws = 40_000
+    found = pretext.codewords(embedded.expand(n_draws, 1, 8), generator(1)).flatten().numpy()
+    counts = np.bincount(found, minlength=192)
+    chi_squared = float(((counts - n_draws * shares) ** 2 / (n_draws * shares)).sum())
+    assert abs(chi_squared - 191) < 4 * (2 * 191) ** 0.5

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,6 @@ from rondo.paper.ts2vec import (
     hierarchical_contrast,
     training_steps,
 )
-from rondo.store import model_file
 from tests import naive_ts2vec as naive
 from tests.contracts import planted, windows_of
 from tests.rounding import assert_equal_but_for_rounding
@@ -58,9 +56,6 @@ def batch_major(z: Tensor) -> Tensor:
 def contents(windows: Windows) -> Tensor:
     """(n_windows, length, n_channels)"""
     return torch.from_numpy(np.concatenate(list(windows.batches()))).transpose(1, 2)
-
-
-# ---------------------------------------------------------------- losses
 
 
 @given(n_groups=st.integers(1, 4), m=st.integers(1, 5), n_dims=st.integers(1, 4), seed=st.integers(0, 99))
@@ -105,22 +100,12 @@ def test_contrast_is_the_same_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None
     npt.assert_allclose(gradients(pieces, [groups])[0], in_one, atol=1e-7)
 
 
-def test_contrast_of_huge_similarities_is_finite() -> None:
-    groups = drawn(3, 8, 4, scale=1e4)
-    loss = contrast(groups)
-    assert torch.isfinite(loss)
-    assert np.isfinite(gradients(loss, [groups])[0]).all()
-
-
 def test_equal_frames_give_the_gradient_to_the_first_as_published() -> None:
     one, other = (drawn(1, 3, 2, seed=i).detach().repeat(6, 1, 1).requires_grad_() for i in (0, 1))
     ours = hierarchical_contrast(one, other)
     twin = naive.hierarchical_contrast(batch_major(one), batch_major(other))
     for mine, theirs in zip(gradients(ours, [one, other]), gradients(twin, [one, other]), strict=True):
         npt.assert_allclose(mine, theirs, atol=1e-5)
-
-
-# ---------------------------------------------------------------- network
 
 
 @given(n_frames=st.integers(1, 40), n_windows=st.integers(1, 4), n_channels=st.integers(1, 3), data=st.data())
@@ -163,9 +148,6 @@ def test_weights_start_uniform_within_the_root_of_their_fan_in() -> None:
             assert abs(float(weight.detach().std()) * 3**0.5 / bound - 1) < 0.05, name
 
 
-# ---------------------------------------------------------------- training
-
-
 def test_crops_overlap_stay_inside_and_fill_the_window() -> None:
     length, n_windows = 9, 10
     config = TINY.model_copy(update={"iterations": 300, "batch_size": 4})
@@ -200,16 +182,6 @@ def test_half_of_the_frames_are_masked_and_a_tenth_of_the_outputs_dropped() -> N
     assert abs(float(dropout.mean()) - 1) < 0.01
 
 
-@pytest.mark.parametrize(("n_windows", "size"), [(1, 1), (2, 2), (7, 5), (10, 5), (40, 5)])
-def test_batches_are_full(n_windows: int, size: int) -> None:
-    config = TINY.model_copy(update={"batch_size": 5, "iterations": 9})
-    steps = list(training_steps(n_windows, 8, config, generator()))
-    assert [len(step.batch) for step in steps] == [size] * 9
-    per_epoch = n_windows // size
-    seen = torch.cat([step.batch for step in steps[:per_epoch]])
-    assert seen.unique().numel() == per_epoch * size
-
-
 def test_training_is_the_published_one_step_by_step() -> None:
     config = TINY.model_copy(update={"iterations": 5, "batch_size": 6, "output_dim": 5})
     windows = windows_of(planted())
@@ -238,12 +210,6 @@ def test_training_takes_the_loss_down() -> None:
     assert loss(fitted.net) < 0.95 * loss(net_of(config, 3))
 
 
-def test_one_window_of_one_frame_trains_without_a_loss() -> None:
-    fitted = TS2Vec(TINY).fit([windows_of(planted(1), length=1, step=1)])
-    assert fitted.training_log == (0.0, 0.0)
-    assert np.isfinite(fitted.encode(windows_of(planted(1), length=1, step=1))).all()
-
-
 def test_seeds_differ_and_global_randomness_is_neither_used_nor_disturbed() -> None:
     windows = windows_of(planted())
     before, numpy_before = torch.random.get_rng_state(), np.random.get_state()[1].copy()  # noqa: NPY002
@@ -257,9 +223,6 @@ def test_values_beyond_single_precision_are_refused_by_name() -> None:
     with pytest.raises(SettingError, match=r"as large as 1\.?\d*e\+3\d.*preprocess\.scaling = 'channel'") as caught:
         TS2Vec(TINY).fit([windows_of(np.sin(np.arange(90.0))[:, None] * 1e30)])
     assert "\n" not in str(caught.value)
-
-
-# ---------------------------------------------------------------- a share of the stream
 
 
 def shared(share: float, **changes: Any) -> TS2Vec:
@@ -292,19 +255,8 @@ def test_a_share_without_a_window_is_refused_by_name() -> None:
         shared(0.05).fit([windows_of(planted())])
 
 
-# ---------------------------------------------------------------- keeping
-
-
 def fitted_on(n_channels: int = 3) -> FittedTS2Vec:
     return TS2Vec(TINY).fit([windows_of(planted(n_channels=n_channels))])
-
-
-def test_a_saved_encoder_comes_back_to_the_bit(tmp_path: Path) -> None:
-    windows, fitted = windows_of(planted()), fitted_on()
-    model_file.save(tmp_path / "model", model_file.Artifact({}, {}, fitted.tensors()))
-    restored = TS2Vec(TINY).restore(model_file.load(tmp_path / "model").tensors)
-    npt.assert_array_equal(restored.encode(windows), fitted.encode(windows))
-    assert restored.training_log == fitted.training_log
 
 
 def test_tensors_are_copies() -> None:
@@ -340,19 +292,3 @@ def test_a_window_has_one_representation_wherever_it_stands(length: int) -> None
         assert_equal_but_for_rounding(later, whole[first:])
         alone = windows_of(values[first : first + length], length=length, step=1)
         assert_equal_but_for_rounding(fitted.encode(alone), whole[first : first + 1])
-
-
-def test_a_window_that_comes_alone_is_encoded_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Filled up with copies of itself, it would take thirty times as long: streams encode one window at a time."""
-    fitted, shapes = fitted_on(), []
-    monkeypatch.setattr(TS2VecNet, "pooled", lambda _, x: shapes.append(x.shape) or torch.zeros(len(x), 8))
-    for n_frames in (16, 16 + 4 * 32):
-        fitted.encode(windows_of(planted(n_frames)))
-    assert shapes == [(1, 16, 3), (32, 16, 3), (1, 16, 3)]
-
-
-def test_no_steps_leave_the_weights_as_drawn() -> None:
-    fitted = TS2Vec(TINY.model_copy(update={"iterations": 0}), seed=4).fit([windows_of(planted())])
-    assert fitted.training_log == ()
-    for name, weight in net_of(TINY, 3, seed=4).state_dict().items():
-        npt.assert_array_equal(fitted.net.state_dict()[name], weight, err_msg=name)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rondo.config.settings import MixtureConfig
 from rondo.errors import SettingError
-from rondo.paper.motif_former import MotifFormerNet, View, corrupted
+from rondo.paper.motif_former import MotifFormerNet, corrupted
 from rondo.paper.settings import MotifFormerConfig
 from rondo.paper.training import settled
 from tests import naive_motif_former as naive
@@ -29,9 +29,6 @@ def network(config: MotifFormerConfig = SMALL, seed: int = 0) -> MotifFormerNet:
     return settled(net)
 
 
-# ---------------------------------------------------------------- views
-
-
 @given(st.integers(1, 20), st.integers(1, 10), st.floats(0, 0.99), st.floats(0, 0.99), st.integers(0, 1000))
 def test_one_token_stays_and_none_is_masked_and_dropped(
     n_items: int, length: int, mask: float, drop: float, seed: int
@@ -47,18 +44,6 @@ def test_corruption_is_as_frequent_as_asked() -> None:
     npt.assert_allclose(view.masked.float().mean(), 0.15, atol=0.003)
     npt.assert_allclose(view.dropped.float().mean(), 0.10, atol=0.003)
     assert not any(part.any() for part in corrupted(50, 10, 0.0, 0.0, torch.Generator().manual_seed(0)))
-
-
-def test_views_come_from_the_generator() -> None:
-    first, again = (corrupted(9, 5, 0.3, 0.3, torch.Generator().manual_seed(1)) for _ in range(2))
-    generator = torch.Generator().manual_seed(1)
-    one, two = (corrupted(9, 5, 0.3, 0.3, generator) for _ in range(2))
-    assert torch.equal(first.masked, again.masked)
-    assert torch.equal(first.masked, one.masked)
-    assert not torch.equal(one.masked, two.masked)
-
-
-# ---------------------------------------------------------------- the network
 
 
 @pytest.mark.parametrize("layers", [1, 2])
@@ -80,22 +65,6 @@ def test_outputs_by_the_definition(layers: int, length: int, seed: int) -> None:
     npt.assert_allclose(features, np.reshape(of_masked, (-1, 8)), atol=1e-9)
 
 
-def test_hidden_units_leave_no_trace() -> None:
-    net = network()
-    masked, dropped = torch.tensor([[False, True, False]]), torch.tensor([[False, False, True]])
-    for view in (View(masked, dropped), View(dropped, masked)):
-        seen = [net(torch.tensor([[0, b, c]]), view) for b in range(3) for c in range(3)]
-        for h, features in seen[1:]:
-            npt.assert_allclose(h, seen[0][0], atol=1e-12)
-            npt.assert_allclose(features, seen[0][1], atol=1e-12)
-
-
-def test_untouched_view_is_the_item_itself() -> None:
-    net, codes, nothing = network(), torch.tensor([[0, 1, 2], [3, 3, 3]]), torch.zeros(2, 3, dtype=torch.bool)
-    npt.assert_allclose(net(codes, View(nothing, nothing))[0], net(codes)[0], atol=1e-12)
-    assert net(codes)[1].shape == (0, 8)
-
-
 def test_units_order_and_length_matter_and_the_batch_does_not() -> None:
     net = network()
     items = torch.tensor([[0, 1, 2], [2, 1, 0], [0, 0, 0], [1, 1, 1]])
@@ -104,12 +73,6 @@ def test_units_order_and_length_matter_and_the_batch_does_not() -> None:
     described = torch.cat([whole, net(items[:, :2])[0]])
     apart = torch.cdist(described, described) + torch.eye(8)
     assert float(apart.min()) > 1e-3
-
-
-def test_weights_come_from_the_generator() -> None:
-    first, again, other = (network(seed=seed).state_dict() for seed in (0, 0, 1))
-    assert all(torch.equal(first[name], again[name]) for name in first)
-    assert not torch.equal(first["project.weight"], other["project.weight"])
 
 
 def test_heads_must_divide_the_width() -> None:

@@ -43,9 +43,6 @@ def trained(n_windows: int = 60, config: MotifFormerConfig = SMALL, seed: int = 
 ITEMS = np.array([[0, 1, 2], [2, 1, 0], [0, 0, 0], [1, 1, 1]])
 
 
-# ---------------------------------------------------------------- pseudo-labels
-
-
 def test_pseudo_labels_are_the_sure_components() -> None:
     rng = np.random.default_rng(0)
     centres = np.repeat(np.array([[-9.0, 0.0], [9.0, 0.0]]), 40, axis=0)
@@ -78,9 +75,6 @@ def test_members_of_light_components_have_no_label() -> None:
     counted_often = pseudo_labels(descriptors, many, config, np.random.default_rng(0), "cpu")
     assert (counted_once[60:] == OTHER).all()
     assert (counted_often[60:] != OTHER).all()
-
-
-# ---------------------------------------------------------------- one step, one epoch
 
 
 def test_terms_of_a_batch_are_the_losses_of_what_is_in_it() -> None:
@@ -120,9 +114,6 @@ def test_a_step_counts_as_much_as_the_candidates_it_stands_for(monkeypatch: pyte
     assert n_candidates[0] != n_candidates[1]
 
 
-# ---------------------------------------------------------------- training
-
-
 def test_log_has_every_epoch_and_what_was_labelled() -> None:
     log = trained(config=SMALL.model_copy(update={"epochs": 11})).log
     assert [line.number for line in log] == list(range(1, 12))
@@ -135,25 +126,11 @@ def test_log_has_every_epoch_and_what_was_labelled() -> None:
     npt.assert_allclose([log[5].pseudo, log[10].pseudo], np.log(5), atol=0.02)  # the classifier starts again
 
 
-def test_training_lowers_the_losses() -> None:
-    log = trained(config=SMALL.model_copy(update={"epochs": 40})).log
-    for name in ("reconstruction", "view", "cross"):
-        first, last = (np.mean([getattr(line, name) for line in part]) for part in (log[:4], log[-4:]))
-        assert last < 0.9 * first, name
-
-
 def test_same_seed_same_descriptors() -> None:
     first, again, other = trained(), trained(), trained(seed=1)
     npt.assert_array_equal(first.describe(ITEMS), again.describe(ITEMS))
     assert first.log == again.log
     assert not np.allclose(first.describe(ITEMS), other.describe(ITEMS))
-
-
-def test_a_capped_epoch_is_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(train, "_CLUSTERED_ITEMS", 10)
-    fitted = trained(config=SMALL.model_copy(update={"items_per_epoch": 12}))
-    assert len(fitted.log) == 6
-    assert np.isfinite(fitted.describe(ITEMS)).all()
 
 
 def test_place_and_scale_of_prototypes_do_not_matter() -> None:
@@ -198,9 +175,6 @@ def test_descriptors_do_not_depend_on_the_batch(monkeypatch: pytest.MonkeyPatch)
     assert fitted.describe(np.zeros((0, 3), np.int64)).shape == (0, 8)
 
 
-# ---------------------------------------------------------------- degenerate recordings
-
-
 @pytest.mark.parametrize(
     ("codes", "spans", "lengths"),
     [
@@ -219,13 +193,6 @@ def test_short_and_monotonous_recordings_train(
     assert all(np.isfinite(line).all() for line in fitted.log)
     for length in lengths:
         assert np.isfinite(fitted.describe(np.zeros((2, length), np.int64))).all()
-
-
-def test_constant_prototypes_train() -> None:
-    fitted = train_motif_former(np.full((3, 4), 5.0), timeline(30), [(0, 30)], SMALL, 0, "cpu")
-    described = fitted.describe(ITEMS)
-    npt.assert_allclose(described, np.broadcast_to(described[0], described.shape), atol=1e-9)
-    assert all(np.isfinite(line).all() for line in fitted.log)
 
 
 @pytest.mark.parametrize(("spans", "longest"), [([(i, i + 1) for i in range(5)], 1), ([], 0)])

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from rondo.annotations.formats import read_tracks
-from rondo.errors import AnnotationError, RondoWarning
+from rondo.errors import RondoWarning
 from tests.report.export.made_runs import Made, write_made_run
 from tests.report.on_folders import export_run
 
@@ -107,13 +107,6 @@ def test_label_studio_regions_fit_the_configuration(run: Path, tmp_path: Path) -
             start, end = region["value"]["start"], region["value"]["end"]
             assert 0 <= start <= end < len(MADE.units)
             assert region["value"]["instant"] == (start == end)
-
-
-def test_label_studio_json_without_tasks_is_told_how_to_export(tmp_path: Path) -> None:
-    path = tmp_path / "min.json"
-    path.write_text('[{"csv": "/data/day1.csv", "label": [{"start": 1, "end": 2, "timeserieslabels": ["x"]}]}]')
-    with pytest.raises(AnnotationError, match="JSON-MIN; export the project"):
-        read_tracks(path)
 
 
 def test_what_is_shorter_than_a_millisecond_is_left_out_and_said(tmp_path: Path) -> None:

@@ -67,10 +67,6 @@ def test_frame_by_frame(tmp_path: Path, format: str, made: Made) -> None:
     assert_round_trip(tmp_path, format, made)
 
 
-def test_milliseconds_are_the_nearest(tmp_path: Path) -> None:
-    assert_round_trip(tmp_path, "eaf", Made([0, 1] * 250, [-1] * 500, 990.0))
-
-
 def test_seconds_count_from_the_first_frame(tmp_path: Path) -> None:
     """Also where it is OTHER and a gap follows it, so that no segment tells when it was."""
     run = write_made_run(tmp_path / "run", {"day1": with_gap(PLAIN, 1, 2.0, 1.7e9)})

@@ -16,7 +16,6 @@ from rondo.errors import ModelError, RecordingError, RondoWarning
 from rondo.paper import unit_align as align
 from rondo.paper.settings import UnitAlignConfig
 from rondo.paper.unit_align import UnitAlignment, balanced_batches, fit_unit_align
-from rondo.units.mixture import fit_mixture
 from tests import naive_align as naive
 
 MIXTURE = MixtureConfig(covariance="diagonal", latent_dim=3, component_cap=6, max_iterations=50, tolerance=1e-4)
@@ -40,9 +39,6 @@ def aligned(y: NDArray[np.floating], config: UnitAlignConfig = SMALL, seed: int 
         return fit_unit_align(np.asarray(y, dtype=np.float32), ((0, len(y)),), config, seed, "cpu")
 
 
-# ---------------------------------------------------------------- batches
-
-
 @given(st.lists(st.integers(-1, 5), min_size=1, max_size=80), st.integers(2, 32), st.integers(0, 1000))
 def test_batches_are_balanced(listed: list[int], batch_size: int, seed: int) -> None:
     labels = np.array(listed)
@@ -56,15 +52,6 @@ def test_batches_are_balanced(listed: list[int], batch_size: int, seed: int) -> 
         assert len(indices) <= max(batch_size, 2 * len(sizes))
         if len(indices) < len(labels) and share > 2:  # one more of each would have been too many
             assert sum(min(size, share + 1) for size in sizes.values()) > batch_size
-
-
-def test_every_window_gets_its_turn() -> None:
-    labels = np.repeat([0, 1], [40, 4])
-    drawn = torch.cat(list(balanced_batches(labels, 8, 60, torch.Generator().manual_seed(0))))
-    assert set(drawn.tolist()) == set(range(44))
-
-
-# ---------------------------------------------------------------- the loop
 
 
 def scripted(monkeypatch: pytest.MonkeyPatch, rounds: list[list[int]]) -> None:
@@ -128,19 +115,6 @@ def test_initialisation_only_is_round_zero_of_the_whole() -> None:
     assert once.log[0] == whole.log[0]
 
 
-def test_initialisation_keeps_the_geometry() -> None:
-    y = representations(120)
-    untrained = aligned(y, ONCE.model_copy(update={"init_epochs": 1}))
-    trained = aligned(y, ONCE.model_copy(update={"init_epochs": 40}))
-    assert trained.log[0].geometry < untrained.log[0].geometry / 2
-
-
-def test_refinement_pulls_components_together() -> None:
-    y = representations(120)
-    fitted = aligned(y, SMALL.model_copy(update={"max_rounds": 3, "refine_epochs": 20, "patience": 9}))
-    assert fitted.log[-1].contrast < fitted.log[1].contrast
-
-
 def test_planted_components_are_apart_in_the_latents() -> None:
     y, truth = representations(120), np.arange(120) // 5 % 4
     latents = aligned(y, SMALL.model_copy(update={"init_epochs": 20, "refine_epochs": 5})).apply(y)
@@ -160,26 +134,9 @@ def test_noise_are_the_members_of_components_too_light() -> None:
     npt.assert_array_equal(heavy[:60], every[:60])
 
 
-def test_the_heaviest_component_is_never_noise() -> None:
-    z = np.random.default_rng(0).normal(size=(20, 2)).astype(np.float32)
-    labels, _ = align._clustered(z, MIXTURE.model_copy(update={"latent_dim": 0, "min_weight": 0.99}), 0, "cpu")
-    assert (labels >= 0).any()
-
-
-# ---------------------------------------------------------------- the fitted value
-
-
 @pytest.fixture(scope="module")
 def fitted() -> UnitAlignment:
     return aligned(representations(40))
-
-
-def test_latents_and_embeddings(fitted: UnitAlignment) -> None:
-    y = representations(40)
-    assert fitted.apply(y).shape == (40, 3)
-    assert fitted.apply(y).dtype == np.float64
-    npt.assert_allclose(np.linalg.norm(fitted.embed(y), axis=1), 1.0, rtol=1e-9)
-    assert fitted.embed(y).shape == (40, 6)
 
 
 def test_without_an_autoencoder_the_latents_are_the_embeddings() -> None:
@@ -235,9 +192,6 @@ def test_foreign_tensors_are_refused_in_one_line(name: str, fitted: UnitAlignmen
         assert "\n" not in str(caught.value)
 
 
-# ---------------------------------------------------------------- degenerate
-
-
 def assert_usable(y: NDArray[np.floating], config: UnitAlignConfig = SMALL) -> UnitAlignment:
     fitted = aligned(y, config)
     latents = fitted.apply(y)
@@ -259,16 +213,6 @@ def test_constant_representations_are_one_component(n_windows: int, value: float
     fitted = assert_usable(y)
     assert [line.n_components for line in fitted.log] == [1] * len(fitted.log)
     npt.assert_allclose(fitted.apply(y), fitted.apply(y)[:1].repeat(n_windows, axis=0), rtol=0, atol=1e-10)
-
-
-def test_silent_repeated_and_single_dimensions() -> None:
-    y = representations(30)
-    assert_usable(np.column_stack([y, np.zeros((30, 2)), y, np.full((30, 1), 7.0)]))
-    assert_usable(y[:, :1])
-
-
-def test_windows_that_repeat() -> None:
-    assert_usable(np.repeat(representations(4), 10, axis=0))
 
 
 def test_scale_and_place_of_a_dimension_do_not_matter() -> None:
@@ -299,13 +243,6 @@ def test_representations_of_another_encoder_are_refused(fitted: UnitAlignment) -
         fitted.apply(np.zeros((3, 4)))
 
 
-def test_no_training_at_all_is_a_random_projection() -> None:
-    idle = {"init_epochs": 0, "refine_epochs": 0, "max_rounds": 2}
-    fitted = assert_usable(representations(20), SMALL.model_copy(update=idle))
-    assert fitted.log[0].geometry == 0.0
-    assert fitted.log[-1].ari_to_start == 1.0
-
-
 def test_a_mixture_that_does_not_settle_in_a_round_is_silent() -> None:
     """The pseudo-labels of a round may be rough; only UnitAlign itself has something to say."""
     restless = SMALL.model_copy(
@@ -315,10 +252,3 @@ def test_a_mixture_that_does_not_settle_in_a_round_is_silent() -> None:
         warnings.simplefilter("always")
         fit_unit_align(representations(30), ((0, 30),), restless, 0, "cpu")
     assert not [warning for warning in caught if "mixture did not settle" in str(warning.message)]
-
-
-def test_mixture_weights_are_over_all_components() -> None:
-    """What noise rests on: the weights that `fit_mixture` gives without a floor sum to one."""
-    whole = MIXTURE.model_copy(update={"min_weight": 0.0})
-    fitted = fit_mixture(representations(40), whole, np.random.default_rng(0))
-    npt.assert_allclose(fitted.weights.sum(), 1.0, rtol=1e-9)

@@ -1,11 +1,8 @@
-"""Discovery from long to short: weights are repetition, claims are the strongest, and little input is no harm.
-
-Coverage against sets of windows.
-"""
+"""Discovery from long to short: weights are repetition, the strongest claim; fitted motifs are read and restored."""
 
 from __future__ import annotations
 
-import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -13,18 +10,29 @@ import numpy.testing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from rondo.config.settings import AcceptanceConfig, MixtureConfig
+from rondo.data.labels import OTHER
+from rondo.errors import InputError, ModelError
+from rondo.metrics.overlap import Overlap
+from rondo.metrics.recurrence import adjusted_mutual_information
 from rondo.paper import motifs as discovery
 from rondo.paper.candidates import Describe, LengthMotifs, match_lengths, subsequences
-from rondo.paper.fusion import fuse, link, occurrences
-from rondo.paper.motifs import Coverage, copies, discover_lengths, item_weights
+from rondo.paper.fusion import HIGHEST_SCORE, fuse, link, occurrences
+from rondo.paper.motifs import Coverage, FormerMotifs, copies, discover_lengths, fit_former, item_weights
 from rondo.paper.settings import MotifFormerConfig
 from rondo.units.mixture import FittedMixture, fit_mixture
+from rondo.units.viterbi import Timeline, joined
 from tests import naive_coverage
+from tests.naive_motifs import speak
 
 N_UNITS = 4
+
+
 PLAIN = MotifFormerConfig(lengths=(2, 3, 4), mixture=MixtureConfig(covariance="diagonal", component_cap=12))
+
+
 _N_WINDOWS = 20
 
 
@@ -53,9 +61,6 @@ def discover(
     return discover_lengths(
         describe, codes, whole if spans is None else spans, config, np.random.default_rng(seed), "cpu"
     )
-
-
-# ---------------------------------------------------------------- weights
 
 
 @given(
@@ -103,14 +108,6 @@ def test_copies_are_the_weights_up_to_one(weights: list[float], seed: int) -> No
     drawn = copies(np.array(weights), np.random.default_rng(seed))
     assert (np.abs(drawn - weights) < 1 + 1e-9).all()
     assert abs(drawn.sum() - sum(weights)) < 1 + 1e-9
-
-
-def test_copies_are_the_weights_on_average() -> None:
-    rng, weights = np.random.default_rng(0), np.array([0.3, 1.75, 0.0, 2.0])
-    npt.assert_allclose(np.mean([copies(weights, rng) for _ in range(4000)], axis=0), weights, atol=0.03)
-
-
-# ---------------------------------------------------------------- what is found
 
 
 def test_motifs_come_longest_first_with_what_they_accept() -> None:
@@ -167,23 +164,6 @@ def test_the_order_of_recordings_does_not_matter() -> None:
     npt.assert_array_equal(there.supports, back.supports)
 
 
-def test_a_seed_repeats_and_inputs_stay_as_they_were() -> None:
-    codes = phrases(30)
-    before = codes.copy()
-    config = replace_mixture(PLAIN, PLAIN.lengths, latent_dim=3)
-    for one, other in zip(discover(codes, config=config), discover(codes, config=config), strict=True):
-        npt.assert_array_equal(one.centres, other.centres)
-        npt.assert_array_equal(one.floors, other.floors)
-    npt.assert_array_equal(codes, before)
-
-
-def test_all_lengths_share_one_autoencoder() -> None:
-    found = discover(phrases(30), config=replace_mixture(PLAIN, PLAIN.lengths, latent_dim=3))
-    assert len({id(motifs.autoencoder) for motifs in found}) == 1
-    assert {motifs.centres.shape[1] for motifs in found} == {3}
-    assert found[0].autoencoder is not None
-
-
 def test_the_autoencoder_sees_items_as_often_as_they_occur(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
 
@@ -200,9 +180,6 @@ def test_the_autoencoder_sees_items_as_often_as_they_occur(monkeypatch: pytest.M
     monkeypatch.setattr(discovery, "_MOST_ROWS", 50)
     discover(codes, config=config)
     assert abs(len(seen[1]) - 50) <= 1
-
-
-# ---------------------------------------------------------------- claims
 
 
 def test_the_strongest_tenth_claims_and_ties_go_to_the_earliest() -> None:
@@ -237,18 +214,6 @@ def test_a_length_whose_windows_are_all_claimed_has_no_motifs() -> None:
     assert [motifs.length for motifs in found] == [4]
 
 
-def test_spans_too_short_for_the_long_keep_their_windows_for_the_short() -> None:
-    """The second span has no candidate of length 4, so nothing can claim it."""
-    everything = PLAIN.model_copy(update={"claim_share": 1.0, "lengths": (2, 4)})
-    codes = np.array([0, 1, 0, 1, 0, 1, 0, 1, 2, 3])
-    found = discover(codes, [(0, 8), (8, 10)], everything)
-    assert [motifs.length for motifs in found] == [4, 2]
-    npt.assert_allclose(found[1].mixture.means[0], describe(np.array([[2, 3]]))[0], atol=1e-6)
-
-
-# ---------------------------------------------------------------- little input, and the whole way
-
-
 @pytest.mark.parametrize(
     ("codes", "spans"), [([], []), ([0], [(0, 1)]), ([0, 1, 0, 1], [(i, i + 1) for i in range(4)])], ids=str
 )
@@ -259,42 +224,13 @@ def test_no_candidates_at_any_length(codes: list[int], spans: list[tuple[int, in
     assert match_lengths(describe, units, spans, ()) == ()
 
 
-@pytest.mark.parametrize(("n_windows", "latent_dim"), [(2, 0), (3, 2), (50, 2)])
-def test_one_item_is_one_motif(n_windows: int, latent_dim: int) -> None:
-    codes = np.zeros(n_windows, dtype=np.int64)
-    found = discover(codes, config=replace_mixture(PLAIN, (2,), latent_dim=latent_dim))
-    ids, scores, _ = labelled(codes, [(0, n_windows)], found)
-    npt.assert_array_equal(ids, np.zeros(n_windows))
-    npt.assert_array_equal(scores, np.ones(n_windows))
-
-
-def labelled(
-    codes: np.ndarray, spans: list[tuple[int, int]], found: tuple[LengthMotifs, ...]
-) -> tuple[np.ndarray, np.ndarray, tuple[object, ...]]:
-    matches = match_lengths(describe, codes, spans, found)
-    fused = fuse(matches, link(found, matches, "overlap"), codes.size)
-    return fused.ids, fused.scores, occurrences(fused, codes, spans)
-
-
 def test_a_radius_that_accepts_nothing_claims_nothing_and_labels_other() -> None:
     codes = phrases(20)
     found = tuple(replace(motifs, floors=np.full(motifs.n_components, 2.0)) for motifs in discover(codes))
-    ids, scores, occurred = labelled(codes, [(0, codes.size)], found)
-    assert set(ids.tolist()) == {-1}
-    assert not scores.any()
-    assert occurred == ()
-
-
-def test_the_whole_way_on_two_motifs_in_two_spans() -> None:
-    """Windows of the two planted motifs never share a label, and no label is missing."""
-    codes = np.array([0, 0, 1, 1] * 12 + [2, 3, 2, 3] * 12 + [0, 0, 1, 1] * 12)
-    spans = [(0, 48), (48, 96), (96, 144)]
-    ids, scores, occurred = labelled(codes, spans, discover(codes, spans))
-    first, second, third = (set(ids[a:b].tolist()) for a, b in spans)
-    assert not first & second
-    assert first == third
-    assert scores.min() > math.exp(-1)
-    assert occurred
+    matches = match_lengths(describe, codes, [(0, codes.size)], found)
+    fused = fuse(matches, link(found, matches, "overlap"), codes.size)
+    assert set(fused.ids.tolist()) == {-1} and not fused.scores.any()
+    assert occurrences(fused, codes, [(0, codes.size)]) == []
 
 
 def test_deep_dpm_takes_repeated_rows_for_weights() -> None:
@@ -322,27 +258,110 @@ def test_coverage_is_that_of_sets(claims: list[tuple[int, int]], length: int) ->
     npt.assert_array_equal(coverage.ratio(starts, length), expected)
 
 
-@given(st.lists(st.integers(0, _N_WINDOWS - 3), max_size=8))
-def test_claims_at_once_and_one_after_another_are_the_same(starts: list[int]) -> None:
-    at_once = Coverage.none(_N_WINDOWS).claim(np.array(starts, dtype=np.int64), 3)
-    npt.assert_array_equal(at_once.claimed, covered([(start, 3) for start in starts]).claimed)
+SMALL = MotifFormerConfig(
+    lengths=(2, 3, 4),
+    model_dim=16,
+    epochs=3,
+    link="overlap",
+    mixture=MixtureConfig(covariance="diagonal", latent_dim=4, component_cap=8),
+)
 
 
-def test_claiming_leaves_the_coverage_before_as_it_was() -> None:
-    before = Coverage.none(4)
-    before.claim(np.array([0]), 4)
-    assert not before.claimed.any()
+PROTOTYPES = np.random.default_rng(7).normal(size=(7, 5))
 
 
-def test_no_windows_and_no_candidates() -> None:
-    nothing = np.zeros(0, dtype=np.int64)
-    coverage = Coverage.none(0).claim(nothing, 3)
-    assert coverage.claimed.size == 0
-    assert coverage.ratio(nothing, 3).size == 0
+UNIT_IDS = (0, 1, 2, 4, 5, 7, 9)  # an id is not a row
 
 
-def test_a_candidate_that_is_all_claimed_has_no_weight_at_all() -> None:
-    """Exactly zero, whatever the length: a weight of rounding would be a motif of nothing."""
-    coverage = Coverage.none(30).claim(np.array([0]), 30)
-    for length in range(1, 31):
-        assert not (1 - coverage.ratio(np.arange(30 - length + 1), length)).any()
+def spoken(seed: int, n_phrases: int = 60) -> tuple[Timeline, NDArray[np.int64]]:
+    """Phrases of three, each unit one or two windows long, a silence between; and the phrase of each window."""
+    rng = np.random.default_rng(seed)
+    runs, truth = speak([[1, 2, 3], [4, 1, 5], [2, 6]], separator=0, n_phrases=n_phrases, rng=rng)
+    durations = rng.integers(1, 3, len(runs))
+    ids = np.array(UNIT_IDS, dtype=np.int32)[np.repeat(np.array(runs), durations)]
+    return Timeline(ids, np.full(ids.size, 0.5), ((0, ids.size // 3), (ids.size // 3, ids.size))), np.repeat(
+        np.array(truth), durations
+    )
+
+
+def fitted(units: Timeline, config: MotifFormerConfig = SMALL, seed: int = 0) -> FormerMotifs:
+    return fit_former(units, UNIT_IDS, PROTOTYPES, config, np.random.default_rng(seed), "cpu")
+
+
+@pytest.fixture(scope="module")
+def model() -> FormerMotifs:
+    return fitted(spoken(0)[0])
+
+
+def test_windows_get_motifs_that_say_something_about_the_phrases(model: FormerMotifs) -> None:
+    units, truth = spoken(0)
+    read = model.timeline(units)
+    assert read.ids.shape == units.ids.shape
+    assert set(read.ids.tolist()) - {OTHER} <= set(model.ids)
+    assert adjusted_mutual_information(Overlap.of(truth, read.ids)) > 0.2
+    assert ((read.scores > 0) == (read.ids != OTHER)).all()
+    codes = np.searchsorted(UNIT_IDS, units.ids)
+    fused = fuse(match_lengths(model.former.describe, codes, units.spans, model.lengths), model.motif_ids, codes.size)
+    npt.assert_allclose(read.scores * HIGHEST_SCORE, fused.scores)
+
+
+def test_occurrences_begin_where_ids_or_spans_do(model: FormerMotifs) -> None:
+    units, _ = spoken(0)
+    read = model.timeline(units)
+    begins = {0, units.spans[1][0], *(np.flatnonzero(np.diff(read.ids)) + 1).tolist()}
+    assert set(np.flatnonzero(read.begins).tolist()) == begins
+    apart = Timeline(np.full(12, 4, np.int32), np.full(12, 0.5), ((0, 6), (6, 12)))  # one unit, before and after a gap
+    read = model.timeline(apart)
+    assert read.ids[5] == read.ids[6]
+    assert read.begins[6]
+
+
+def test_every_motif_that_occurs_has_a_composition_of_known_units(model: FormerMotifs) -> None:
+    units, _ = spoken(0)
+    known = {f"u{id}" for id in UNIT_IDS}
+    for motif in set(model.timeline(units).ids.tolist()) - {OTHER}:
+        words = re.findall(r"u\d+", model.composition(motif))
+        assert words
+        assert set(words) <= known
+    assert model.composition(9999) == ""
+
+
+def test_restored_reads_the_same_bits(model: FormerMotifs) -> None:
+    again = FormerMotifs.restore({name: np.array(t) for name, t in model.tensors().items()}, SMALL)
+    for seed in (0, 3):
+        units, _ = spoken(seed)
+        for name in ("ids", "scores", "begins"):
+            npt.assert_array_equal(getattr(again.timeline(units), name), getattr(model.timeline(units), name))
+    assert (again.phrases, again.ids, again.curves) == (model.phrases, model.ids, model.curves)
+
+
+@pytest.mark.parametrize("name", ["lengths", "unit_ids", "phrases.table", "length.3.ids", "former.lengths"])
+def test_a_missing_tensor_is_named(model: FormerMotifs, name: str) -> None:
+    cut = {key: tensor for key, tensor in model.tensors().items() if key != name}
+    with pytest.raises(ModelError) as caught:
+        FormerMotifs.restore(cut, SMALL)
+    assert "\n" not in str(caught.value)
+
+
+def test_same_seed_same_motifs_and_each_recording_reads_as_in_company(model: FormerMotifs) -> None:
+    units, _ = spoken(0)
+    npt.assert_array_equal(fitted(units).timeline(units).ids, model.timeline(units).ids)
+    other, _ = spoken(4)
+    together = model.timeline(joined([units, other]))
+    npt.assert_array_equal(together.ids[: units.ids.size], model.timeline(units).ids)
+    npt.assert_array_equal(together.ids[units.ids.size :], model.timeline(other).ids)
+
+
+def test_a_timeline_shorter_than_any_motif_is_other(model: FormerMotifs) -> None:
+    one = Timeline(np.array([4], np.int32), np.array([0.5]), ((0, 1),))
+    assert model.timeline(one).ids.tolist() == [OTHER]
+    assert model.timeline(one).scores.tolist() == [0.0]
+    empty = Timeline(np.zeros(0, np.int32), np.zeros(0), ())
+    assert model.timeline(empty).ids.size == 0
+
+
+def test_too_few_windows_for_any_length_are_refused_in_one_line() -> None:
+    units = Timeline(np.array([4, 5], np.int32), np.full(2, 0.5), ((0, 1), (1, 2)))
+    with pytest.raises(InputError, match=r"motifs\.lengths|length") as caught:
+        fitted(units)
+    assert "\n" not in str(caught.value)
