@@ -103,19 +103,10 @@ class DeclaredEncoder(Stage, Generic[S]):
     """The declaration of an encoder: one value at the top of one module.
 
     The module is imported whenever a configuration is made; a large library belongs into `build`.
-
-    Parameters
-    ----------
-    settings, help, order, needs
-        As in `Stage`.
-    build : callable
-        Makes the encoder from settings, a seed and a device ("cpu", "cuda").
-    cost : callable
-        Estimates the cost from settings, the number of windows and their length in frames.
     """
 
-    build: Callable[[S, int, str], Encoder]
-    cost: Callable[[S, int, int], EncoderCost]
+    build: Callable[[S, int, str], Encoder]  # from settings, a seed and a device ("cpu", "cuda")
+    cost: Callable[[S, int, int], EncoderCost]  # from settings, the number of windows and their length in frames
 
 
 def _no_notes(fitted: Any, settings: Any) -> list[str]:
