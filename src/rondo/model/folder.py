@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from rondo.arrays import Tensors, as_bits, from_bits, owned, owned_by
-from rondo.config.overrides import changes_from
+from rondo.config.overrides import changed, changes_from
 from rondo.config.settings import PRESETS, RondoConfig, network_in, resolve
 from rondo.continual.stream import Stream, rule_of
 from rondo.data.known_channels import KnownValues
@@ -166,7 +166,7 @@ def config_of(model: Rondo) -> RondoConfig:
 
 
 def _restored(kind: type[Rondo], stored: model_file.Artifact) -> Rondo:
-    model = from_config(kind, resolve(overrides=_without_removed(stored.config)))
+    model = from_config(kind, changed(PRESETS["default"], overrides=_without_removed(stored.config)))
     config = config_of(model)
     require_torch(network_in(config))
     parts: dict[str, dict[str, NDArray[np.generic]]] = {name: {} for name in _PARTS}
