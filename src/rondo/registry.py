@@ -103,19 +103,10 @@ class DeclaredEncoder(Stage, Generic[S]):
     """The declaration of an encoder: one value at the top of one module.
 
     The module is imported whenever a configuration is made; a large library belongs into `build`.
-
-    Parameters
-    ----------
-    settings, help, order, needs
-        As in `Stage`.
-    build : callable
-        Makes the encoder from settings, a seed and a device ("cpu", "cuda").
-    cost : callable
-        Estimates the cost from settings, the number of windows and their length in frames.
     """
 
-    build: Callable[[S, int, str], Encoder]
-    cost: Callable[[S, int, int], EncoderCost]
+    build: Callable[[S, int, str], Encoder]  # from settings, a seed and a device ("cpu", "cuda")
+    cost: Callable[[S, int, int], EncoderCost]  # from settings, the number of windows and their length in frames
 
 
 def _no_notes(fitted: Any, settings: Any) -> list[str]:
@@ -207,21 +198,20 @@ class Registry(Mapping[str, D], Generic[D]):
 
     @cached_property
     def _declared(self) -> dict[str, D]:
-        declared: dict[str, D] = {}
-        for place, part in (*self._in_packages(), *self._in_entry_points()):
-            if declared.setdefault(part.name, part) is not part:
-                _warn(f"{place}: there is a '{part.name}' of {self.group} already; this one is not used, rename it")
-        return dict(sorted(declared.items(), key=lambda item: (item[1].order, item[0])))
-
-    def _in_packages(self) -> Iterator[tuple[str, D]]:
+        parts: list[tuple[str, D]] = []
         for package in self.packages:
             path = getattr(importlib.import_module(package), "__path__", None)
             names = [package]
             if path is not None:
                 names = sorted(f"{package}.{module.name}" for module in pkgutil.iter_modules(path) if not module.ispkg)
             for name in names:
-                declared = vars(importlib.import_module(name)).values()
-                yield from ((name, value) for value in declared if isinstance(value, self.kind))
+                values = vars(importlib.import_module(name)).values()
+                parts += [(name, value) for value in values if isinstance(value, self.kind)]
+        declared: dict[str, D] = {}
+        for place, part in (*parts, *self._in_entry_points()):
+            if declared.setdefault(part.name, part) is not part:
+                _warn(f"{place}: there is a '{part.name}' of {self.group} already; this one is not used, rename it")
+        return dict(sorted(declared.items(), key=lambda item: (item[1].order, item[0])))
 
     def _in_entry_points(self) -> Iterator[tuple[str, D]]:
         """A distribution that is broken is named and left out; the others stay."""

@@ -1,7 +1,7 @@
 """Words that the command, the report and a notebook use alike: numbers with their nouns, times, names, progress.
 
 Where no composition recurs, every motif is one unit: counting such motifs beside the units would count the same things
-twice. What is said instead is made here, once.
+twice. The sentence used instead is made here.
 """
 
 from __future__ import annotations

@@ -105,7 +105,7 @@ def test_saved_and_loaded_the_model_follows_its_stream_as_if_never_saved(
 def unstreamed(model: Rondo) -> Rondo:
     """A model of its own that follows no stream."""
     own = copy.copy(model)
-    own._forget_stream()
+    vars(own).pop("stream_", None)
     return own
 
 

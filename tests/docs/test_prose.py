@@ -66,6 +66,11 @@ def test_no_page_has_a_phrase_of_the_first_version() -> None:
     assert {page: found for page in pages if (found := phrases_in(text_of(page)))} == {}
 
 
+def test_no_source_file_has_one_either() -> None:
+    files = [*(ROOT / "src").rglob("*.py")]
+    assert {file.stem: found for file in files if (found := phrases_in(file.read_text(encoding="utf-8")))} == {}
+
+
 def test_pages_and_the_site_keep_their_budgets() -> None:
     assert [page for page, most in BUDGETS.items() if len(text_of(page).split()) > most] == []
     assert sum(len(text_of(page).split()) for page in pages_of_the_site()) <= MOST_WORDS

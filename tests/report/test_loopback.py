@@ -212,6 +212,10 @@ def test_what_goes_wrong_is_answered_and_printed(capfd: pytest.CaptureFixture[st
         def answer(self, question: Question) -> Answer:
             raise ValueError("a fault of ours")
 
+    before = set(threading.enumerate())
     with serving(Broken()) as server:
         assert ask(server, "/").status == 500
+        for answering in set(threading.enumerate()) - before:
+            if "process_request" in answering.name:
+                answering.join(PATIENCE_S)
     assert "a fault of ours" in capfd.readouterr().err

@@ -145,7 +145,7 @@ def format_of(path: Path) -> AnnotationFormat | None:
 
 
 def holds_spans(path: Path) -> bool:
-    """Whether the file holds spans, not one label per frame; a .csv is told by its header."""
+    """Whether the file holds spans, not one label per frame; the header of a .csv decides."""
     return format_of(path) is not None
 
 

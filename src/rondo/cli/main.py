@@ -185,7 +185,7 @@ def _forget_stdout() -> None:
 
 @contextmanager
 def _stoppable() -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM end the command alike: temporary folders are removed, one line is said."""
+    """Let Ctrl-C and SIGTERM end the command alike: remove temporary folders and print one line."""
 
     def stop(number: int, frame: FrameType | None) -> NoReturn:
         raise _Stopped(number)

@@ -42,7 +42,7 @@ class Checkpoint:
 def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
     """Add a checkpoint to the folder, and remove those before it once this one is on the disk.
 
-    Whatever keeps it from the disk is told in one line; the one before is still there.
+    An error while writing gives one line; the checkpoint before stays.
     """
     bits, kinds = as_bits(checkpoint.tensors)
     provenance = {"tensors": kinds, "plain": dict(checkpoint.plain)}

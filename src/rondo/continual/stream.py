@@ -65,7 +65,7 @@ class Stream:
     def watch(self, seen: Callable[[int, Values], None] | None, placed: Placed | None = None) -> None:
         """Show every frame that is prepared from now on, by its number, in the units of the recording.
 
-        `placed` is told which frame every row has become.
+        `placed` receives the frame of every row.
         """
         self._seen = seen
         if placed is not None:

@@ -1,8 +1,8 @@
 """What was bridged, cut or dropped in the input, as events.
 
-Events follow from the rows in the order in which they become frames, so they do not depend on chunks; when one is told,
-all frames before its own have been given out. A boundary is told when it begins and when it ends, and so is the silence
-of channels that are filled. What was bridged or skipped is told by the spell, in one event of each kind: a source that
+Events follow from the rows in the order in which they become frames, so they do not depend on chunks; all frames
+before an event's own are given out first. A boundary has an event at its beginning and one at its end, and so has the
+silence of channels that are filled. Bridged or skipped rows have one event of each kind for a spell: a source that
 loses every second row must not fill the journal.
 """
 
@@ -20,7 +20,7 @@ from rondo.data.grid import Frames, steps_within
 from rondo.wording import quoted
 
 _QUIET_ROWS = 100  # sound rows on end that end a spell; ours, not measured
-_LONGEST_SPELL_ROWS = 10_000  # a spell is told after so many in any case; ours, not measured
+_LONGEST_SPELL_ROWS = 10_000  # a spell is reported after so many in any case; ours, not measured
 
 
 class InputEvent(NamedTuple):

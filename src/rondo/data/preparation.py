@@ -177,7 +177,7 @@ class Preparation:
     def take_events(self, before_frame: int | None = None) -> list[InputEvent]:
         """What happened to the input since the last call, in the order of frames, which never falls.
 
-        When an event is told, all frames before its own have been given out: taking the events before the last frame of
+        All frames before an event's own are given out first: taking the events before the last frame of
         each window, before the window, makes their order independent of chunks.
         """
         return [] if self._log is None else self._log.take(before_frame)

@@ -21,7 +21,7 @@ Values = NDArray[np.float32]
 
 _LEAST_RATE, _HIGHEST_RATE = 1e-12, 1e12  # a row in 30,000 years, a row per picosecond: beyond is a mistake
 BLOCK = 1 << 13  # rows per block where a temporary as large as the recording would hurt
-_MOST_SHORT_STEPS = 0.01  # of all steps, before the clock is said to jitter
+_MOST_SHORT_STEPS = 0.01  # of all steps, before a note says that the clock jitters
 
 
 def checked_values(values: ArrayLike) -> Values:

@@ -2,7 +2,7 @@
 
 The long window follows the recording, T / 40, between 1.5 and 6 s; the window of units is a quarter of it. Where the
 rate is unknown or below 10 Hz, the bounds are the typical period of the signal and four times that. One to three
-channels of unknown rate are told apart by their shapes, for which a window must hold many periods (`suggest_window`).
+channels of unknown rate are compared by their shapes, for which a window must hold many periods (`suggest_window`).
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from rondo.data.windows import Span
 from rondo.encoders.base import Representations
 from rondo.encoders.summary_stats import SummaryStatsConfig
 
-_SILENCE = 1e-12  # power that nothing is told from
+_SILENCE = 1e-12  # power below which a channel is silent
 _LARGEST_SEAM = 0.05  # of the power of all steps from frame to frame
 
 

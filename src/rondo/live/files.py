@@ -371,7 +371,7 @@ class RecordedFile:
 def _in_channels(recording: Recording, path: Path, request: Request) -> tuple[Recording, NDArray[np.float32] | None]:
     """The recording in the model's channels, by name or else by position, and the columns that are asked for beside.
 
-    What was noted on reading it is said.
+    Notes on reading it are printed.
     """
     channels, beside = request.channels, None
     with named(str(path)):

@@ -1,7 +1,7 @@
 """Fleet: the messages of many devices -> one session each, with its own state and its own folder, OUT/<device>/.
 
 Exactly once: a checkpoint of a device holds the offset up to which it has read. The mark of a partition is the lowest
-offset that lies in no checkpoint yet; it is written after the checkpoints, and the broker is told after that. A fleet
+offset that lies in no checkpoint yet; it is written after the checkpoints, and then confirmed to the broker. A fleet
 that is started again, or another process that gets the partition, begins at the mark; devices pass over what they have.
 One that sends what cannot be read does not stop the others. Those that were silent longest are put away when more than
 `most_open` are open, and go on from their checkpoints when they send again.
@@ -80,7 +80,7 @@ class DeviceStep(NamedTuple):
 
 
 class Told(NamedTuple):
-    """Who is told what happens: in words, that a device has begun or goes on, and that one is refused."""
+    """Callbacks: a line for people, a device that has begun or resumed, and one that is refused."""
 
     said: Callable[[str], None] = lambda line: None
     begun: Callable[[str, Path, Session], None] = lambda device, folder, session: None

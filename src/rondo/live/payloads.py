@@ -40,7 +40,8 @@ def check_kind(kind: str) -> str:
     """What `?payload=` names, if there is such a thing."""
     known = ("auto", *PLAIN_TYPES, *(TIMED + name for name in PLAIN_TYPES))
     if kind not in known:
-        raise SettingError(f"payload={kind}: expected one of {', '.join(known)}; JSON, csv and .npy are told apart")
+        expected = f"expected one of {', '.join(known)}"
+        raise SettingError(f"payload={kind}: {expected}; leave it out for JSON, csv and .npy")
     return kind
 
 

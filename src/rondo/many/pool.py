@@ -100,7 +100,7 @@ def _show_warning(message: Warning | str, category: type[Warning], *_: object, *
 # ---------------------------------------------------------------- the owner's side: one process for each slot
 
 _SPAWN = multiprocessing.get_context("spawn")
-_TO_TIDY_UP_S = 1.0  # for a worker that is told to end, before it is killed
+_TO_TIDY_UP_S = 1.0  # for a worker that got SIGTERM, before it is killed
 _LOOK_EVERY_S = 0.5  # at processes that have died while a child of theirs holds their pipe open
 _starting = threading.Lock()
 

@@ -18,6 +18,7 @@ from rondo.data.survey import Survey, fair_sample, most_frames, sizes_of, stretc
 from rondo.data.window_lengths import WindowScales, choose_scales
 from rondo.data.windows import Span
 from rondo.device import require_torch, resolve_device
+from rondo.editing.edits import Edits
 from rondo.encoders.base import build_encoder
 from rondo.evidence.tests import find_evidence, shown_after_test
 from rondo.evidence.verdicts import Evidence
@@ -135,8 +136,8 @@ def learn_into(
     model.unit_model_, model.motif_model_, model.evidence_ = learned.units, learned.motifs, learned.evidence
     model.window_length_frames_, model.step_frames_, model.motif_window_frames_ = plan.scales
     model.rate_, model.provenance_ = plan.rate, learned.provenance
-    for name in ("edits_", "stream_"):  # they were about other entries
-        vars(model).pop(name, None)
+    model.edits_ = Edits()
+    vars(model).pop("stream_", None)  # like the edits, it was about other entries
     return learned.timelines
 
 

@@ -84,7 +84,7 @@ class Rondo:
     step_frames_: int  # from the start of a window to that of the next
     rate_: float | None  # frames per second of the recordings; None where they had no clock
     provenance_: dict[str, Any]  # versions that computed; id, size and rate of every recording; how near units they lay
-    edits_: Edits = Edits()  # what people have named and merged; learners never see it
+    edits_: Edits  # what people have named and merged; learners never see it
     stream_: Stream  # where the stream stands; there since the first `partial_fit`
 
     def __init__(

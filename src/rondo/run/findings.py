@@ -16,7 +16,7 @@ FLAT = "No composition of units into longer motifs recurs here"
 FEW_PHRASES = "Some orders of units recur, but not so clearly that labels show them"
 NOT_ASKED = "Motifs were not looked for (motifs.method = 'none')"
 _OWN_MOTIF = ": every unit is its own motif"
-_MOST_FITS = 50  # recordings whose fit is told one by one
+_MOST_FITS = 50  # recordings with a sentence each on their fit
 _MOST_PLACES = 4  # units that a sentence names
 NOT_TESTED = "Recurrence was not tested"
 
@@ -52,7 +52,7 @@ def fit_sentence(recording: str, fit: FitSummary, fitted: Profile) -> str:
     medians = [each.distance_quantiles.get("0.5") for each in (fit, fitted)]
     median, fitted_median = ("unknown" if median is None else f"{median:.2f}" for median in medians)
     # noise can lie well within the unit that stands for rest
-    one = ": nothing in it is told apart" if fit.n_units == 1 < fit.n_units_of_model else ""
+    one = ": one unit covers all of it" if fit.n_units == 1 < fit.n_units_of_model else ""
     return (
         f"{recording}: the model {fit.verdict}: {share} of windows accepted (fitted: {fitted_share}), "
         f"median distance {median} ({fitted_median}), {fit.n_units} of {fit.n_units_of_model} units{one}"

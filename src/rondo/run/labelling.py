@@ -108,7 +108,7 @@ def fit_of(own: FitProfile, fitted: FitProfile) -> Fit:
     Measured with the default settings: another person doing the same fits (ActRecTut gestures: 92 % accepted; OpenPack:
     83 %), another activity or most other people in USC-HAD fit in part (58 to 75 %), white noise does not fit MoCap,
     ActRecTut and OpenPack (0 to 2 %), and a random walk fits none (5 to 86 %, but never close). White noise does fit
-    USC-HAD, all of it as one of 15 units: there, lying still is noise. So the count of units used is told as well.
+    USC-HAD, all of it as one of 15 units: there, lying still is noise. So the sentence gives the units used too.
     """
     if own.share_accepted < FITS_IN_PART:
         return "does not fit"

@@ -81,7 +81,7 @@ def shown_summary(summary: RunSummary, edits: Edits, findings: bool = False) -> 
 
 
 def edited_findings(findings: Sequence[str], edits: Edits, motifs_are_units: bool) -> tuple[str, ...]:
-    """The same sentences after people have edited the run: what they say of merges and frames is said again."""
+    """The same sentences after people have edited the run: those on merges and frames are written again."""
     kept: list[str] = []
     for sentence in findings:
         for head in (FLAT, FEW_PHRASES, NOT_ASKED):

@@ -41,7 +41,7 @@ _UNIT_WORDS = {
     1 / 86_400: "days",
 }  # fmt: skip
 
-# Epoch counts are told apart by size: 1e11 s lies in the year 5138, 1e11 ms in 1973, and so on upwards.
+# Size distinguishes epoch counts: 1e11 s lies in the year 5138, 1e11 ms in 1973, and so on upwards.
 _EPOCH_UNITS = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3))
 # Ticks of 100 ns of the years 2000 to 2100, from 1601 (Windows) and from year 1 (.NET): read as ns, 1974 and 1990.
 _TICK_EPOCHS = (

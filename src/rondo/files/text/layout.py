@@ -14,8 +14,8 @@ Stored files and live sources are read by the same layout. It is found from the 
 - stored files, from the whole: the order of day and month where it is not, the unit of a clock that neither its name
   nor its size tells, whether an unnamed column that rises is a clock, columns without a value, columns of class codes,
   how rows share a coarse clock's readings;
-- live sources, instead: the channels of the model say which columns are read; unit and coarseness of the clock are
-  told from the head (`rondo.live.clock`).
+- live sources, instead: the channels of the model say which columns are read; unit and coarseness of the clock
+  follow from the head (`rondo.live.clock`).
 """
 
 from __future__ import annotations

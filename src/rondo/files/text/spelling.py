@@ -1,8 +1,8 @@
 """Dates and times of day as people write them: with dots, slashes, dashes, blanks or names of months, in any zone.
 
-`03/04/2026` may be the third of April or the fourth of March. Which one is meant is told, in this order, by a number
-above 12 anywhere in the column, by a column of ISO dates beside it, and by time itself: the order of day and month is
-taken that makes fewer steps back, then fewer jumps, then the shorter recording.
+`03/04/2026` may be the third of April or the fourth of March. What decides, in this order: a number above
+12 anywhere in the column, a column of ISO dates beside it, and time itself: the order of day and month that makes fewer
+steps back, then fewer jumps, then the shorter recording.
 """
 
 from __future__ import annotations
@@ -306,7 +306,7 @@ _NO_CELL = re.compile(r'[\s"\x00-\x1f]+')  # would end a cell or a line
 
 
 def cell_text(value: object) -> str:
-    """A value of a typed table as a csv would have it; nothing is "".
+    """A value of a typed table as a csv spells it; nothing is "".
 
     >>> [cell_text(value) for value in (1.0, 0.1, True, "a\\tb", dt.datetime(2026, 11, 1, 8), None)]
     ['1', '0.1', '1', 'a b', '2026-11-01 08:00:00', '']
