@@ -76,6 +76,19 @@ def test_parts_are_the_same_in_whatever_pieces_rows_come(
     assert not hasattr(model, "stream_")  # the model stays as it was
 
 
+def test_segments_come_while_rows_do(model: Rondo) -> None:
+    n_rows = 0
+
+    def rows() -> Iterator[np.ndarray]:
+        nonlocal n_rows
+        for chunk in in_chunks(50):
+            n_rows += len(chunk)
+            yield chunk
+
+    early = [n_rows < len(DAY) for part in model.stream(rows()) for end in part.segments["end_frame"] if end <= n_rows]
+    assert len(early) == len(joined(list(model.stream([DAY])))) > sum(early) > 0
+
+
 def test_all_parts_together_are_a_result(model: Rondo, expected: tuple[list[Any], pl.DataFrame]) -> None:
     stream = model.stream(in_chunks(100))
     parts = [next(stream)]

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import numpy.testing as npt
 import pytest
@@ -29,6 +31,13 @@ def test_statistics_are_the_ones_by_definition(n_channels: int, length: int, ste
     windows = windows_of(planted(150, n_channels), length, step)
     contents = [window for batch in windows.batches() for window in batch]
     npt.assert_allclose(encoded(windows), naive.statistics_encoding(contents, 0.1, 5.0), rtol=2e-4, atol=2e-4)
+
+
+def test_single_precision_sums_of_long_windows_keep_their_digits() -> None:
+    windows = windows_of(3 + np.random.default_rng(0).normal(size=(40_000, 2)), length=20_000, step=20_000)
+    raw = np.concatenate(ENCODER._blocks(windows, np.zeros((0, 2))), axis=1)
+    twins = [naive.window_statistics(window, 0.1) for batch in windows.batches() for window in batch]
+    npt.assert_allclose(raw, [[*itertools.chain(*twin.values())] for twin in twins], rtol=2e-6, atol=2e-6)
 
 
 @given(st.integers(2, 8), st.randoms(use_true_random=False))

@@ -218,6 +218,14 @@ def test_headers_must_agree_with_the_bytes_that_follow(tmp_path: Path) -> None:
         said = refusal(lambda: read_one(tmp_path / "a.npy"), naming=tmp_path)
         assert "takes" in said
         assert "bytes, but" in said
+    for damaged in (
+        sound[:6] + b"\x04\0" + sound[8:],
+        sound[:8] + b"\xff\xff" + sound[10:],
+        sound.replace(b"(30, 2)", b"(30; 2)"),
+        sound.replace(b"<f8", b"<q9"),
+    ):
+        (tmp_path / "a.npy").write_bytes(damaged)
+        assert "no numpy header that can be read" in refusal(lambda: read_one(tmp_path / "a.npy"), naming=tmp_path)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

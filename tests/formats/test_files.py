@@ -105,7 +105,7 @@ def test_a_pattern_is_a_folder_cut_short(tmp_path: Path, monkeypatch: pytest.Mon
 def test_find_recordings(tmp_path: Path) -> None:
     inside = tmp_path / "in"
     inside.mkdir()
-    for name in ("b.csv", "a.NPZ", "c.parquet", "notes.md", ".hidden.csv"):
+    for name in ("b.csv", "a.NPZ", "c.parquet", "notes.md", ".hidden.csv", "~$b.csv", "README.txt"):
         write(inside, name, b"1")
     (inside / "sub.csv").mkdir()
     lone = write(tmp_path, "z.npy", b"1")

@@ -61,6 +61,11 @@ def test_a_code_is_found_said_and_made_missing(what: str) -> None:
     assert with_codes_missing(recording, Reading(keep="b")) is recording
 
 
+def test_two_codes_in_one_channel() -> None:
+    column = with_code(with_code(np.abs(NOISE), -200), -999)
+    assert sorted(found.code for found in missing_codes(column)) == [-999.0, -200.0]
+
+
 @pytest.mark.parametrize("what", NO_CODES)
 def test_what_is_no_code(what: str) -> None:
     assert missing_codes(np.asarray(NO_CODES[what], np.float32)) == []

@@ -14,6 +14,7 @@ import rondo
 from rondo.files.inputs import RecordingFile
 from rondo.files.read import find_recordings
 from rondo.files.text import lines
+from tests.cli.running import call
 from tests.formats.reading import VALUES, read_in_blocks, read_one, refusal, write
 
 Pack = Callable[[bytes], bytes]
@@ -96,3 +97,11 @@ def test_a_folder_finds_them_and_two_of_one_id_are_refused(tmp_path: Path) -> No
     assert [one.id for one in rondo.read([tmp_path / "a.csv.gz", tmp_path / "b.csv"])] == ["a", "b"]
     write(tmp_path, "b.csv.gz", gzip.compress(TABLE))
     assert "both be recording 'b'" in refusal(lambda: find_recordings([tmp_path]), naming=tmp_path.parent.anchor)
+
+
+def test_a_column_of_labels_is_the_truth(tmp_path: Path) -> None:
+    table = "x,activity\n" + "".join(f"{row % 7},{'walk' if row < 30 else 'run'}\n" for row in range(60))
+    plain = write(tmp_path, "a.csv", table)
+    packed = write(tmp_path, "a.csv.gz", gzip.compress(table.encode()))
+    said = [call("evaluate", truth, plain, "--json") for truth in (packed, plain)]
+    assert said[0].code == 0 and said[0] == said[1]

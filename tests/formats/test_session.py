@@ -201,3 +201,10 @@ def test_every_command_reads_it_as_one_recording(tmp_path: Path) -> None:
     many = Result.load(tmp_path / "many")
     assert [(own.id, own.n_frames) for own in many.recordings] == [("s1", 64 * 120), ("s2", 64 * 90)]
     assert "windows" in run("suggest", one)
+
+
+def test_from_python(tmp_path: Path) -> None:
+    folder = write_e4(tmp_path / "s1", 120)
+    found = rondo.discover(folder, settings={"evidence.surrogates": 0})
+    assert [own.id for own in found.recordings] == ["s1"]
+    npt.assert_array_equal(rondo.label(found.model, folder)[0].units, found[0].units)

@@ -44,6 +44,13 @@ def test_rows_of_one_value_are_one_recording(tmp_path: Path) -> None:
             assert "apart by column 'subject'" in one.notes[-1]
 
 
+def test_json_lines_are_split_too(tmp_path: Path) -> None:
+    lines = "".join(f'{{"unit": {1 + i % 3}, "t": {i // 3}, "x": {i * i}}}\n' for i in range(60))
+    found = rondo.read(write(tmp_path, "fleet.jsonl", lines), Reading(split_by="unit"))
+    assert isinstance(found, list)
+    assert [(one.id, one.n_frames) for one in found] == [("fleet_1", 20), ("fleet_2", 20), ("fleet_3", 20)]
+
+
 @pytest.mark.parametrize("clock", ["{:.1f}", "2026-11-14 08:00:{:04.1f}", "14.11.2026 08:00:{:04.1f}"])
 def test_the_clock_cuts_where_it_goes_back(tmp_path: Path, clock: str) -> None:
     times = [*np.arange(0, 30) / 10, *np.arange(0, 50) / 10, *np.arange(0.5, 2, 0.1)]

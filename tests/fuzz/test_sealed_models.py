@@ -1,27 +1,67 @@
-"""Models whose checksums are right and one tensor is wrong: refused when loaded, or of use; never another exception."""
+"""Runs and models with one thing wrong, checksums right: refused when loaded, or of use; never another exception."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from safetensors.numpy import load, save
 
+import rondo
+from rondo.data.recording import Recording
+from rondo.edit import apply_edits
 from rondo.errors import RondoError
 from rondo.model.rondo import Rondo
+from rondo.result import Result
 from tests.cli.running import waves
-from tests.fuzz.folders import copied, seal
+from tests.fuzz.folders import copied, seal, spoil
+from tests.fuzz.generators import N_CASES
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 TENSORS = "tensors.safetensors"
 
 
 @pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("sealed") / "model"
-    Rondo(window=40, step=20, settings={"evidence": {"surrogates": 0}}, device="cpu").fit(waves(900)).save(folder)
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("sealed") / "run"
+    quick = {"evidence.surrogates": 0, "windows.step": 20, "device": "cpu"}
+    rondo.discover(Recording(waves(900), 50), window=40, settings=quick).save(folder)
+    apply_edits(folder, [{"kind": "relabel", "level": "unit", "ids": [0], "spans": [["recording", 10, 20]]}])
     return folder
+
+
+@pytest.fixture
+def model(run: Path) -> Path:
+    return run / "model"
+
+
+def use_run(folder: Path) -> None:
+    result = Result.load(folder)
+    assert result[0].units.shape == result[0].motifs.shape
+    _ = result.segments, result.findings, repr(result), result._repr_html_(), result.model
+
+
+def use_model(folder: Path) -> None:
+    Rondo.load(folder).predict(waves(300))
+
+
+@pytest.mark.parametrize(("what", "use"), [("run", use_run), ("run/model", use_model)])
+def test_folders_with_one_thing_wrong(run: Path, tmp_path: Path, what: str, use: Callable[[Path], None]) -> None:
+    n_well, faults = 0, []
+    for seed in range(N_CASES):
+        folder, rng = copied(run.parent / what, tmp_path / "wrong"), np.random.default_rng(seed)
+        done = spoil(folder, rng)
+        try:
+            use(folder)
+            n_well += 1
+        except RondoError as error:
+            assert "\n" not in str(error), (seed, done)
+        except Exception as error:  # noqa: BLE001  # whatever it is, it is a fault; the others are looked for too
+            faults.append(f"seed {seed}, {done}: {error!r:.300}")
+    assert not faults
+    assert 0 < n_well < N_CASES
 
 
 def with_value(model: Path, folder: Path, name: str, value: float) -> Path:
@@ -38,9 +78,9 @@ def with_value(model: Path, folder: Path, name: str, value: float) -> Path:
 def test_supports_of_nothing_are_refused(model: Path, tmp_path: Path, value: int) -> None:
     """A stream that counted on them divided by zero."""
     for name in load((model / TENSORS).read_bytes()):
-        if name.endswith("supports"):
+        if name.endswith(("supports", "mixes.windows")):
             wrong = with_value(model, tmp_path / "wrong", name, value)
-            with pytest.raises(RondoError, match="support"):
+            with pytest.raises(RondoError, match=r"support|contexts whose counts"):
                 Rondo.load(wrong)
 
 

@@ -223,6 +223,11 @@ FAULTS: dict[str, tuple[Callable[[Path], object], str]] = {
     "a rate of words": (_provenance(rate="fast"), "fast"),
     "no channels": (_provenance(channels=[]), "channels"),
     "channels that repeat": (_provenance(channels=["ch0"] * 6), "ch0"),
+    "truncated edits": (lambda f: (f / "edits.json").write_text('{"format": "rondo-edits"'), "edits.json: not JSON"),
+    "edits of other bytes": (lambda f: (f / "edits.json").write_bytes(b"\xff\xfe{}"), "edits.json: not JSON"),
+    "very deep edits": (lambda f: (f / "edits.json").write_text("[" * 100_000), "edits.json: not JSON"),
+    "edits that are a list": (lambda f: (f / "edits.json").write_text("[1]"), "edits.json: not a list of edits"),
+    "edits that are a folder": (lambda f: (f / "edits.json").mkdir(), "edits.json: cannot be read"),
 }  # fmt: skip
 
 

@@ -283,6 +283,8 @@ class ContextModel:
         mixes = Mixes(*(np.asarray(tensors[f"mixes.{name}"], np.int64) for name in Mixes._fields))
         if min(n_covered, n_apart) < 1 or not weight > 0 or (mixes.first.sum(axis=1) < 1).any():
             raise ValueError(f"contexts in {n_covered} windows of weight {weight:g}, or one that never occurs")
+        if any((counts < 0).any() for counts in mixes) or (mixes.windows.sum(axis=1) < 1).any():
+            raise ValueError("contexts whose counts of units are negative, or without a window")
         unit_ids = tuple(np.asarray(tensors["unit_ids"], np.int64).tolist())
         return cls(unit_ids, LongWindows(n_covered, n_apart), weight, mixes)
 

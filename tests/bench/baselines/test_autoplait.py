@@ -114,6 +114,15 @@ def test_means_go_as_in_the_loops_even_where_no_frame_is_near(n_frames: int, see
 
 
 @pytest.mark.parametrize("k", [1, 3])
+def test_a_fit_to_the_first_three_segments_is_that_of_the_loops(k: int) -> None:
+    values, segments = changing(90), [(0, 20), (20, 45), (45, 60), (60, 90)]
+    fast, plain = (method.fitted_to(values, segments, k, np.random.default_rng(5)) for method in (hmm, naive))
+    assert fast.delta == plain.delta == 4 / 90
+    for name in ("start", "transition", "mean", "variance"):  # the floor under running weights depends on their order
+        npt.assert_allclose(getattr(fast.model, name), getattr(plain.model, name), rtol=3e-4, err_msg=name)
+
+
+@pytest.mark.parametrize("k", [1, 3])
 def test_costs_are_those_of_the_formulas(k: int) -> None:
     values, segments = noise(60, 3), [(0, 20), (21, 22), (30, 60)]
     side = Fitted(model_of(k, 3), 3 / 51)

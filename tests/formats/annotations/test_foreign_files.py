@@ -66,6 +66,8 @@ def test_elan(tmp_path: Path) -> None:
         read_tracks(saved(tmp_path, "c.eaf", EAF.format(last="ts2")))
     frames = saved(tmp_path, "d.eaf", EAF.format(last="ts5").replace("milliseconds", "PAL-frames"))
     assert "count PAL-frames" in refused(lambda: read_tracks(frames), frames)
+    vast = saved(tmp_path, "v.eaf", EAF.format(last="ts5").replace('"900"', f'"{"9" * 400}"'))
+    assert "has too many digits" in refused(lambda: read_tracks(vast), vast)
     for content in ("<a/>", "no xml", "<ANNOTATION_DOCUMENT/>"):
         path = saved(tmp_path, "e.eaf", content)
         refused(lambda path=path: read_tracks(path), path)
@@ -296,3 +298,8 @@ def test_a_folder_of_truths_takes_only_what_the_labels_need(tmp_path: Path) -> N
     (tmp_path / "labels" / "day2.npy").unlink()
     np.save(tmp_path / "truth" / "day1.npy", [7, 7, 7, 7])  # one label per frame comes first
     assert read_annotated(tmp_path / "truth", tmp_path / "labels")["day1"][0].classes.tolist() == [7] * 4
+
+
+def test_a_clock_with_a_gap() -> None:
+    clock = FrameClock(np.array([100.0, 101.0, 111.0, 112.0]), np.array([0.0, 10.0, 10.0, 20.0]), 10.0, 100.0)
+    assert clock.frames_at([99.0, 100.5, 101.0, 105.0, 111.0, 111.5, 113.0]).tolist() == [-10, 5, 10, 10, 10, 15, 30]
