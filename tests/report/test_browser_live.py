@@ -16,7 +16,7 @@ import pytest
 from rondo.data.recording import Recording
 from rondo.model.rondo import Rondo
 from rondo.view.loopback import LoopbackServer
-from rondo.view.serve import PageServer, RunPage
+from rondo.view.serve import PageServer
 from tests.cli.running import waves
 from tests.report.asking import PATIENCE_S, serving
 from tests.report.stream_folders import add_decisions, write_stream_folder
@@ -63,15 +63,15 @@ def test_what_is_new_is_taken_in_and_everything_else_stays(watch: Watch, folder:
 def test_a_page_that_was_old_when_it_came_is_brought_up_to_date(watch: Watch, folder: Path, monkeypatch: Any) -> None:
     """The run goes on between the making of a page and its first question, as it does under load."""
     made: list[str] = []
-    page_of = RunPage.page
+    page_of = PageServer.page
 
-    def late(self: RunPage) -> str:
+    def late(self: PageServer) -> str:
         made.append(page_of(self))
         if len(made) == 2:  # the first is that of the check at the start
             add_decisions(folder, 5)
         return made[-1]
 
-    monkeypatch.setattr(RunPage, "page", late)
+    monkeypatch.setattr(PageServer, "page", late)
     page = watch(PageServer(folder))
     page.wait("rondoPage.timelines[0].nFrames === 1250")
     assert page.evaluate("window.isSame")
@@ -99,6 +99,16 @@ def test_the_view_follows_the_end_until_someone_moves_it(watch: Watch, folder: P
     assert follow.get_attribute("aria-pressed") == "true"
     add_decisions(folder, 5)
     page.wait("rondoPage.timelines[0].view.end === 2000")
+
+
+def test_of_a_long_stream_the_last_minutes_are_in_view(watch: Watch, folder: Path) -> None:
+    add_decisions(folder, 480)
+    page = watch(PageServer(folder))
+    assert page.evaluate("rondoPage.timelines[0].view") == {"start": 10_000, "end": 25_000}  # 5 min at 50 Hz
+    page.evaluate("rondoPage.timelines[0].show(0, 25000)")
+    add_decisions(folder, 2)
+    page.wait("rondoPage.timelines[0].nFrames === 25100")
+    assert page.evaluate("rondoPage.timelines[0].view") == {"start": 0, "end": 25_100}  # all, as was chosen
 
 
 def test_health_is_said_and_so_is_the_end(opened: Any, folder: Path) -> None:
