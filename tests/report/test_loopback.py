@@ -213,14 +213,14 @@ def test_of_a_hundred_requests_at_once_all_for_whom_there_is_room_are_answered()
 
     def come() -> None:
         try:
-            status = ask(server, "/").status
+            status = ask(slow, "/").status
         except ConnectionError:  # closed before the request was sent
             status = 503
         if status != 200:
             turned_away.append(status)
             look()
 
-    with serving(Slow()) as server:
+    with serving(Slow()) as slow:
         threads = [threading.Thread(target=come) for _ in range(100)]
         for thread in threads:
             thread.start()
@@ -228,7 +228,7 @@ def test_of_a_hundred_requests_at_once_all_for_whom_there_is_room_are_answered()
             thread.join(PATIENCE_S)
         assert len(waiting) == loopback.MOST_CONNECTIONS
         assert turned_away == [503] * (100 - loopback.MOST_CONNECTIONS)
-        assert ask(server, "/").status == 200
+        assert ask(slow, "/").status == 200
 
 
 def test_a_browser_that_goes_away_is_no_fault(capfd: pytest.CaptureFixture[str]) -> None:
