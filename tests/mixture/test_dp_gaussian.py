@@ -186,6 +186,20 @@ def test_translation(covariance: str, offset: float) -> None:
 
 
 @pytest.mark.parametrize("covariance", COVARIANCES)
+def test_neither_the_order_nor_the_type_of_points_matters_and_nothing_given_is_changed(covariance: str) -> None:
+    x = blobs(200, 3, seed=9).astype(np.float32)
+    given = x.astype(np.float64), random_start(200, 5, seed=9), 15, np.random.default_rng(1).uniform(0.5, 2.0, 200)
+    before = [np.copy(own) for own in given]
+    whole, ends = ours(*given, covariance=covariance), ours(given[0], covariance=covariance)
+    for now, then in zip(given, before, strict=True):
+        npt.assert_array_equal(now, then)
+    assert_same_fit(ours(x, *given[1:], covariance=covariance), whole, rtol=0)
+    assert_same_fit(ours(x, covariance=covariance), ends, rtol=0)
+    order = np.random.default_rng(0).permutation(200)
+    assert_same_fit(ours(x[order], given[1][order], 15, given[3][order], covariance=covariance), whole)
+
+
+@pytest.mark.parametrize("covariance", COVARIANCES)
 def test_blocks_of_points_do_not_matter(covariance: str, monkeypatch: pytest.MonkeyPatch) -> None:
     x, start = blobs(700, 3, seed=10), random_start(700, 5, seed=10)
     whole = ours(x, start, 10, covariance=covariance)

@@ -101,6 +101,16 @@ def test_the_view_follows_the_end_until_someone_moves_it(watch: Watch, folder: P
     page.wait("rondoPage.timelines[0].view.end === 2000")
 
 
+def test_of_a_long_stream_the_last_minutes_are_in_view(watch: Watch, folder: Path) -> None:
+    add_decisions(folder, 480)
+    page = watch(PageServer(folder))
+    assert page.evaluate("rondoPage.timelines[0].view") == {"start": 10_000, "end": 25_000}  # 5 min at 50 Hz
+    page.evaluate("rondoPage.timelines[0].show(0, 25000)")
+    add_decisions(folder, 2)
+    page.wait("rondoPage.timelines[0].nFrames === 25100")
+    assert page.evaluate("rondoPage.timelines[0].view") == {"start": 0, "end": 25_100}  # all, as was chosen
+
+
 def test_health_is_said_and_so_is_the_end(opened: Any, folder: Path) -> None:
     with serving(PageServer(folder)) as server:
         page = opened(server.address)

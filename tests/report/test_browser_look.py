@@ -660,6 +660,16 @@ def test_each_recording_is_a_thin_lane_and_a_press_opens_it_above(opened: Any, s
     assert page.evaluate("rondoPage.timelines[30].view") == {"start": 100, "end": 150}
 
 
+def test_a_part_of_a_name_finds_recordings_and_keys_open_them(opened: Any, sheet_report: str) -> None:
+    page = opened(sheet_report)
+    page.page.locator("#sheet input").fill("DAY4")
+    assert page.page.locator(".chunk button:visible").all_inner_texts() == [f"day4{i}" for i in range(10)]
+    page.page.locator(".chunk button:visible").nth(2).focus()
+    page.page.keyboard.press("Enter")
+    assert page.page.locator("section.recording:visible h2").all_inner_texts() == ["day42"]
+    assert page.evaluate("document.activeElement === rondoPage.timelines[42].canvas")
+
+
 DAY = 86_400.0
 
 

@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from rondo.errors import SettingError
+from rondo.errors import OutputError, SettingError
 from rondo.report.contents import MAX_CHANNELS_INSIDE, Wish, contents_of
 from rondo.report.lanes import timeline
+from rondo.result import Result
+from rondo.run.data import overview_bytes
+from rondo.run.overview import overview_path
 from rondo.run.segments import counts_in, read_segments
 from rondo.run.summary import RunSummary, read_summary
 from tests.report.on_folders import summarize
@@ -89,3 +92,17 @@ def test_a_page_of_many_recordings_keeps_its_bound(tmp_path: Path, monkeypatch: 
         weights.append(sum(len(json.dumps(timeline(recording))) for recording in summary["recordings"]))
         assert 0.4 * room < weights[-1] < room
         assert len(summary["recordings"]) == 20
+
+
+def test_overviews_are_read_when_asked_for_and_few_are_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = write_run_folder(tmp_path, recording_ids=IDS[:4], n_frames=500, with_truth=False)
+    overview_path(folder, IDS[3]).write_bytes(b"")
+    overviews = Result.load(folder).run.overviews
+    assert tuple(overviews) == IDS[:4]
+    first, second = overviews[IDS[0]], overviews[IDS[1]]
+    assert overviews[IDS[0]] is first and overviews[IDS[1]] is second
+    monkeypatch.setattr("rondo.arrays._MOST_HELD", 2 * overview_bytes(first))
+    assert overviews[IDS[2]] is overviews[IDS[2]]
+    assert overviews[IDS[1]] is second and overviews[IDS[0]] is not first
+    with pytest.raises(OutputError, match=IDS[3]):
+        overviews[IDS[3]]

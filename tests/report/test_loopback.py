@@ -51,6 +51,12 @@ def test_with_the_token_it_answers_and_says_what_browsers_must_not_do(server: Ec
     assert server.server_address[0] == LOOPBACK
 
 
+def test_the_token_of_one_server_opens_no_other(server: Echo) -> None:
+    with serving(Echo()) as other:
+        assert [ask(other, "/", X_Rondo_Token=token).status for token in (server.token, other.token)] == [403, 200]
+    assert len(other.token) >= 32
+
+
 @pytest.mark.parametrize("path", ["/", "/state.json", "/edits", "/media", "/favicon.ico"])
 @pytest.mark.parametrize("token", [None, "", "wrong", "é", "x" * 5000])
 def test_without_the_token_nothing_is_answered(server: Echo, path: str, token: str | None) -> None:
@@ -113,6 +119,8 @@ HEAD = "Host: {host}\r\nX-Rondo-Token: {token}\r\n"
 @pytest.mark.parametrize(
     ("request_text", "status"),
     [
+        (f"GET / HTTP/1.1\r\n{HEAD}\r\nGET /more HTTP/1.1\r\n{HEAD}\r\n", 200),  # what follows is not read
+        (f"POST /x HTTP/1.1\r\n{HEAD}Content-Length: 5\r\n\r\nhelloGET /more HTTP/1.1\r\n{HEAD}\r\n", 200),
         (f"PUT / HTTP/1.1\r\n{HEAD}\r\n", 405),
         (f"OPTIONS / HTTP/1.1\r\n{HEAD}\r\n", 405),
         (f"TRACE / HTTP/1.1\r\n{HEAD}\r\n", 405),
@@ -186,6 +194,41 @@ def test_a_hundred_connections_that_say_nothing_end_and_the_next_is_answered(ser
     assert turned_away >= 100 - loopback.MOST_CONNECTIONS
     assert ask(server, "/").status == 200
     assert threading.active_count() <= before + 2
+
+
+def test_of_a_hundred_requests_at_once_all_for_whom_there_is_room_are_answered() -> None:
+    waiting, turned_away, all_have_come = list[str](), list[int](), threading.Event()
+
+    def look() -> None:
+        if len(waiting) + len(turned_away) == 100:
+            all_have_come.set()
+
+    class Slow(Echo):
+        def answer(self, question: Question) -> Answer:
+            waiting.append(question.path)
+            look()
+            if not all_have_come.wait(30):
+                all_have_come.set()  # nobody else has to wait as long
+            return super().answer(question)
+
+    def come() -> None:
+        try:
+            status = ask(slow, "/").status
+        except ConnectionError:  # closed before the request was sent
+            status = 503
+        if status != 200:
+            turned_away.append(status)
+            look()
+
+    with serving(Slow()) as slow:
+        threads = [threading.Thread(target=come) for _ in range(100)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(PATIENCE_S)
+        assert len(waiting) == loopback.MOST_CONNECTIONS
+        assert turned_away == [503] * (100 - loopback.MOST_CONNECTIONS)
+        assert ask(slow, "/").status == 200
 
 
 def test_a_browser_that_goes_away_is_no_fault(capfd: pytest.CaptureFixture[str]) -> None:

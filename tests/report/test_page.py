@@ -213,6 +213,13 @@ def test_of_very_many_entries_those_with_most_time_are_shown(tmp_path: Path, dem
     assert len(render(summary)) < len(demo_page) + 300_000
 
 
+def test_an_empty_vocabulary_makes_a_page(tmp_path: Path) -> None:
+    folder = write_run_folder(tmp_path, with_truth=False)
+    pl.read_parquet(folder / "segments.parquet").clear().write_parquet(folder / "segments.parquet")
+    edit_summary(folder, units=[], motifs=[])
+    assert Tags(render(summarize(folder))).text.count("None found.") == 2
+
+
 def test_groups_have_a_cell_for_every_entry_and_intervals_where_there_is_spread(tmp_path: Path) -> None:
     table = summarize(grouped(tmp_path / "run"))["groups"]
     assert table["names"] == [{"name": "s2", "n_recordings": 1}, {"name": "s<1>", "n_recordings": 2}]
@@ -271,6 +278,17 @@ def test_motifs_of_a_stream_are_units_until_one_of_them_is_not(tmp_path: Path) -
     for n, are_units in ((2, False), (5, True), (6, False)):
         path.write_text(header + "".join(lines[:n]), encoding="utf-8")
         assert summarize(folder)["motifs_are_units"] == are_units
+
+
+def test_the_scores_of_decisions_lie_on_their_frames_and_other_tables_are_refused(tmp_path: Path) -> None:
+    folder = write_stream_folder(tmp_path / "live", n_decisions=10)
+    scores = summarize(folder)["recordings"][0]["scores"]
+    codes = np.frombuffer(base64.b64decode(scores["coarse"]["data"]), np.uint8).reshape(2, 500)
+    expected = np.repeat([0.25, 0.25, 0.25, 0.25, 0.0] * 2, 50)  # every fifth decision is OTHER
+    npt.assert_allclose(codes / 254, [np.full(500, 0.5), expected], atol=1 / 254)
+    (folder / "labels.csv").write_text("start_frame\nx\n", encoding="utf-8")
+    with pytest.raises(OutputError, match=r"^[^\n]*labels\.csv[^\n]*$"):
+        summarize(folder)
 
 
 def test_nothing_is_loaded_from_elsewhere_and_only_its_scripts_may_run(demo_page: str) -> None:

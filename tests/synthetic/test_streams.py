@@ -109,6 +109,20 @@ def test_motifs_repeat_units_leave_them_out_and_share_them() -> None:
     assert len(used) > len(set(used)), "motifs share units"
 
 
+def test_motifs_recur_about_equally_often_and_last_as_long_as_planned_each_instance_its_own_way() -> None:
+    stream = plant(StreamPlan(noise=0.0, style=0.0), n_frames=60_000, seed=2)
+    counts = np.bincount([o.motif for o in stream.occurrences])
+    assert counts.size == 5 and np.ptp(counts) <= 1
+    seconds = np.array([(o.stop - o.start) / 50 for o in stream.occurrences])
+    assert 4.5 < seconds.min() < 8 < np.median(seconds) < 14 < seconds.max() < 24
+    for unit in stream.units:
+        spans = np.array([(start, stop) for u, start, stop in instances_of(stream) if u == unit.id])
+        lasting = np.diff(spans)[:, 0] / 50
+        assert lasting.min() >= 1.5 and np.ptp(lasting) > 0.5 and lasting.max() <= 4.0
+        levels = np.array([stream.recording.values[start:stop].mean(axis=0) for start, stop in spans])
+        assert (levels.std(axis=0) > 0.03).all()
+
+
 def test_same_seed_same_bytes_other_seed_other_problem() -> None:
     first, again, other = (plant(eventful_plan(), n_frames=20_000, seed=seed) for seed in (5, 5, 6))
     assert first.recording.values.tobytes() == again.recording.values.tobytes()
@@ -199,6 +213,33 @@ def test_one_offs_lie_in_the_background_and_are_no_unit() -> None:
     for start, stop in stream.one_offs:
         background[start:stop] = False
     assert np.median(np.abs(stream.recording.values[background])) == 0
+
+
+def test_style_differs_between_subjects_and_drift_is_slow_and_not_there_at_first() -> None:
+    still = StreamPlan(noise=0.0, variation=0.0, style=0.0)
+
+    def at_rest(plan: StreamPlan) -> Any:
+        return np.array([stream.recording.values[5] for stream in plant_subjects(plan, 4, n_frames=4_000)])
+
+    npt.assert_array_equal(at_rest(still), 0.0)
+    assert (at_rest(replace(still, style=0.5)).std(axis=0) > 0.05).all()
+    drifting, resting = (plant(replace(still, drift=drift), n_frames=30_000) for drift in (1.0, 0.0))
+    difference = drifting.recording.values - resting.recording.values
+    npt.assert_allclose(difference[0], 0.0, atol=1e-6)
+    assert np.abs(np.diff(difference[:50], axis=0)).max() < 0.01
+    assert (np.ptp(difference[resting.motif_truth == OTHER], axis=0) > 0.3).all()
+
+
+def test_joins_are_no_spikes() -> None:
+    """Between postures the step from frame to frame stays far below the distance of the two levels."""
+    stream = plant(StreamPlan(noise=0.0, variation=0.0), n_frames=20_000, seed=0)
+    postures = [unit.id for unit in stream.units if unit.kind in ("posture", "transient")]
+    steps = np.abs(np.diff(stream.recording.values, axis=0))
+    calm = np.isin(stream.unit_truth, [*postures, OTHER])
+    calm = np.convolve(calm, np.ones(41), mode="same")[1:] == 41  # a whole neighbourhood without fast movement
+    jumps = np.abs(stream.recording.values[20:] - stream.recording.values[:-20])[calm[:-19]]
+    assert jumps.max() > 1.0
+    assert steps[calm].max() < 0.25 * jumps.max()
 
 
 def summary(values: Any) -> Any:

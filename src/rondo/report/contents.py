@@ -81,7 +81,7 @@ def contents_of(run: RunSummary, n_segments: Sequence[Mapping[str, int]], wish: 
         named = [index for index, name in enumerate(it.channels) if name in wish.channels]
         channels[it.id] = (named or [*range(len(it.channels))])[:MAX_CHANNELS_INSIDE]
     counts = {it.id: [table[it.id] for table in n_segments if it.id in table] for it in wanted}
-    lanes = {id: 1000 + _SEGMENT_BYTES * sum(each) if each else 0 for id, each in counts.items()}
+    lanes = {id: 1800 + _SEGMENT_BYTES * sum(each) if each else 0 for id, each in counts.items()}
     least = {it.id: int(_BASE64 * least_bytes(len(channels[it.id]) + 2, it.n_frames)) for it in wanted}
     n_entries = len(run.units) + len(run.shown_motifs)
     room = PAGE_BYTES - min(_TEXT_BYTES + _ENTRY_BYTES * n_entries, _MOST_TEXT_BYTES)

@@ -20,7 +20,7 @@ from rondo.report.tables import (
     percent,
 )
 from rondo.run.clock import page_clock
-from rondo.run.overview import Overview, packed, score_rows
+from rondo.run.overview import Overview, least_bytes, packed, score_rows
 from rondo.run.segments import counts_in, segment_counts, segments_of
 from rondo.wording import counted, day_and_time, duration_in_words, found_in_words, is_date, noun
 
@@ -224,11 +224,12 @@ def _signal(overview: Overview, contents: Contents, recording_id: str) -> dict[s
     if not own.codes.size:  # no room for it in the page; a stream that has just begun, or keeps no signal
         return {"channels": [], "ends": [], "at_first": 0, "coarse": None, "fine": None}
     ends = zip(own.low.tolist(), own.high.tolist(), strict=True)
+    n_bytes = contents.bytes_of[recording_id]  # scores take their least too
     return {
         "channels": list(own.channels),
         "ends": [[low, high] if low <= high else None for low, high in ends],
         "at_first": min(DRAWN_AT_FIRST, len(own.channels)),
-        **packed(own, int((1 - SCORES_SHARE) * contents.bytes_of[recording_id])),
+        **packed(own, n_bytes - max(int(SCORES_SHARE * n_bytes), least_bytes(2, own.n_frames))),
     }
 
 

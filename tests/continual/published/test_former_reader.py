@@ -141,3 +141,16 @@ def test_written_down_and_restored_it_goes_on_as_if_nothing_had_been(model: Form
     assert second.take_changes() == whole.take_changes() and second.boundary() == whole.boundary()
     for one, two in zip(second.state()[0].values(), whole.state()[0].values(), strict=True):
         npt.assert_array_equal(one, two)
+
+
+def test_memory_is_bounded(model: FormerMotifs, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is kept of twice the windows is not twice as much."""
+    monkeypatch.setattr("rondo.paper.former_reader._MOST_LATENTS", 50)
+    reader, sizes = begun(model), []
+    for seed in range(4):
+        pushed(reader, spoken(OLD + NEW, seed=seed, n_phrases=60).tolist())
+        reader.take_changes()
+        tensors, plain = reader.state()
+        sizes.append(sum(tensor.nbytes for tensor in tensors.values()) + len(json.dumps(plain)))
+        assert 0 < len(reader._latents) <= 50
+    assert sizes[-1] < 1.5 * sizes[1]
