@@ -24,6 +24,7 @@ PAGE_BYTES = 12_000_000
 _TEXT_BYTES, _ENTRY_BYTES, _MOST_TEXT_BYTES = 500_000, 40_000, 2_600_000
 """Of the page: tables and scripts, the panel of each entry, and the most that both take."""
 _SEGMENT_BYTES = 28  # of a lane, as text
+_LANES_BYTES = 1800  # of the text beside the lanes of a recording; measured on the page of 1,000 recordings
 _BASE64 = 4 / 3
 SCORES_SHARE = 0.04  # of the bytes of a recording: one score covers many frames
 
@@ -81,7 +82,7 @@ def contents_of(run: RunSummary, n_segments: Sequence[Mapping[str, int]], wish: 
         named = [index for index, name in enumerate(it.channels) if name in wish.channels]
         channels[it.id] = (named or [*range(len(it.channels))])[:MAX_CHANNELS_INSIDE]
     counts = {it.id: [table[it.id] for table in n_segments if it.id in table] for it in wanted}
-    lanes = {id: 1800 + _SEGMENT_BYTES * sum(each) if each else 0 for id, each in counts.items()}
+    lanes = {id: _LANES_BYTES + _SEGMENT_BYTES * sum(each) if each else 0 for id, each in counts.items()}
     least = {it.id: int(_BASE64 * least_bytes(len(channels[it.id]) + 2, it.n_frames)) for it in wanted}
     n_entries = len(run.units) + len(run.shown_motifs)
     room = PAGE_BYTES - min(_TEXT_BYTES + _ENTRY_BYTES * n_entries, _MOST_TEXT_BYTES)
