@@ -90,7 +90,8 @@ def test_a_cut_never_lies_before_the_last_one(boundaries: Boundaries) -> None:
     for number, (start, unit, blocks) in enumerate([(84, 3, late), (100, 5, late), (104, 3, early)]):
         issue.add(Opened(number, start, blocks, number == 0), unit, 1.0)
     first, second, third = issue.end(200, [])
-    assert first.stop_frame == second.start_frame == second.stop_frame == third.start_frame == issue.state()["last_cut"]
+    cut = cut_between(Issue(Late(), boundaries, LENGTH, STEP), (3, 5), 100, late)
+    assert first.stop_frame == second.start_frame == second.stop_frame == third.start_frame == cut
     assert (third.stop_frame, third.motif) == (200, 7)
 
 

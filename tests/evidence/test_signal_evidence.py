@@ -128,15 +128,6 @@ def test_many_channels_are_mixed_to_ten_that_keep_distances() -> None:
     assert same.n_channels == 3
 
 
-def test_seeds_repeat() -> None:
-    windows = noise_windows(800)
-    labels = [two_entries(len(windows))]
-    first, again = (alike_test([windows], labels, 5, np.random.default_rng(5)) for _ in range(2))
-    for kind, figures in first.by_chance.items():
-        assert_array_equal(figures, again.by_chance[kind])
-    assert first.units == again.units
-
-
 @pytest.mark.parametrize("n_frames", [20, 60])
 def test_recordings_of_few_windows_and_constant_ones_claim_nothing(n_frames: int) -> None:
     grid = WindowGrid(20, 5, n_frames, ((0, n_frames),))

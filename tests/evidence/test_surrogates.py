@@ -74,13 +74,6 @@ def test_drift_stays_and_its_ends_are_not_joined() -> None:
     assert np.abs(np.diff(surrogate[:, 0])).max() < 2  # a seam would jump by 10
 
 
-def test_seeds_repeat_and_differ() -> None:
-    values = coloured(300, 2, seed=2)
-    first, again, other = (phase_randomised(values, [(0, 300)], np.random.default_rng(seed)) for seed in (1, 1, 2))
-    assert_array_equal(first, again)
-    assert not np.array_equal(first, other)
-
-
 def loud_and_quiet(n_frames: int, seed: int) -> NDArray[np.float32]:
     """Noise whose loudness wanders, that of both channels alike."""
     noise = np.random.default_rng(seed).standard_normal((n_frames, 2))

@@ -12,7 +12,7 @@ import pytest
 
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
-from rondo.files.read import read_recording
+from rondo.files.read import parts_of_frame, read_recording
 from rondo.files.reading import Reading, id_of
 from rondo.files.text.layout import layout_of
 from rondo.files.text.table import BLOCK_BYTES, opened_utf8, read_open_text
@@ -27,6 +27,12 @@ def read_in_blocks(path: Path, block_bytes: int = BLOCK_BYTES, **options: Any) -
     """The recording in a text, read in blocks of so many bytes."""
     with opened_utf8(path) as file:
         return read_open_text(file, layout_of, id_of(path), Reading(**options), block_bytes)
+
+
+def from_frame(frame: Any, reading: Reading | None = None, id: str = "recording") -> Recording:
+    """The recording in a table of pandas, polars or pyarrow."""
+    (recording,) = parts_of_frame(frame, reading or Reading(), id)
+    return recording
 
 
 VALUES = np.array([[1.5, -2.0], [np.nan, 0.25], [3.0, 1e6]], dtype=np.float32)

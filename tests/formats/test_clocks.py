@@ -13,10 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rondo.files.read import from_frame
 from rondo.files.text.clock import in_seconds, is_clock_name, spread
 from rondo.files.text.spelling import date_seconds, day_order, is_date
-from tests.formats.reading import read_one, write
+from tests.formats.reading import from_frame, read_one, write
 
 NOVEMBER = 1794774665.25  # 2026-11-15 20:31:05.25 UTC
 

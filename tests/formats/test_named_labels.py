@@ -12,9 +12,9 @@ import rondo
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
 from rondo.files.columns import Column, choose_columns, no_signal_by_values, signals_of
-from rondo.files.read import from_frame, read_recording
+from rondo.files.read import read_recording
 from rondo.files.reading import Reading
-from tests.formats.reading import read_one, write
+from tests.formats.reading import from_frame, read_one, write
 
 N = 3000
 RNG = np.random.default_rng(0)

@@ -13,9 +13,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from rondo.files.read import from_frame
 from rondo.files.reading import Reading
-from tests.formats.reading import read_one, refusal
+from tests.formats.reading import from_frame, read_one, refusal
 
 COLUMNS: dict[str, list[Any]] = {
     "time": [0.0, 0.5, 1.0],

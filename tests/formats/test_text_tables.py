@@ -148,6 +148,51 @@ def test_the_line_at_fault_is_named_whatever_the_block(tmp_path: Path) -> None:
             read_in_blocks(path, block_bytes)
 
 
+PLAIN = np.array([[1.5, -2.0], [0.5, 0.25], [3.0, 1e3], [2.5, 4.0]], dtype=np.float32)
+
+
+def lines_of(separator: str = ",", comma: bool = False, before: tuple[str, ...] = ("",) * 4, end: str = "\n") -> str:
+    lines = [separator.join(f"{value:g}" for value in row) for row in PLAIN]
+    lines = [line.replace(".", ",") if comma else line for line in lines]
+    return "".join(first + line + end for first, line in zip(before, lines, strict=True))
+
+
+SECONDS = ("0,", "0.5,", "1,", "1.5,")
+GERMAN = tuple(f"15.11.2026 20:31:0{second};" for second in ("5,250", "5,750", "6,250", "6,750"))
+TABBED = tuple(cell.replace(",", "\t") for cell in SECONDS)
+FIRST_S = 1794774665.25
+
+FILES: dict[str, tuple[bytes, float | None, str]] = {
+    "remarks": (
+        ("#Activity\tsit stand\n# rate 50\nx\ty\n" + lines_of("\t")).encode(),
+        None,
+        "lines 1 to 2 skipped: remarks",
+    ),
+    "header in a remark": (("# by me\n# x y\n" + lines_of(" ")).encode(), None, "line 1 skipped: remark"),
+    "row numbers": (("#,x,y\n" + lines_of(before=("1,", "2,", "3,", "4,"))).encode(), None, "it only counts the rows"),
+    "lines above": (("Device: A7\nStart: noon\nx,y\n" + lines_of()).encode(), None, "lines 1 to 2 skipped: no part"),
+    "windows": (("Datum Uhrzeit;x;y\n" + lines_of(";", True, GERMAN)).encode("cp1252"), 2.0, ""),
+    "utf-16": (("time\tx\ty\r\n" + lines_of("\t", before=TABBED, end="\r\n")).encode("utf-16"), 2.0, ""),
+    "an empty column": (
+        ("x,y,hr\n" + lines_of().replace("\n", ",\n")).encode(),
+        None,
+        "column 'hr' left out: it has no values",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", FILES)
+def test_files_as_people_have_them(tmp_path: Path, case: str) -> None:
+    content, rate, note = FILES[case]
+    recording = read_one(write(tmp_path, "a.csv", content))
+    npt.assert_array_equal(recording.values, PLAIN)
+    assert recording.channels == ("x", "y")
+    assert recording.rate == (None if rate is None else pytest.approx(rate))
+    assert note in " ".join(recording.notes)
+    if recording.timestamps_s is not None and recording.timestamps_s[0] > 100:
+        npt.assert_allclose(recording.timestamps_s, FIRST_S + np.arange(4) / 2, rtol=1e-15)
+
+
 def test_without_a_header_a_first_column_that_rises_throughout_is_the_clock(tmp_path: Path) -> None:
     wave = np.sin(np.arange(200) / 7)
     lines = [f"{i / 50:.2f},{value:.4f}\n" for i, value in enumerate(wave)]

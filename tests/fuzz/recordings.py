@@ -6,7 +6,7 @@ import io
 import struct
 import zipfile
 
-from tests.formats import test_cwa, test_gt3x
+from tests.formats import test_actigraph, test_cwa
 from tests.fuzz.generators import Random, damaged
 
 
@@ -31,8 +31,8 @@ def gt3x(rng: Random) -> bytes:
     """An archive of an ActiGraph whose log is damaged before it is packed."""
     kinds = (0, 26, 2, 3, 5, 21, 99)
     log = b"".join(
-        test_gt3x.record(
-            int(rng.choice(kinds)), test_gt3x.BEGAN + int(rng.integers(30)), rng.bytes(int(rng.integers(40)))
+        test_actigraph.record(
+            int(rng.choice(kinds)), test_actigraph.BEGAN + int(rng.integers(30)), rng.bytes(int(rng.integers(40)))
         )
         for _ in range(int(rng.integers(0, 30)))
     )

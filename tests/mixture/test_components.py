@@ -46,6 +46,7 @@ def test_clear_components_are_found_whatever_a_window_is_worth(kind: str) -> Non
     assert fitted(latents, kind, 1.0) == fitted(latents, kind, 0.3) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::rondo.errors.RondoWarning")  # what has no components does not settle
 @pytest.mark.parametrize("kind", ["dp_gaussian", "deep_dpm"])
 def test_overlapping_windows_counted_as_independent_fragment(kind: str) -> None:

@@ -120,13 +120,6 @@ def test_the_reading_is_the_cheapest_of_all(data: st.DataObject) -> None:
     assert cost == pytest.approx(slowly_read(units, logs, weight))
 
 
-def test_contexts_begin_where_units_begin(model: ContextModel) -> None:
-    _, units, _ = planted(12_000, seed=8)
-    _, timeline = cut(planted(12_000, seed=8)[0], units)
-    begins = np.flatnonzero(np.diff(model.timeline(timeline).ids))
-    assert begins.size > 3 and set(begins.tolist()) <= set(np.flatnonzero(np.diff(timeline.ids)).tolist())
-
-
 def test_a_score_is_the_share_over_the_largest_there_is(model: ContextModel) -> None:
     _, timeline = cut(*planted(4_000, seed=6)[:2])
     read = model.timeline(timeline)

@@ -62,13 +62,6 @@ def test_occurrences_begin_where_phrases_begin() -> None:
     assert ((model.timeline(line).scores > 0) & (model.timeline(line).scores <= 1 + 1e-12)).all()
 
 
-def test_without_motifs_every_unit_is_its_own() -> None:
-    line = timeline([3, 1, 3, 2])
-    model = flat_motifs(UnitRuns.of([line]), (1, 2, 3))
-    npt.assert_array_equal(model.timeline(line).ids, line.ids)
-    assert model.composition(3) == "u3"
-
-
 @pytest.mark.parametrize("runs", [[0], [0, 1], [0, 1, 0], [2, 1, 0, 2, 1, 0, 2, 1, 0]])
 def test_few_runs_are_no_trouble(runs: list[int]) -> None:
     line = timeline(runs)

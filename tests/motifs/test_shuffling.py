@@ -85,6 +85,7 @@ def test_what_short_recordings_always_begin_with_surprises() -> None:
     assert sequences.surprises(3)[0, 1] > np.quantile(by_chance, 0.95)
 
 
+@pytest.mark.slow
 def test_many_shuffles_of_many_runs_are_cheap() -> None:
     """0.3 s are wanted for 99 shuffles of 2,000 runs; the bound leaves room for a busy machine."""
     sequence = Sequences(np.tile(np.arange(12), 167)[None, :2000], np.arange(2000) == 0, 12)

@@ -11,12 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rondo.editing.edits import Edits
 from rondo.evidence.verdicts import EntryEvidence, Evidence
 from rondo.model.describe import evidence_words
 from rondo.run.labelling import Labelling
+from rondo.run.shown import shown, shown_summary
 from rondo.run.summary import EntrySummary
 from rondo.run.tally import N_EXEMPLARS, EntryTally, Words
 from rondo.units.vocabulary import Level
+from tests.run.test_findings import summary
 
 EVIDENCE = replace(
     Evidence.not_tested({}, {}),
@@ -85,3 +88,15 @@ def test_evidence_stands_beside_every_entry_and_is_json() -> None:
     assert motifs[0].evidence.model_dump() == {"verdict": "not shown", "p": 0.35, "reason": ""}
     json.dumps([row.model_dump(mode="json") for row in units + motifs], allow_nan=False)
     assert entry_rows("unit", segments, 4, Words())[0].evidence is None
+
+
+def test_merged_entries_are_not_tested_as_one_and_motifs_name_what_is_kept() -> None:
+    units, ones = np.array([0, 0, 1, 2], np.int32), np.ones(4, np.float32)
+    edits = Edits().merged(["u0", "u1"]).named("u0", "reach")
+    found = Labelling("r", units, np.zeros(4, np.int32), ones, ones, None, None, np.zeros(0, np.int64), 1.0)
+    table = shown(found, edits).table
+    assert table.filter(pl.col("level") == "motif")["units"].to_list() == ["u0 u2"]
+    rows = entry_rows("unit", table, 4, Words(**evidence_words(EVIDENCE, None)))
+    merged = shown_summary(summary(units=tuple(rows)), edits).units[0]
+    assert (merged.name, merged.absorbed) == ("reach", (1,))
+    assert merged.evidence is not None and merged.evidence.verdict == "not tested"

@@ -12,12 +12,12 @@ from rondo.editing.edits import Edits
 from rondo.evidence.verdicts import EntryEvidence, Evidence, Reason, Verdict
 from rondo.run.findings import (
     composition_sentence,
-    edited_findings,
     fit_sentence,
     found_sentence,
     place_sentence,
     recurrence_sentence,
 )
+from rondo.run.shown import edited_findings
 from rondo.run.summary import FitSummary, Profile, RecordingSummary, RunSummary
 
 

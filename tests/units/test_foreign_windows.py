@@ -74,9 +74,3 @@ def test_windows_far_from_their_unit_are_other_in_the_fit(burst: Recording) -> N
     assert (timeline.labels == OTHER).sum() == (
         (timeline.distances > FARTHEST) | (timeline.strangeness > STRANGEST)
     ).sum()
-
-
-def test_the_same_before_and_after_saving(model: Rondo, burst: Recording, tmp_path) -> None:  # type: ignore[no-untyped-def]
-    model.save(tmp_path / "model")
-    again = Rondo.load(tmp_path / "model").predict(burst)[0]
-    np.testing.assert_array_equal(again.units, model.predict(burst)[0].units)

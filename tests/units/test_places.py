@@ -219,13 +219,6 @@ def test_restored_places_are_the_same_whatever_groups_are_called() -> None:
         npt.assert_array_equal(again.of_group[name].centres, places.of_group[name].centres)
 
 
-@given(st.lists(st.text(max_size=6), min_size=1, max_size=4, unique=True))
-def test_any_names_of_groups_come_back(names: list[str]) -> None:
-    place = Place(standing(0), standing(1, 2), CENTRES)
-    places = Places(standing(2), standing(3, 2), dict.fromkeys(names, place))
-    assert list(Places.restore(places.tensors()).of_group) == names
-
-
 DAMAGED = {
     "no names": {"groups": None},
     "no centres": {"centres": None},

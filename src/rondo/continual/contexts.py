@@ -198,7 +198,7 @@ class ContextReader(GrowingMotifs):
         """The motif of each window of a whole stretch, by the motifs there are now; nothing is learned."""
         codes = self._codes(units.tolist())
         path = smooth_spans(self.mixes.costs(codes), ((0, codes.size),) if codes.size else (), CHANGE_NATS)
-        return [self._told(int(code), int(row)) for code, row in zip(codes, path, strict=True)]
+        return [self._shown(int(code), int(row)) for code, row in zip(codes, path, strict=True)]
 
     def push(self, unit: int) -> list[Motif]:
         """The unit of the next window; gives the motifs that have become final, of the windows that waited longest."""
@@ -223,12 +223,12 @@ class ContextReader(GrowingMotifs):
         codes = self._codes([self._open.popleft() for _ in path])
         final: list[Motif] = []
         for code, row, column in zip(codes.tolist(), path.tolist(), gated.tolist(), strict=True):
-            final.append(self._told(code, row))
+            final.append(self._shown(code, row))
             if self.learns:
                 self._learn(code, column)
         return final
 
-    def _told(self, code: int, row: int) -> Motif:
+    def _shown(self, code: int, row: int) -> Motif:
         """What labels show, with how typical the unit is of its context: its share there over its largest one."""
         if code < 0:
             return OTHER, 0.0

@@ -48,8 +48,7 @@ def resample_signal(signal: Signal, rate: float) -> Signal:
     Frames of no span, which windows may not use, are 0.
     """
     ratio = _ratio(signal, rate)
-    old = _edges(signal)
-    new = _moved_edges(old, ratio)
+    old, new = _edges(signal, ratio)
     start_of = dict(zip(old.tolist(), new.tolist(), strict=True))
     spans = [(span, (start_of[span[0]], start_of[span[1]])) for span in signal.spans]
     spans = [(before, after) for before, after in spans if after[1] > after[0]]
@@ -58,9 +57,12 @@ def resample_signal(signal: Signal, rate: float) -> Signal:
             f"recording '{signal.id}': no stretch is long enough for one frame at {rate:g} Hz; give a longer recording"
         )
     values = np.zeros((int(new[-1]), signal.values.shape[1]), dtype=np.float32)
-    for (start, stop), (first, last) in spans:
-        values[first:last] = _stretch(signal.values[start:stop], ratio)[: last - first]
+    for (start, stop), (begin, end) in spans:
+        values[begin:end] = _stretch(signal.values[start:stop], ratio)[: end - begin]
     frames = np.arange(signal.n_frames) if signal.frame_of_row is None else signal.frame_of_row
+    stretch = np.searchsorted(old, frames, side="right") - 1
+    first, last = new[stretch], np.maximum(new[stretch], new[stretch + 1] - 1)
+    nearest = np.clip(first + _nearest(frames - old[stretch], ratio), first, last)  # within its stretch
     before = signal.rate or rate
     lost = f"; it holds nothing faster than {before / 2:g} Hz" if rate > before else ""
     return replace(
@@ -69,7 +71,7 @@ def resample_signal(signal: Signal, rate: float) -> Signal:
         rate=rate,
         spans=tuple(after for _, after in spans),
         poor=(),  # of the old frames; nothing is learned at another rate
-        frame_of_row=_moved(frames, old, new, ratio),
+        frame_of_row=np.minimum(nearest, new[-1] - 1),
         notes=(*signal.notes, f"resampled from {before:g} to {rate:g} Hz{lost}"),
     )
 
@@ -89,23 +91,12 @@ def _ratio(signal: Signal, rate: float) -> Fraction:
     return fraction if faster >= 1 else 1 / fraction
 
 
-def _edges(signal: Signal) -> Ints:
-    """Where stretches, usable or not, begin and end: every edge of a span, and both ends."""
-    return np.unique([0, signal.n_frames, *(edge for span in signal.spans for edge in span)]).astype(np.int64)
-
-
-def _moved_edges(edges: Ints, ratio: Fraction) -> Ints:
-    moved = _nearest(edges, ratio)
-    moved[-1] = max(1, moved[-1])
-    return moved
-
-
-def _moved(frames: Ints, old: Ints, new: Ints, ratio: Fraction) -> Ints:
-    """The new frame nearest to each old one within its stretch."""
-    stretch = np.searchsorted(old, frames, side="right") - 1
-    first, last = new[stretch], np.maximum(new[stretch], new[stretch + 1] - 1)
-    moved = np.clip(first + _nearest(frames - old[stretch], ratio), first, last)
-    return np.asarray(np.minimum(moved, new[-1] - 1), dtype=np.int64)
+def _edges(signal: Signal, ratio: Fraction) -> tuple[Ints, Ints]:
+    """Where stretches, usable or not, begin and end, before and after: every edge of a span, and both ends."""
+    old = np.unique([0, signal.n_frames, *(edge for span in signal.spans for edge in span)]).astype(np.int64)
+    new = _nearest(old, ratio)
+    new[-1] = max(1, new[-1])
+    return old, new
 
 
 def _nearest(positions: Ints, ratio: Fraction) -> Ints:
@@ -144,8 +135,7 @@ def _times(signal: Signal, timestamps_s: NDArray[np.float64], rate: float) -> ND
     known, row = np.unique(rows, return_index=True)
     old_times = np.interp(np.arange(signal.n_frames), known, timestamps_s[row])
     ratio, period_s = _ratio(signal, rate), 1.0 / (signal.rate or rate)
-    old = _edges(signal)
-    new = _moved_edges(old, ratio)
+    old, new = _edges(signal, ratio)
     frames = np.arange(new[-1])
     stretch = np.searchsorted(new, frames, side="right") - 1
     position = old[stretch] + (frames - new[stretch]) / float(ratio)

@@ -1,8 +1,8 @@
-"""What speaks for a vocabulary: whether the whole, each unit and each motif recurs.
+"""Evidence for a vocabulary: whether the whole, each unit and each motif recurs.
 
 Any method finds units in slow noise, and motifs in the units. Evidence marks what may be no more than that; it hides
-nothing and changes no label. Where the figures come from: `surrogate_test` (all of it), `signal`, `spacing`, `order`
-and `place` (units), `composition` (motifs of several units).
+nothing and changes no label. Where the figures come from: `signal` and `order` (units), `composition` (motifs of
+several units), `tests` (all of it).
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ _VERDICTS: tuple[Verdict, ...] = get_args(Verdict)  # model folders hold their p
 
 
 class EntryEvidence(NamedTuple):
-    """What speaks for one entry.
+    """Evidence for one entry.
 
     p is NaN where nothing could be compared, closeness also in a motif of several units, which is about order. The
     reason is that of the smallest p, and empty where the verdict is not 'recurs'.
@@ -149,7 +149,7 @@ def rank_p(figure: float, by_chance: NDArray[np.float64]) -> float:
 
 
 def verdict_of(p: float, n_occurrences: int = 2) -> Verdict:
-    """What is said of an entry with this p; NaN is not shown."""
+    """Verdict for a p-value; NaN is not shown."""
     if n_occurrences == 1:
         return "occurs once"
     return "recurs" if p <= SIGNIFICANT else "not shown"

@@ -59,7 +59,14 @@ def _in_memory(data: Any, id: str, reading: Reading) -> list[Recording]:
             f"there is no column '{reading.split_by}' in an array or a Recording; give a table or a file"
         )
     if isinstance(data, Recording):
-        return [_with_rate(data, reading.rate)]
+        if reading.rate is None or same_rate(data.rate, reading.rate):
+            return [data]
+        if data.rate is None:
+            return [replace(data, rate=reading.rate)]
+        raise RecordingError(
+            f"recording '{data.id}' has {in_hertz(data.rate)}, but the rate was given as {in_hertz(reading.rate)}; "
+            "leave the rate out, or resample the recording (rondo.data.resample)"
+        )
     if isinstance(data, np.ndarray):
         return [Recording(data, reading.rate)]
     if isinstance(data, Sequence):
@@ -70,17 +77,6 @@ def _in_memory(data: Any, id: str, reading: Reading) -> list[Recording]:
     from rondo.files.read import parts_of_frame  # brings the readers of all formats
 
     return parts_of_frame(data, reading, id if reading.split_by is not None else "recording")
-
-
-def _with_rate(recording: Recording, rate: float | None) -> Recording:
-    if rate is None or same_rate(recording.rate, rate):
-        return recording
-    if recording.rate is not None:
-        raise RecordingError(
-            f"recording '{recording.id}' has {in_hertz(recording.rate)}, but the rate was given as {in_hertz(rate)}; "
-            "leave the rate out, or resample the recording (rondo.data.resample)"
-        )
-    return replace(recording, rate=rate)
 
 
 def common_rate(

@@ -191,11 +191,12 @@ def with_doubtful_points_missing(recording: Recording, reading: Reading) -> Reco
     """
     recording = _with_known_doubts_missing(recording, reading)
     sure_of = dict(zip(recording.channels, recording.values.T, strict=True))
-    points = [
-        point
-        for point in points_of(recording.channels)
-        if point.column in sure_of and not reading.keeps(point.column) and _is_certainty(sure_of[point.column])
-    ]
+    points = []
+    for point in points_of(recording.channels):
+        sure = sure_of.get(point.column, np.empty(0))
+        sure = sure[~np.isnan(sure)]
+        if sure.size and sure.min() >= 0 and sure.max() <= 1.001 and not reading.keeps(point.column):
+            points.append(point)
     if not points:
         return recording
     values = recording.values.copy()
@@ -213,11 +214,6 @@ def with_doubtful_points_missing(recording: Recording, reading: Reading) -> Reco
     dropped = {recording.channels.index(column) for column in columns}
     dropped |= {axis for point in (*rare, *still) for axis in point.axes}
     return recording.with_values(values).without(sorted(dropped)).noted(*notes)
-
-
-def _is_certainty(column: Values) -> bool:
-    given = column[~np.isnan(column)]
-    return bool(given.size and given.min() >= 0 and given.max() <= 1.001)
 
 
 def _with_known_doubts_missing(recording: Recording, reading: Reading) -> Recording:

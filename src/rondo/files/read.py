@@ -138,12 +138,6 @@ def is_session(place: Location) -> bool:
     return any(each.knows_folder(Path(place)) for each in formats if each.knows_folder is not None)
 
 
-def from_frame(frame: Any, reading: Reading | None = None, id: str = "recording") -> Recording:
-    """Take a pandas, polars or pyarrow table: one row per frame, one column per channel, perhaps a clock."""
-    (recording,) = parts_of_frame(frame, reading or Reading(), id)
-    return recording
-
-
 def parts_of_frame(frame: Any, reading: Reading, id: str = "recording") -> list[Recording]:
     """The recordings in a pandas, polars or pyarrow table: one, or those that a column separates."""
     with _named(f"recording '{id}'", id):

@@ -126,9 +126,12 @@ def table_recording(frame: Any, id: str, reading: Reading) -> Recording:
     """
     table = _as_table(frame)
     columns = _columns_of(table)
-    index = nw.maybe_get_index(table)
+    index: Any = nw.maybe_get_index(table)
     if index is not None and not any(is_clock_name(name) for name in columns if not reading.names(name)):
-        columns = _index_clock(index) | columns
+        column = nw.from_native(index.to_series(), series_only=True)
+        name = "index" if index.name is None else str(index.name)
+        if _holds_dates(column.dtype) or is_clock_name(name):
+            columns = {name: column} | columns
     schema = {name: column.dtype for name, column in columns.items()}
     return _from_columns(schema, columns.__getitem__, id, reading)
 
@@ -147,13 +150,6 @@ def _columns_of(table: nw.DataFrame[Any]) -> dict[str, Series]:
     if twice is not None:
         raise RecordingError(f"two columns are named '{twice}'; rename one of them")
     return {name: _typed(table.get_column(native)) for name, native in zip(names, table.columns, strict=True)}
-
-
-def _index_clock(index: Any) -> dict[str, Series]:
-    """The index of a pandas frame as a column, if it holds dates or has a clock's name."""
-    column = nw.from_native(index.to_series(), series_only=True)
-    name = "index" if index.name is None else str(index.name)
-    return {name: column} if _holds_dates(column.dtype) or is_clock_name(name) else {}
 
 
 def _from_columns(schema: Schema, load: Callable[[str], Series], id: str, reading: Reading) -> Recording:

@@ -21,13 +21,13 @@ from rondo.motifs.model import MotifModel
 from rondo.result import Result, make_result
 from rondo.run.findings import (
     composition_sentence,
-    merged_sentence,
     phrase_sentence,
     place_sentence,
     recurrence_sentence,
     sample_sentence,
 )
 from rondo.run.labelling import FitProfile, Labelling
+from rondo.run.shown import merged_sentence
 from rondo.run.summary import (
     EntryEvidenceSummary,
     RecordingSummary,

@@ -7,20 +7,15 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from rondo.editing.edits import Edits
-from rondo.editing.names import EntryId
 from rondo.evidence.verdicts import Entries, Evidence
 from rondo.run.summary import FitSummary, Profile, RunSummary
-from rondo.units.vocabulary import Level
 from rondo.wording import counted, found_in_words
 
 NOTHING_SHARED = "Each recording was learned separately: no two recordings share a unit."
-_FLAT = "No composition of units into longer motifs recurs here"
-_FEW_PHRASES = "Some orders of units recur, but not so clearly that labels show them"
-_NOT_ASKED = "Motifs were not looked for (motifs.method = 'none')"
+FLAT = "No composition of units into longer motifs recurs here"
+FEW_PHRASES = "Some orders of units recur, but not so clearly that labels show them"
+NOT_ASKED = "Motifs were not looked for (motifs.method = 'none')"
 _OWN_MOTIF = ": every unit is its own motif"
-_MERGED = "Merged by hand, and not tested as one: "
-_CHANGED = "Changed by hand: "
 _MOST_FITS = 50  # recordings whose fit is told one by one
 _MOST_PLACES = 4  # units that a sentence names
 NOT_TESTED = "Recurrence was not tested"
@@ -96,7 +91,7 @@ def unfit_notes(summary: RunSummary) -> list[str]:
 
 def composition_sentence(was_asked: bool, motifs_are_units: bool, has_phrases: bool = False) -> str:
     """What there is to say where labels show no composition of units; `has_phrases`: some were found all the same."""
-    head = _NOT_ASKED if not was_asked else _FEW_PHRASES if has_phrases else _FLAT
+    head = NOT_ASKED if not was_asked else FEW_PHRASES if has_phrases else FLAT
     return f"{head}{_OWN_MOTIF if motifs_are_units else ''}."
 
 
@@ -106,19 +101,6 @@ def phrase_sentence(begins: str, n_phrases: int, commonest: str, n_occurrences: 
         return f"{begins}one sequence of units comes back in its order: {commonest}, {n_occurrences} times."
     several = counted(n_phrases, "sequence of units", "sequences of units")
     return f"{begins}{several} come back in their order; the commonest, {commonest}, occurs {n_occurrences} times."
-
-
-def edited_findings(findings: Sequence[str], edits: Edits, motifs_are_units: bool) -> tuple[str, ...]:
-    """The same sentences after people have edited the run: what they say of merges and frames is said again."""
-    kept: list[str] = []
-    for sentence in findings:
-        for head in (_FLAT, _FEW_PHRASES, _NOT_ASKED):
-            if sentence.startswith(head):
-                sentence = composition_sentence(head != _NOT_ASKED, motifs_are_units, head == _FEW_PHRASES)
-        if not sentence.startswith((_MERGED, _CHANGED)):
-            kept.append(sentence)
-    told = (sentence(edits, motifs_are_units) for sentence in (merged_sentence, changed_sentence))
-    return (*kept, *(sentence for sentence in told if sentence))
 
 
 def moved_sentence(provenance: dict[str, Any]) -> str:
@@ -182,24 +164,6 @@ def place_sentence(units: Entries) -> str:
     common = sorted(common, key=lambda own: -own[1].figure)[:_MOST_PLACES]
     told = [f"u{id} {reason.in_words()}" for id, reason in sorted(common, key=lambda own: kinds.index(own[1].kind))]
     return f"Over the recordings: {', '.join(told)}." if told else ""
-
-
-def merged_sentence(edits: Edits, motifs_are_units: bool = False) -> str:
-    """Which entries count as others because people have said so; "" where none does."""
-    levels: tuple[Level, ...] = ("unit",) if motifs_are_units else ("unit", "motif")
-    parts = [
-        f"{', '.join(EntryId(level, other).short for other in edits.absorbed(level, id))} as {EntryId(level, id).short}"
-        for level in levels
-        for id in edits.groups(level)
-    ]
-    return f"{_MERGED}{'; '.join(parts)}." if parts else ""
-
-
-def changed_sentence(edits: Edits, motifs_are_units: bool = False) -> str:
-    """What people have done to frames; "" where they have done nothing."""
-    levels = ("unit",) if motifs_are_units else ("unit", "motif")
-    n_spans = sum(len(edit.spans) for edit in edits.relabels if edit.level in levels)
-    return f"{_CHANGED}{counted(n_spans, 'span')} relabelled." if n_spans else ""
 
 
 def _recurring(verdicts: Sequence[str], noun: str) -> str:

@@ -173,7 +173,7 @@ class Labelling:
     unshown: pl.DataFrame | None = None
 
     def stored(self, table: pl.DataFrame) -> Labelling:
-        """The same with a table of segments that was stored, or that edits have changed."""
+        """The same with a table of segments that was stored, or made from another one."""
         units, motifs = (repeats_in(table.filter(table["level"] == level)) for level in LEVELS)
         labelling = replace(self, unit_begins=units, motif_begins=motifs)
         labelling.__dict__["table"] = table  # where cached_property looks first

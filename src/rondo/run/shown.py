@@ -7,7 +7,7 @@ Then entries that were merged take the id that is kept.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,16 +16,20 @@ from numpy.typing import NDArray
 
 from rondo.data.labels import Labels
 from rondo.editing.edits import Edits
-from rondo.run.findings import edited_findings
+from rondo.editing.names import EntryId
+from rondo.run.findings import FEW_PHRASES, FLAT, NOT_ASKED, composition_sentence
 from rondo.run.labelling import Labelling
 from rondo.run.segments import COLUMNS, LEVELS, spans_in, unit_sequences, with_dates
 from rondo.run.summary import EntryEvidenceSummary, EntrySummary, RunSummary
 from rondo.units.vocabulary import Level
+from rondo.wording import counted
 
 if TYPE_CHECKING:
     import polars as pl
 
     from rondo.continual.reading import Decision
+
+_MERGED, _CHANGED = "Merged by hand, and not tested as one: ", "Changed by hand: "
 
 
 def shown(found: Labelling, edits: Edits) -> Labelling:
@@ -74,6 +78,37 @@ def shown_summary(summary: RunSummary, edits: Edits, findings: bool = False) -> 
     if findings:
         changed["findings"] = edited_findings(summary.findings, edits, summary.motifs_are_units)
     return summary.model_copy(update=changed)
+
+
+def edited_findings(findings: Sequence[str], edits: Edits, motifs_are_units: bool) -> tuple[str, ...]:
+    """The same sentences after people have edited the run: what they say of merges and frames is said again."""
+    kept: list[str] = []
+    for sentence in findings:
+        for head in (FLAT, FEW_PHRASES, NOT_ASKED):
+            if sentence.startswith(head):
+                sentence = composition_sentence(head != NOT_ASKED, motifs_are_units, head == FEW_PHRASES)
+        if not sentence.startswith((_MERGED, _CHANGED)):
+            kept.append(sentence)
+    told = (sentence(edits, motifs_are_units) for sentence in (merged_sentence, changed_sentence))
+    return (*kept, *(sentence for sentence in told if sentence))
+
+
+def merged_sentence(edits: Edits, motifs_are_units: bool = False) -> str:
+    """Which entries count as others because people have said so; "" where none does."""
+    levels: tuple[Level, ...] = ("unit",) if motifs_are_units else ("unit", "motif")
+    parts = [
+        f"{', '.join(EntryId(level, other).short for other in edits.absorbed(level, id))} as {EntryId(level, id).short}"
+        for level in levels
+        for id in edits.groups(level)
+    ]
+    return f"{_MERGED}{'; '.join(parts)}." if parts else ""
+
+
+def changed_sentence(edits: Edits, motifs_are_units: bool = False) -> str:
+    """What people have done to frames; "" where they have done nothing."""
+    levels = ("unit",) if motifs_are_units else ("unit", "motif")
+    n_spans = sum(len(edit.spans) for edit in edits.relabels if edit.level in levels)
+    return f"{_CHANGED}{counted(n_spans, 'span')} relabelled." if n_spans else ""
 
 
 def relabelled(
