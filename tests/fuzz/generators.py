@@ -85,23 +85,6 @@ def archive(rng: Random) -> bytes:
     return damaged(buffer.getvalue(), rng)
 
 
-def configuration(rng: Random) -> bytes:
-    """TOML, or nearly."""
-    values = ("1", "-1", '"x"', "[]", "{}", "nan", "inf", "1e999", "[" * 3000, "true", "1979-05-27", f'"{"y" * 9999}"')
-    keys = (
-        "seed",
-        "windows.length",
-        "windows.step",
-        "units.method",
-        "nothing",
-        "evidence.surrogates",
-        "encoder",
-        '"="',
-    )
-    lines = [f"{rng.choice(keys)} = {rng.choice(values)}" for _ in range(int(rng.integers(1, 4)))]
-    return damaged("\n".join(lines).encode(), rng)
-
-
 def damaged(content: bytes, rng: Random) -> bytes:
     """The same bytes, in one case of three cut short, with some changed, or repeated."""
     kind = rng.integers(9)

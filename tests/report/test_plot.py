@@ -128,6 +128,28 @@ def test_hours_without_data_take_no_room() -> None:
     assert "15 Nov 2026 to 16 Nov 2026" in words_of(figure)
 
 
+def test_motifs_too_narrow_for_their_name_stand_in_a_key() -> None:
+    assert not result_by_hand().plot().legends  # type: ignore[union-attr]
+    narrow = result_by_hand(units=(0, 1, 2, 1) * 60, motifs=(0, 0, 1, 1) * 60).plot()
+    assert [text.get_text() for text in narrow.legends[0].get_texts()] == ["m0", "m1"]  # type: ignore[union-attr]
+
+
+def test_more_units_than_rows_share_the_last_row() -> None:
+    many = tuple(range(30))
+    figure = result_by_hand(units=many, motifs=many).plot()
+    assert "7 more" in words_of(figure)
+    assert len(figure.axes) == 3  # type: ignore[union-attr]  # no motif is longer than a unit: no blocks
+
+
+def test_what_is_short_can_still_be_seen() -> None:
+    long = result_by_hand(units=(0, *(1,) * 3000, 2, 0), motifs=(0, *(1,) * 3000, 2, 0))
+    units: Any = long.plot().axes[-1]  # type: ignore[union-attr]
+    figure = units.figure
+    figure.set_dpi(100)
+    widths = [path.get_extents(bars.get_transform()).width for bars in units.collections for path in bars.get_paths()]
+    assert min(widths) > 0.8  # pixels; one of 3,000 parts would have a quarter of one
+
+
 def test_figures_of_hundreds_of_recordings_are_the_first_ones() -> None:
     few, many = result_by_hand(("a", "b")), result_by_hand(tuple(f"r{i}" for i in range(MOST_FIGURES + 3)))
     assert len(few.plot()) == 2  # type: ignore[arg-type]

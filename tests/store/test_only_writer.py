@@ -39,7 +39,8 @@ _OPEN_FILES = {"file", "buffer"}  # what `whole_file`, `new_file` and io.BytesIO
 
 def _mode_writes(call: ast.Call, place: int) -> bool:
     modes = [*call.args[place : place + 1], *(word.value for word in call.keywords if word.arg == "mode")]
-    return any(isinstance(mode, ast.Constant) and bool(set(str(mode.value)) & set("wax+")) for mode in modes)
+    texts = [str(mode.value) for mode in modes if isinstance(mode, ast.Constant)]
+    return any(set(text) <= set("rwaxbt+") and bool(set(text) & set("wax+")) for text in texts)
 
 
 def _is_rename(call: ast.Call, name: str) -> bool:
@@ -136,6 +137,7 @@ def test_a_writer_of_any_kind_is_found(line: str) -> None:
         "path.open('rb')",
         "path.open(encoding='utf-8')",
         "archive.open(member)",
+        "archive.open('info.txt')",
         "table.rename({'a': 'b'})",
         "np.save(file, x)",
         "table.write_csv()",

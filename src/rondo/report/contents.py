@@ -25,7 +25,7 @@ _TEXT_BYTES, _ENTRY_BYTES, _MOST_TEXT_BYTES = 500_000, 40_000, 2_600_000
 """Of the page: tables and scripts, the panel of each entry, and the most that both take."""
 _SEGMENT_BYTES = 28  # of a lane, as text
 _BASE64 = 4 / 3
-_SCORES_SHARE = 0.04  # of the bytes of a recording: one score covers many frames
+SCORES_SHARE = 0.04  # of the bytes of a recording: one score covers many frames
 
 DRAWN_AT_FIRST = 12
 """Recordings, and channels of each, drawn before anyone chooses others."""
@@ -66,12 +66,6 @@ class Contents(NamedTuple):
     channels: Mapping[str, Sequence[int]]
     bytes_of: Mapping[str, int]
     left_out: Sequence[str]
-
-    def signal_bytes(self, recording_id: str) -> int:
-        return int((1 - _SCORES_SHARE) * self.bytes_of[recording_id])
-
-    def score_bytes(self, recording_id: str) -> int:
-        return int(_SCORES_SHARE * self.bytes_of[recording_id])
 
 
 def contents_of(run: RunSummary, n_segments: Sequence[Mapping[str, int]], wish: Wish = EVERYTHING) -> Contents:

@@ -74,17 +74,14 @@ def _labelled(table: pl.DataFrame) -> pl.DataFrame:
 
     names = table["name"].fill_null("").to_list() if "name" in table.columns else [""] * table.height
     entries = list(table.select("level", "id").iter_rows())
-    labels = {entry: _plain(name) or entry_name(*entry) for entry, name in zip(entries, names, strict=True)}
+    # Tabs and line ends part the cells of other formats, and XML knows no other control characters.
+    plain = [re.sub(r"[\x00-\x1f\x7f\ufffe\uffff\ud800-\udfff]+", " ", name).strip() for name in names]
+    labels = {entry: name or entry_name(*entry) for entry, name in zip(entries, plain, strict=True)}
     uses = Counter(labels.values())
     for entry, label in labels.items():
         id = entry_name(*entry)
         labels[entry] = f"{label} ({id})" if uses[label] > 1 and label != id else label
     return table.with_columns(pl.Series("label", [labels[entry] for entry in entries], dtype=pl.String))
-
-
-def _plain(name: str) -> str:
-    """Without control characters: tabs and line ends part the cells of other formats, and XML knows no others."""
-    return re.sub(r"[\x00-\x1f\x7f\ufffe\uffff\ud800-\udfff]+", " ", name).strip()
 
 
 def _exported(recording: RecordingSummary, rows: pl.DataFrame, clock: FrameClock | None) -> ExportedRecording:
@@ -123,28 +120,26 @@ def export_result(
     if format not in formats:
         hint = did_you_mean(format, formats, "choose one of these")
         raise SettingError(f"--format is one of {', '.join(formats)}; got '{format}'; {hint}")
-    export = choose(result, level, recording)
+    export, chosen = choose(result, level, recording), formats[format]
     timeless = next((it.id for it in export.recordings if it.rate is None), None)
-    if formats[format].needs_seconds and timeless is not None:
+    if chosen.needs_seconds and timeless is not None:
         others = [name for name, each in formats.items() if not each.needs_seconds]
         raise OutputError(
-            f"recording '{timeless}' has no rate and no clock, and {formats[format].program} counts in seconds; "
+            f"recording '{timeless}' has no rate and no clock, and {chosen.program} counts in seconds; "
             f"run `rondo discover` with --rate HZ, or export {', '.join(others[:-1])} or {others[-1]}, "
             "which hold frames"
         )
-    return whole_files(_files(export, formats[format], out))
-
-
-def _files(export: Export, format: AnnotationFormat, out: Path) -> dict[Path, bytes]:
-    assert format.write is not None  # of those that can be written
-    contents = format.write(export)
-    if not format.one_per_recording:
-        return {out.with_suffix(suffix) if suffix else out: content for suffix, content in contents.items()}
-    if not out.suffix:
-        return {out / f"{name}{format.suffixes[0]}": content for name, content in contents.items()}
-    if len(contents) > 1:
+    assert chosen.write is not None  # of those that can be written
+    contents = chosen.write(export)
+    if not chosen.one_per_recording:
+        files = {out.with_suffix(suffix) if suffix else out: content for suffix, content in contents.items()}
+    elif not out.suffix:
+        files = {out / f"{name}{chosen.suffixes[0]}": content for name, content in contents.items()}
+    elif len(contents) == 1:
+        files = {out: next(iter(contents.values()))}
+    else:
         raise OutputError(
-            f"{out}: {format.name} needs {len(contents)} files here ({', '.join(list(contents)[:4])}, …); name a "
-            "folder, or choose with --recording ID and --level"
+            f"{out}: {format} needs {len(contents)} files here ({', '.join(list(contents)[:4])}, …); name a folder, "
+            "or choose with --recording ID and --level"
         )
-    return {out: next(iter(contents.values()))}
+    return whole_files(files)

@@ -30,8 +30,13 @@ def result_card(result: Result, finding: str) -> str:
     head = f"<div><b>{escape(finding)}</b></div>{findings}"
     motifs = () if result.summary.motifs_are_units else result.summary.shown_motifs
     tables = f"{_table('motif', motifs)}{_table('unit', result.summary.units)}"  # side by side where there is room
+    first = next(iter(f"{level}:{entry.id}" for level, entry in result.entries), "")
+    calls = {'result.report("report.html")': "writes the whole page", "result.plot()": "draws a figure"}
+    calls |= {f'result.plot_entry("{first}")': "one entry"} if first else {}
+    words = ", ".join(f"<code>{escape(call)}</code> {word}" for call, word in calls.items())
+    hints = f"<div{_PALE}>{words}</div>"
     tables = f'<div style="display:flex;flex-wrap:wrap;gap:0 28px;align-items:flex-start">{tables}</div>'
-    return f'<div style="max-width:920px;line-height:1.45">{head}{tables}{_hints(result)}</div>'
+    return f'<div style="max-width:920px;line-height:1.45">{head}{tables}{hints}</div>'
 
 
 def _table(level: Level, entries: Sequence[EntrySummary]) -> str:
@@ -62,11 +67,3 @@ def _row(level: Level, entry: EntrySummary) -> str:
     style = "display:inline-block;width:.8em;height:.8em;border-radius:2px"
     swatch = f'<span style="{style};background:{look_of(level, entry.id).colour}"></span>'
     return f"<tr><td>{swatch}</td>{told}</tr>"
-
-
-def _hints(result: Result) -> str:
-    first = next(iter(f"{level}:{entry.id}" for level, entry in result.entries), "")
-    calls = ['result.report("report.html")', "result.plot()", *([f'result.plot_entry("{first}")'] if first else [])]
-    words = ("writes the whole page", "draws a figure", "one entry")
-    told = ", ".join(f"<code>{escape(call)}</code> {word}" for call, word in zip(calls, words, strict=False))
-    return f"<div{_PALE}>{told}</div>"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rondo.report.contents import DRAWN_AT_FIRST, EVERYTHING, Contents, Wish, contents_of
+from rondo.report.contents import DRAWN_AT_FIRST, EVERYTHING, SCORES_SHARE, Contents, Wish, contents_of
 from rondo.report.graph import composition
 from rondo.report.lanes import annotation_lanes, entry_name, lanes_of, match_looks
 from rondo.report.panel import panel_entries
@@ -125,7 +125,7 @@ def summarize(result: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
         id, rows = recording.id, by_recording.get((recording.id,), segments.clear())
         scores = result.run.scores[id] if contents.bytes_of[id] else None
         about = _recording(recording, _signal(result.run.overviews[id], contents, id)) | {
-            "scores": score_rows({"": scores}, contents.score_bytes(id)),
+            "scores": score_rows({"": scores}, int(SCORES_SHARE * contents.bytes_of[id])),
             "lanes": lanes_of(id, rows, truth) + ([annotated[id]] if id in annotated else []),
             "at_first": place < DRAWN_AT_FIRST,
             "journal": marks(result.events, recording.rate),
@@ -228,7 +228,7 @@ def _signal(overview: Overview, contents: Contents, recording_id: str) -> dict[s
         "channels": list(own.channels),
         "ends": [[low, high] if low <= high else None for low, high in ends],
         "at_first": min(DRAWN_AT_FIRST, len(own.channels)),
-        **packed(own, contents.signal_bytes(recording_id)),
+        **packed(own, int((1 - SCORES_SHARE) * contents.bytes_of[recording_id])),
     }
 
 

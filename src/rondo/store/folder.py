@@ -150,7 +150,8 @@ def write_bytes(path: Path, content: bytes, advice: str = _ROOM) -> None:
 
 def write_text(path: Path, text: str, advice: str = _ROOM) -> None:
     """Put a text in place as UTF-8, whole."""
-    write_bytes(path, text.encode(), advice)
+    with whole_file(path, advice) as file:
+        file.write(text.encode())
 
 
 def write_json(path: Path, value: Any, advice: str = _ROOM, *, ensure_ascii: bool = True) -> None:
