@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -122,6 +124,45 @@ def test_two_processes_cannot_have_the_same_inbox(tmp_path: Path) -> None:
         Inbox(store)
     with opened(tmp_path):
         pass
+
+
+def test_a_full_disk_is_one_line_and_loses_nothing(tmp_path: Path) -> None:
+    with opened(tmp_path) as (store, inbox):
+        inbox.append(rows(2))
+        ((limit,),) = store.rows("PRAGMA max_page_count")
+        store.rows("PRAGMA max_page_count = 1")  # as on a disk with no more room
+        with pytest.raises(OutputError, match=r"cannot be written \(.*full\); make room") as caught:
+            inbox.append([Arrival("", b"", 0.0), *rows(3, 100_000)])
+        assert "\n" not in str(caught.value)
+        store.rows(f"PRAGMA max_page_count = {limit}")
+        inbox.append(rows(1))
+        assert [(one.offset, one.lost_until) for one in inbox.read(9)] == [(1, -1), (2, -1), (3, -1)]
+        assert inbox.backlog == 0
+
+
+_APPENDS = """
+import sys
+from pathlib import Path
+from rondo.live.inbox import Arrival, FeedStore, Inbox
+inbox, n = Inbox(FeedStore(Path(sys.argv[1]))), 0
+while True:
+    inbox.append([Arrival("d", b"%d" % n, 0.0), Arrival("d", b"%d" % (n + 1), 0.0)])
+    n += 2
+    print(n, flush=True)
+"""
+
+
+def test_a_process_killed_while_it_appends_loses_nothing_that_was_confirmed(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", _APPENDS, str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        confirmed = [int(process.stdout.readline()) for _ in range(30)]
+        process.kill()
+        confirmed += [int(line) for line in process.stdout.read().split()]
+    with opened(tmp_path) as (_, inbox):
+        found = [int(message.payload) for message in inbox.read(10**6)]
+    assert found == list(range(len(found)))
+    assert confirmed[-1] <= len(found) <= confirmed[-1] + 2
 
 
 def test_values_are_made_once_and_kept(tmp_path: Path) -> None:

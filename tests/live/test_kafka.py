@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import signal
+import socket
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +19,7 @@ from rondo.live.source import Feed, Message
 from tests.live.feeding import Asked, after_loss, collect
 from tests.live.mock_kafka import MockKafka, mock_kafka
 from tests.live.servers import free_port, wait_until
+from tests.systems import needs_posix
 
 pytestmark = pytest.mark.broker
 
@@ -147,12 +151,56 @@ def test_what_a_rebalance_takes_away_leaves_the_batch(cluster: MockKafka, tmp_pa
     assert [one.offset for one in found] == list(range(len(found)))
 
 
+def forward(port: int, target: tuple[str, int]) -> socket.socket:
+    """Let a port lead to the broker, as a network that is there again; it only has to do so for the first contact."""
+    door = socket.create_server(("127.0.0.1", port))
+
+    def pump(source: socket.socket, sink: socket.socket) -> None:
+        with suppress(OSError):
+            while data := source.recv(65536):
+                sink.sendall(data)
+
+    def serve() -> None:
+        with suppress(OSError):
+            while True:
+                visitor, beyond = door.accept()[0], socket.create_connection(target)
+                for pair in ((visitor, beyond), (beyond, visitor)):
+                    threading.Thread(target=pump, args=pair, daemon=True).start()
+
+    threading.Thread(target=serve, daemon=True).start()
+    return door
+
+
 @pytest.mark.slow
-def test_a_broker_that_is_not_there_is_waited_for(tmp_path: Path) -> None:
-    asked = Asked(tmp_path)
-    with closing(opened(f"kafka://127.0.0.1:{free_port()}/later", asked)) as feed:
+def test_a_broker_that_is_not_there_yet_is_waited_for(cluster: MockKafka, tmp_path: Path) -> None:
+    cluster.send("later", numbered(4))
+    port, asked = free_port(), Asked(tmp_path)
+    with closing(opened(f"kafka://127.0.0.1:{port}/later", asked)) as feed:
         assert feed.poll(0.2) == feed.poll(0.2) == []
-    assert len(asked.said) == 1 and "no broker answers; waiting" in asked.said[0]
+        assert len(asked.said) == 1 and "no broker answers; waiting" in asked.said[0]
+        with forward(port, (cluster.host, cluster.port)):
+            assert len(read(feed, 4)) == 4
+    assert asked.says("a broker answers again")
+
+
+@pytest.mark.slow
+@needs_posix
+def test_a_broker_that_was_silent_for_longer_than_a_session_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RONDO_KAFKA_SOCKET_TIMEOUT_MS", "2000")
+    asked = Asked(tmp_path)
+    with mock_kafka() as cluster:
+        cluster.send("silent", numbered(4))
+        with closing(opened(cluster.address("silent"), asked)) as feed:
+            assert len(read(feed, 4)) == 4
+            asked.request.store.put_marks({"silent/0": 2, "silent/2": 2})
+            cluster.process.send_signal(signal.SIGSTOP)
+            wait_until(lambda: feed.poll(0.1) or asked.says("no broker answers; waiting"), "a word about it")
+            cluster.process.send_signal(signal.SIGCONT)
+            cluster.send("silent", numbered(4, begin=4))
+            assert sorted(one.payload for one in read(feed, 4)) == [b"4", b"5", b"6", b"7"]
+            assert asked.says("a broker answers again")
 
 
 def test_a_topic_that_is_not_there_is_refused(cluster: MockKafka, tmp_path: Path) -> None:

@@ -18,10 +18,13 @@ from rondo.errors import OutputError, RecordingError, SourceLostError
 from rondo.live import inbox
 from rondo.live.mqtt import MqttFeed
 from rondo.live.source import Message
+from tests.cli.running import Command, refused
 from tests.live import servers
 from tests.live.feeding import after_loss, collect
 from tests.live.mqtt_devices import opened, payloads, sender, subscribed
 from tests.live.servers import MqttServer, free_port, mosquitto_server, wait_until
+from tests.live.test_sinks import batch, send
+from tests.live.test_sinks import opened as opened_sink
 
 pytestmark = [pytest.mark.broker, pytest.mark.timeout(300)]
 
@@ -185,7 +188,9 @@ def environment(monkeypatch: pytest.MonkeyPatch, values: Mapping[str, str]) -> N
 
 
 @pytest.mark.filterwarnings("ignore:unclosed <ssl.SSLSocket:ResourceWarning")  # paho, where a handshake fails
-def test_tls_and_login_come_from_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tls_and_login_come_from_the_environment(
+    rondo: Command, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = certificates(tmp_path / "certificates")
     with mosquitto_server(tmp_path, needs_mosquitto=True, lines=secured(folder)) as server:
         where = f"mqtts://127.0.0.1:{server.port}/s/#"
@@ -197,17 +202,23 @@ def test_tls_and_login_come_from_the_environment(tmp_path: Path, monkeypatch: py
             subscribed(feed)
             to.send("s/a", b"0")
             assert payloads(collect(feed, 1)) == [b"0"]
-        refusals: list[tuple[dict[str, str], str]] = [
-            (ca, "Not authorized"),
-            (login | ca | {"RONDO_MQTT_PASSWORD": "wr0ng"}, "Not authorized"),
-            (login, "its certificate is not trusted"),
+            with opened_sink(where.replace("#", "{device}")) as sink:
+                send(sink, batch(0, 1))
+                wait_until(lambda: sink.n_confirmed() == 1, "a batch confirmed")
+                assert b'"n": 0' in payloads(collect(feed, 1))[0]
+        refusals: list[tuple[dict[str, str], str, str]] = [
+            (ca, "Not authorized", "refuses the connection"),
+            (login | ca | {"RONDO_MQTT_PASSWORD": "wr0ng"}, "Not authorized", "refuses the connection"),
+            (login, "its certificate is not trusted", "no connection to 127.0.0.1"),
         ]
-        for given, expected in refusals:
+        for given, expected, problem in refusals:
             environment(monkeypatch, given)
-            with opened(where, tmp_path / "refused") as feed, pytest.raises(RecordingError, match=expected) as caught:
-                collect(feed, 1)
-            assert "wr0ng" not in str(caught.value)
-            assert "RONDO_MQTT_" in str(caught.value)
+            done = rondo("stream", model, "--source", where, "--out", "refused")
+            refused(done, expected, "RONDO_MQTT_")
+            assert "wr0ng" not in done.err
+            with opened_sink(where.replace("#", "{device}")) as sink:
+                wait_until(lambda: sink.problem is not None, "a refusal")
+                assert problem in (sink.problem or "") and not sink.is_ready()
 
 
 def test_nobody_there_is_said_and_waited_for_so_long(tmp_path: Path) -> None:

@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError, RondoWarning
-from rondo.files.read import read_all_columns
+from rondo.files.read import read_all_columns, read_recording
 from rondo.files.reading import Reading
 from rondo.files.text.lines import Lines
 from rondo.live.rows import RowReader
 from rondo.live.source import Request, Rows
 from tests.formats.reading import write
-from tests.formats.test_text_tables import ROWS, TIMED
+from tests.formats.test_text_tables import FILES, ROWS, TIMED
 from tests.live.feeding import Taken, assert_same, taken
 
 CHUNKS = (1, 7, 1000, 1 << 40)
@@ -95,6 +95,13 @@ PROGRAMS = {
 def test_files_of_programs(tmp_path: Path, case: str) -> None:
     path = write(tmp_path, "a.csv", "\n".join(PROGRAMS[case]) + "\n")
     assert_read_as_stored(path, read_all_columns(path, Reading()))
+
+
+@pytest.mark.parametrize("case", sorted(set(FILES) - {"utf-16"}))  # which is replayed as a recording
+@pytest.mark.filterwarnings("ignore::rondo.errors.RondoWarning")
+def test_files_as_people_have_them(tmp_path: Path, case: str) -> None:
+    path = write(tmp_path, "a.csv", FILES[case][0])
+    assert_read_as_stored(path, read_recording(path))
 
 
 @dataclass(frozen=True)

@@ -193,6 +193,19 @@ def test_content_that_a_webhook_refuses_is_counted_and_not_sent_again() -> None:
     assert lines_of(page.bodies) == [5]
 
 
+@pytest.mark.usefixtures("soon")
+def test_a_webhook_that_answers_too_late_gets_it_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rondo.live.sinks._TIMEOUT_S", 0.2)
+    with web_page() as page, opened(page.address) as sink:
+        page.slow_s = 60.0
+        send(sink, batch(0, 3))
+        wait_until(lambda: page.n_requests >= 2, "a second attempt")
+        assert (sink.n_confirmed(), sink.n_refused) == (0, 0)
+        page.slow_s = 0.0
+        arrived(sink, 1)
+    assert lines_of(page.bodies)[:3] == list(range(3))
+
+
 _PRINTS = """
 import sys
 from rondo.live.source import SinkMessage

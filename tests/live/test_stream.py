@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import numpy.testing as npt
@@ -27,6 +28,7 @@ from rondo.model.rondo import Rondo
 from tests.cli.killing import Killer
 from tests.cli.running import Command, refused, tree, waves, write_csv
 from tests.continual.fakes import STEP
+from tests.store.left_drafts import dead_pid, draft_name
 from tests.systems import needs_posix, needs_proc
 
 N_ROWS = 900
@@ -348,6 +350,21 @@ def test_a_source_that_cannot_be_read_leaves_nothing(
 def test_two_at_once(rondo: Command, here: Path, rows: Path, model: Path) -> None:
     with checkpoint_module.locked(here / "out" / "checkpoint"):
         refused(rondo("stream", model, "--source", rows, "--out", "out"), "another process is writing")
+
+
+@pytest.mark.usefixtures("fake")
+def test_drafts_of_a_run_that_was_killed_are_gone_at_the_end(
+    rondo: Command, here: Path, rows: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = ("stream", model, "--source", rows, "--out", "out")
+    with monkeypatch.context() as patched:
+        patched.setattr(session.Session, "step", mock.Mock(side_effect=MemoryError))
+        assert rondo(*command).code == 2
+    for folder in ("overview", "scores", "units", "labels", "."):
+        (here / "out" / folder).mkdir(exist_ok=True)
+        (here / "out" / folder / draft_name("day.npy", dead_pid())).write_text("half")
+    assert rondo(*command).code == 0
+    assert not [name for name in tree(here / "out") if name.endswith(".draft")]
 
 
 @pytest.mark.slow

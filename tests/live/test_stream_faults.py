@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -142,6 +144,21 @@ def finished_after(
     with monkeypatch.context() as patched:
         patched.setattr(session.Session, "step", stopping)
         return rondo(*command)
+
+
+@pytest.mark.slow
+def test_an_empty_pipe_says_that_nothing_came(here: Path, model: Path) -> None:
+    def piped(text: str, *options: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "rondo", "stream", str(model), "--source", "-", "--out", "out", *options]
+        return subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+
+    for options in ((), ("--sink", "-")):
+        done = piped("", *options)
+        assert (done.returncode, done.stdout) == (0, "")
+        assert "standard input: no rows" in done.stderr and "finished" not in done.stderr
+    done = piped(write_csv(here / "x.csv", waves(300)).read_text())
+    assert done.returncode == 0, done.stderr
+    assert np.load(here / "out" / "units" / "stdin.npy").shape == (300,)
 
 
 @pytest.mark.usefixtures("fake")

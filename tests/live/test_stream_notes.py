@@ -77,6 +77,24 @@ def test_labels_are_as_many_as_rows_and_as_those_of_label(rondo: Command, here: 
         assert set(tracks["units"][start:stop]) <= {unit, -1}
 
 
+@pytest.mark.filterwarnings("ignore::rondo.errors.RondoWarning")
+@pytest.mark.parametrize("kind", ["jittered", "repeated"])
+def test_other_commands_read_the_rows_of_a_stream(rondo: Command, here: Path, model: Path, kind: str) -> None:
+    write_csv(here / "x.csv", waves(N_ROWS), CLOCKS[kind][0])
+    assert rondo("stream", model, "--source", "x.csv", "--out", "live").code == 0
+    units = np.load(here / "live" / "units" / "x.npy")
+    (here / "truth.csv").write_text("label\n" + "\n".join(str(unit) for unit in units) + "\n")
+    scored = rondo("evaluate", "truth.csv", "live", "--level", "unit", "--json")
+    assert scored.code == 0, scored.err
+    assert json.loads(scored.out)["mof"] == 100
+    first, second, *_ = np.unique(units[units >= 0]).tolist()
+    assert rondo("merge", "live", f"unit:{first}", f"unit:{second}").code == 0
+    merged = np.load(here / "live" / "units" / "x.npy")
+    assert merged.shape == (N_ROWS,) and ((merged == -1) == (units == -1)).all()
+    assert len(np.unique(merged)) == len(np.unique(units)) - 1
+    assert rondo("export", "live", "--format", "audacity", "--out", "marks").code == 0
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::rondo.errors.RondoWarning")
 @pytest.mark.parametrize("kind", ["jittered", "repeated"])

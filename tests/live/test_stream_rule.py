@@ -64,6 +64,15 @@ def test_stopped_and_started_again_it_writes_the_same_bytes(
         assert (here / "parts" / name).read_bytes() == (here / "whole" / name).read_bytes()
 
 
+@pytest.mark.slow
+def test_a_model_fitted_with_the_rule_streams_by_it(rondo: Command, here: Path, rows: Path) -> None:
+    first = write_csv(here / "first.csv", waves(900))
+    quick = ("--rate", 50, "--window", 40, "--step", 20, "--set", "evidence.surrogates=0")
+    assert rondo("discover", first, *quick, "--out", "run", "--set", RULE).code == 0
+    assert rondo("stream", "run", "--source", rows, "--out", "live").code == 0
+    assert isinstance(grown_model(here / "live" / "model").stream_.reader, PublishedReader)
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [

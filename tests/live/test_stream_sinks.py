@@ -17,8 +17,9 @@ from rondo.live import session
 from rondo.run.decisions import COLUMNS
 from tests.cli.killing import Killer
 from tests.cli.running import Command, waves, write_csv
+from tests.live.mock_kafka import mock_kafka
 from tests.live.servers import mosquitto_server, wait_until, web_page
-from tests.live.test_sinks import Listener
+from tests.live.test_sinks import Found, Listener, read_topic
 from tests.systems import needs_posix
 
 N_ROWS = 1500
@@ -177,6 +178,23 @@ def test_mqtt_misses_nothing_of_a_run_and_a_broker_that_are_killed(here: Path, r
         listener.close()
         assert {topic for topic, _ in listener.got} == {"labels/day"}
         check_that_all_arrived([message for _, message in listener.got], here / "out")
+
+
+@pytest.mark.slow
+@needs_posix
+@pytest.mark.broker
+def test_kafka_misses_nothing_of_a_run_that_is_killed(here: Path, rows: Path, model: Path) -> None:
+    with mock_kafka() as cluster, Killer(here, "fake") as killer:
+        command: list[object] = ["stream", model, "--source", rows]
+        kill_until_done(killer, [*command, "--sink", f"kafka://{cluster.server}/labels"], here / "out", nothing)
+        n_lines = len(labels_of(here / "out")) + len(events_of(here / "out"))
+
+        def is_all(found: Found) -> bool:  # some came twice
+            return len({(one["type"], one["n"]) for _, one in found}) >= n_lines
+
+        found = read_topic(cluster.server, "labels", is_all)
+        assert {key for key, _ in found} == {"day"}
+        check_that_all_arrived([message for _, message in found], here / "out")
 
 
 @pytest.mark.slow

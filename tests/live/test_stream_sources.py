@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 from tests.cli.running import Command, tree, waves, write_csv
+from tests.formats.reading import save_h5
 from tests.live.rondo_process import rondo_command
 from tests.live.test_source import TICKS, installed
 
@@ -22,7 +23,7 @@ def written(out: Path) -> dict[str, bytes | None]:
     return {name: content for name, content in tree(out).items() if name.endswith(kept)}
 
 
-@pytest.mark.parametrize("suffix", [".npz", ".parquet", ".jsonl", ".txt"])
+@pytest.mark.parametrize("suffix", [".npz", ".h5", ".parquet", ".jsonl", ".txt"])
 def test_a_recording_of_any_format_gives_the_labels_of_its_csv(
     rondo: Command, here: Path, model: Path, suffix: str
 ) -> None:
@@ -31,6 +32,8 @@ def test_a_recording_of_any_format_gives_the_labels_of_its_csv(
     path = here / f"walk{suffix}"
     if suffix == ".npz":
         np.savez(path, X=values, time=times, channels=np.array(["a", "b"]))
+    elif suffix == ".h5":
+        save_h5(path, X=values, time=times, channels=np.array(["a", "b"], "S"))
     elif suffix == ".txt":
         path.write_bytes(table.read_text().encode("utf-16"))
     else:

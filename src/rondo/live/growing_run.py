@@ -28,7 +28,7 @@ from rondo.run.overview import (
 from rondo.run.rows import ROWS, ROWS_HEADER, RowPlaces
 from rondo.run.summary import RunSummary, StreamSummary
 from rondo.run.writer import RunWriter
-from rondo.store.folder import link_file, make_folder, open_draft, write_bytes
+from rondo.store.folder import clear_drafts, link_file, make_folder, open_draft, write_bytes
 from rondo.store.model_file import EDITS, MOST_BYTES
 from rondo.store.reading import read_regular
 
@@ -154,6 +154,8 @@ class GrowingRun:
 
     def _write(self, result: Result, *, whole: bool = False) -> None:
         arrays = (result.run.scores[self._id], result.run.labellings[self._id]) if whole else ()
+        for name in ("overview", "scores", "units", "labels") if whole else ():
+            clear_drafts(self._out / name / self._id)  # of a run that was killed
         writer = RunWriter(self._out)
         writer.add(self._id, result.run.overviews[self._id], *arrays)
         self.summary = result.summary
