@@ -133,7 +133,7 @@ def test_values_of_a_small_house(tmp_path: Path) -> None:
         "lines.core": 10,
         "lines.bench": 2,
         "lines.largest_file": 101,
-        "lines.small_core_files": 7,
+        "lines.small_core_files": 5,
         "lines.tests": 2,
         "lines.benchmarks": 0,
         "lines.results_pages": 1,
