@@ -87,6 +87,7 @@ def connected(url: str) -> tuple[Any, str]:
         )
     try:
         import fsspec
+        from fsspec.registry import known_implementations  # the attribute `fsspec.registry` is no module
     except ImportError as error:
         raise MissingExtraError(f"a URL ({scheme}://)", "fsspec", "cloud") from error
     if scheme in _NO_STORES or "::" in url or scheme not in fsspec.available_protocols():
@@ -97,9 +98,8 @@ def connected(url: str) -> tuple[Any, str]:
     try:
         fsspec.get_filesystem_class(scheme)
     except ImportError as error:
-        package = fsspec.registry.known_implementations[scheme]["class"].partition(".")[0]
-        extra = "cloud" if package == "s3fs" else ""
-        raise MissingExtraError(f"a URL ({scheme}://)", package, extra) from error
+        package = known_implementations[scheme]["class"].partition(".")[0]
+        raise MissingExtraError(f"a URL ({scheme}://)", package, "cloud" if package == "s3fs" else "") from error
     is_s3, options = scheme in ("s3", "s3a"), {}
     if is_s3:  # unless the configuration of fsspec says otherwise
         options["config_kwargs"] = _S3_CONFIG | fsspec.config.conf.get(scheme, {}).get("config_kwargs", {})
