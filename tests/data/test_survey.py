@@ -18,7 +18,7 @@ from rondo.data.moments import ChannelMoments
 from rondo.data.recording import Recording
 from rondo.data.scaling import Preprocessor, surveys_of
 from rondo.data.signal import Signal
-from rondo.data.survey import Survey, fair_sample, most_frames, n_taken, stretch_frames, taken, without
+from rondo.data.survey import Survey, copies_in, fair_sample, most_frames, n_taken, stretch_frames, taken, without
 from rondo.data.window_lengths import choose_scales
 from rondo.data.windows import Span
 from rondo.model.fit import plan_fit
@@ -34,6 +34,20 @@ def recordings(n: int = 3, rate: float | None = 50.0) -> list[Recording]:
         values[100:180] = np.nan
         found.append(Recording(values, rate, id=f"r{i}"))
     return found
+
+
+def test_a_copy_is_found_under_any_name_and_in_any_order_and_is_not_learned_from() -> None:
+    one, two = recordings(2)
+    almost = one.values.copy()
+    almost[7, 1] += 1e-3
+    every = [one, two, one.renamed("copy"), one.with_values(almost).renamed("almost"), two.renamed("zz")]
+    config = config_of(Rondo(window=40, step=20))
+    for chosen in (every, every[::-1]):
+        channels, surveys = surveys_of(chosen, config.preprocess)
+        assert copies_in(surveys) == {"r0": "copy", "zz": "r1"}
+        plan = plan_fit(channels, surveys, config, {own.id: own for own in chosen}.__getitem__)
+        learned = {survey.id for survey, stretches in zip(surveys, plan.stretches, strict=True) if stretches}
+        assert learned == {"copy", "almost", "r1"}
 
 
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=5), st.sampled_from([0.0, 1e6]), st.booleans())

@@ -81,12 +81,21 @@ def silent(start: int, stop: int, *channels: int) -> Callable[[Path, Path], Path
     return make
 
 
+def copied(files: Path, folder: Path) -> Path:
+    """Two files, one of them under two names."""
+    folder.mkdir()
+    for name, original in (("a", "day0"), ("b", "day2"), ("c", "day0")):
+        np.save(folder / f"{name}.npy", np.load(files / f"{original}.npy"))
+    return folder
+
+
 CASES: dict[str, tuple[Callable[[Path, Path], Path], tuple[str, ...], int | None]] = {
     "plain": (lambda files, folder: files, (*RATE, *QUICK), None),
     "no clock": (lambda files, folder: files, ("--set", "evidence.surrogates=0"), None),
     "a sample": (lambda files, folder: files, (*RATE, *QUICK), 8_000),
     "a sample of people": (people, (*RATE, *QUICK), 54_000),
     "a sample of groups": (people, (*RATE, *QUICK, "--group-by", "subject"), 54_000),
+    "a copy": (copied, (*RATE, *QUICK), None),
     "predicted": (silent(100, 300, 1), (*RATE, *QUICK, *DATASET), None),
     "predicted, not learned from": (silent(400, 500, 1, 2), (*RATE, *QUICK, *DATASET), None),
     "left out": (silent(0, 600, 3), (*RATE, *QUICK, *DATASET), None),

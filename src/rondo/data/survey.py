@@ -6,6 +6,7 @@ memory or are read one after the other, here or elsewhere.
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
@@ -39,6 +40,7 @@ class Survey:
     silent: tuple[int, ...] = ()  # channels without any value
     n_filled: tuple[int, ...] = ()  # rows in which each channel was predicted; empty: none was
     poor: tuple[Span, ...] = ()  # frames of which too much was predicted to learn from them
+    checksum: int | None = None  # of all values on the grid; None in a survey that an earlier version has kept
 
     @property
     def sound(self) -> tuple[Span, ...]:
@@ -102,8 +104,24 @@ def survey_of(recording: Recording, channels: tuple[str, ...], config: Preproces
         signal.silent,
         signal.n_filled,
         signal.poor,
+        zlib.crc32(signal.values),
     )
     return Surveyed(survey, signal)
+
+
+def copies_in(surveys: Sequence[Survey]) -> dict[str, str]:
+    """Recordings with the values of another one: id of the copy -> id of the recording that stands for both.
+
+    A file under two names would be evidence that all of it recurs.
+    """
+    first: dict[tuple[object, ...], str] = {}
+    copies = {}
+    for survey in sorted(surveys, key=lambda survey: survey.id):
+        values = (survey.checksum, survey.n_rows, survey.rate, survey.spans, *survey.moments.mean.tolist())
+        original = first.setdefault(values, survey.id)
+        if survey.checksum is not None and original != survey.id:
+            copies[survey.id] = original
+    return copies
 
 
 def without(spans: Sequence[Span], poor: Sequence[Span]) -> tuple[Span, ...]:

@@ -21,6 +21,7 @@ from rondo.motifs.model import MotifModel
 from rondo.result import Result, make_result
 from rondo.run.findings import (
     composition_sentence,
+    copies_sentence,
     phrase_sentence,
     place_sentence,
     recurrence_sentence,
@@ -187,6 +188,8 @@ def findings_of(model: Rondo, is_foreign: bool) -> list[str]:
         found.append(merged)
     if not is_foreign and (sample := model.provenance_.get("sample")):
         found.append(sample_sentence(sample["n_frames"], sample["of"]))
+    if not is_foreign and (copies := model.provenance_.get("copies")):
+        found.append(copies_sentence(copies))
     return found
 
 

@@ -14,7 +14,7 @@ from rondo.data.groups import GroupBy, groups_of_recordings
 from rondo.data.recording import Recording
 from rondo.data.scaling import Preprocessor, UsedChannels, surveys_of
 from rondo.data.signal import Signal
-from rondo.data.survey import Survey, fair_sample, most_frames, sizes_of, stretch_frames, taken
+from rondo.data.survey import Survey, copies_in, fair_sample, most_frames, sizes_of, stretch_frames, taken
 from rondo.data.window_lengths import WindowScales, choose_scales
 from rondo.data.windows import Span
 from rondo.device import require_torch, resolve_device
@@ -47,6 +47,7 @@ class FitPlan:
     scales: WindowScales
     stretches: tuple[tuple[Span, ...], ...]  # of each recording
     n_sound: int  # frames of all recordings that the stretches were drawn from
+    copies: dict[str, str]  # recordings that are not learned from, as another one has the same values
 
     @property
     def rate(self) -> float | None:
@@ -71,9 +72,13 @@ def plan_fit(
     sizes = sizes_of(surveys, n_dims, lambda id: preprocessor.apply(read(id)).period_frames)
     scales = choose_scales(sizes, config)
     most = most_frames(n_dims, scales.step_frames)
-    sound = _sound_spans(surveys, scales.motif_frames)
+    copies = copies_in(surveys)
+    sound = [
+        () if survey.id in copies else spans
+        for survey, spans in zip(surveys, _sound_spans(surveys, scales.motif_frames), strict=True)
+    ]
     stretches = fair_sample(sound, stretch_frames(scales.motif_frames, most), most, rng)
-    return FitPlan(tuple(surveys), preprocessor, scales, tuple(stretches), _n_frames(sound))
+    return FitPlan(tuple(surveys), preprocessor, scales, tuple(stretches), _n_frames(sound), copies)
 
 
 def _sound_spans(surveys: Sequence[Survey], window_frames: int) -> list[tuple[Span, ...]]:
@@ -180,6 +185,8 @@ def _provenance(plan: FitPlan, timelines: Sequence[Timeline]) -> dict[str, Any]:
     provenance = provenance_of(plan.surveys) | {"fit_profile": fit_profile.as_json()}
     if plan.n_learned_from < plan.n_sound:
         provenance |= {"sample": {"n_frames": plan.n_learned_from, "of": plan.n_sound}}
+    if plan.copies:
+        provenance |= {"copies": plan.copies}
     return provenance
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rondo.evidence.verdicts import Entries, Evidence
@@ -18,6 +18,7 @@ NOT_ASKED = "Motifs were not looked for (motifs.method = 'none')"
 _OWN_MOTIF = ": every unit is its own motif"
 _MOST_FITS = 50  # recordings with a sentence each on their fit
 _MOST_PLACES = 4  # units that a sentence names
+_MOST_COPIES = 3  # pairs that a sentence names
 NOT_TESTED = "Recurrence was not tested"
 
 
@@ -133,6 +134,19 @@ def sample_sentence(n_frames: int, of: int) -> str:
     """That a vocabulary was learned from a part of the recordings only."""
     share = f"{100 * n_frames / of:.2g} % of the frames"
     return f"The vocabulary was learned from a fair sample, {share}; all of them are labelled."
+
+
+def copies_sentence(copies: Mapping[str, str]) -> str:
+    """Recordings with the values of another one.
+
+    >>> copies_sentence({"b": "a", "d": "c"})
+    '2 recordings hold the same values as others (b = a, d = c): each was learned from once.'
+    """
+    pairs = [f"{copy} = {original}" for copy, original in copies.items()]
+    more = f" and {len(pairs) - _MOST_COPIES:,} more" if len(pairs) > _MOST_COPIES else ""
+    hold = f"{counted(len(pairs), 'recording')} {'holds' if len(pairs) == 1 else 'hold'}"
+    others = "another" if len(pairs) == 1 else "others"
+    return f"{hold} the same values as {others} ({', '.join(pairs[:_MOST_COPIES])}{more}): each was learned from once."
 
 
 def recurrence_sentence(evidence: Evidence, is_foreign: bool = False, is_flat: bool = False) -> str:
