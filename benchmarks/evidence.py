@@ -54,7 +54,7 @@ SECTIONS = ("noise-2-min", "noise-8-min", *KINDS[1:-1], "compass_suturing", "eng
 SETS = ("MoCap", "HuGaDB", "PTE", "COMPASS_Suturing", "USC-HAD")
 N_SURROGATES, N_SEQUENCES, N_CHANNELS, RATE = 7, 19, 6, 50.0
 N_FILES = 20
-VERDICTS, N_SHOWN = ("recurs", "not shown", "occurs once"), 8  # entries of a case
+VERDICTS, N_SHOWN = ("recurs clearly", "not shown", "occurs once"), 8  # entries of a case
 WARM_UP = 3000  # frames that a filter needs to forget that it began at zero
 
 Floats = NDArray[np.float64]
@@ -256,17 +256,17 @@ def motif_claims(n_seeds: int, n_frames: int) -> Table:
         model = Rondo(seed=seed, settings={"evidence.surrogates": 0}).fit(recording)
         runs = UnitRuns.of([model.unit_model_.timeline(model._windows_of(recording)[1])])
         ids = np.array(model.unit_model_.ids)
-        units = dict.fromkeys(ids.tolist(), EntryEvidence(0.05, 1.0, 2, "recurs"))
+        units = dict.fromkeys(ids.tolist(), EntryEvidence(0.05, 1.0, 2, "recurs clearly"))
         rng, start = np.random.default_rng(seed), time.process_time()
         book = model.motif_model_.phrase_book()
         own = composition_evidence(runs, book, units, 0.05, N_SEQUENCES, rng)
         seconds = time.process_time() - start
-        composed = [entry.verdict == "recurs" for entry in own.values() if np.isnan(entry.closeness)]
+        composed = [entry.verdict == "recurs clearly" for entry in own.values() if np.isnan(entry.closeness)]
         plain = Sequences(np.searchsorted(ids, runs.units)[None], runs.first, ids.size).shuffled(1, rng).units[0]
         phrases = Counter(tuple(ids[plain[i : i + n]].tolist()) for n in (2, 3, 4) for i in range(plain.size - n + 1))
         recurring = {i: Counter({phrase: n}) for i, (phrase, n) in enumerate(phrases.items()) if n > 1}
         chance = composition_evidence(replace(runs, units=ids[plain]), recurring, units, 0.05, N_SEQUENCES, rng)
-        false = sum(entry.verdict == "recurs" for entry in chance.values())
+        false = sum(entry.verdict == "recurs clearly" for entry in chance.values())
         table.add(seed, runs.units.size, len(composed), sum(composed), len(chance), false, f"{seconds:.2f}")
     return table
 

@@ -18,7 +18,7 @@ from rondo.motifs.mining import Sequences
 from rondo.motifs.model import MotifModel, PhraseUse
 from rondo.motifs.phrases import Lexicon
 
-RECURS = EntryEvidence(0.05, 1.5, 9, "recurs")
+RECURS = EntryEvidence(0.05, 1.5, 9, "recurs clearly")
 
 
 def runs_of_spans(*spans: Sequence[int]) -> UnitRuns:
@@ -53,7 +53,7 @@ def test_planted_order_recurs_and_what_is_in_any_order_does_not() -> None:
     sequence = in_order(60, seed=0)
     book = {10: Counter({(0, 1, 2): 30}), 11: Counter({(2, 0, 1): 28, (2, 0): 2}), 12: Counter({(3, 5): 5})}
     found = evidence_of(runs_of_spans(sequence), book)
-    assert [found[id].verdict for id in (10, 11, 12)] == ["recurs", "recurs", "not shown"]
+    assert [found[id].verdict for id in (10, 11, 12)] == ["recurs clearly", "recurs clearly", "not shown"]
     assert [found[id].n_occurrences for id in (10, 11, 12)] == [30, 30, 5]
     assert np.isnan(found[10].closeness)
 
@@ -67,7 +67,7 @@ def test_the_best_phrases_of_runs_without_order_are_chance() -> None:
         counts = Counter(tuple(units[i : i + n]) for n in (2, 3, 4) for i in range(len(units) - n + 1))
         book = {i: Counter({phrase: n}) for i, (phrase, n) in enumerate(counts.items()) if n > 1}
         found = evidence_of(runs_of_spans(units), book, seed=seed)
-        claimed += any(entry.verdict == "recurs" for entry in found.values())
+        claimed += any(entry.verdict == "recurs clearly" for entry in found.values())
     assert claimed <= 4  # 1 is expected; 5 or more come by chance once in 400 times
 
 
@@ -76,7 +76,7 @@ def test_phrases_do_not_cross_spans() -> None:
     apart = runs_of_spans(*[[3, 1], [2, 3]] * 20)
     together = runs_of_spans(*[[3, 1, 2, 3]] * 20)
     assert evidence_of(apart, book)[0].verdict == "not shown"  # no such phrase is there
-    assert evidence_of(together, book)[0].verdict == "recurs"
+    assert evidence_of(together, book)[0].verdict == "recurs clearly"
 
 
 def test_a_motif_that_is_a_unit_has_the_evidence_of_the_unit() -> None:
@@ -106,7 +106,7 @@ def test_long_phrases_are_judged_by_their_beginning_and_long_recordings_in_part(
     monkeypatch.setattr(module, "_LONGEST", 3)
     book = {0: Counter({(0, 1, 2, 3, 4, 5): 30}), 1: Counter({(5, 0, 5): 2})}
     found = evidence_of(runs_of_spans(sequence), book)
-    assert found[0].verdict == "recurs"
+    assert found[0].verdict == "recurs clearly"
     assert found[1].verdict == "not shown"
 
 
@@ -128,5 +128,5 @@ def test_phrases_that_were_accepted_have_the_p_of_that_test_or_of_the_whole() ->
     model = MotifModel((0, 1, 2), Lexicon(((0, 1), (2, 0)), np.zeros((2, 5))), (0, 3), usages, {0: 0.01, 3: 0.04}, 1.0)
     entries = accepted_evidence(model, p_whole=0.02)
     assert {id: (entry.p, entry.n_occurrences) for id, entry in entries.items()} == {0: (0.02, 7), 3: (0.04, 4)}
-    assert {(entry.verdict, entry.reason.kind) for entry in entries.values()} == {("recurs", "sequence")}
+    assert {(entry.verdict, entry.reason.kind) for entry in entries.values()} == {("recurs clearly", "sequence")}
     assert {(entry.verdict, entry.p) for entry in accepted_evidence(model, 0.3).values()} == {("not shown", 0.3)}

@@ -50,7 +50,7 @@ def test_planted_contexts_are_claimed(line: Timeline, contexts: ContextModel) ->
     entries = context_evidence([line], dict.fromkeys(contexts.ids, 5), contexts, 0.05, np.random.default_rng(0))
     assert set(entries) == set(contexts.ids)
     for entry in entries.values():
-        assert (entry.verdict, entry.reason.kind, entry.n_occurrences) == ("recurs", "mix", 5)
+        assert (entry.verdict, entry.reason.kind, entry.n_occurrences) == ("recurs clearly", "mix", 5)
         assert entry.p == 0.05 and np.isnan(entry.closeness)
         assert "same units come together" in entry.reason.in_words()
 
@@ -78,7 +78,7 @@ def test_a_recording_that_does_not_recur_has_no_context_that_does(line: Timeline
 def test_what_comes_once_occurs_once(line: Timeline, contexts: ContextModel) -> None:
     occurrences = dict(zip(contexts.ids, (1, 2, 9), strict=True))
     entries = context_evidence([line], occurrences, contexts, 0.05, np.random.default_rng(0))
-    assert [entry.verdict for entry in entries.values()] == ["occurs once", "recurs", "recurs"]
+    assert [entry.verdict for entry in entries.values()] == ["occurs once", "recurs clearly", "recurs clearly"]
     assert [entry.reason.kind for entry in entries.values()] == ["", "mix", "mix"]
 
 
@@ -110,7 +110,7 @@ def test_only_what_passes_its_test_is_listed_beside_what_is_shown(
     assert motifs.unshown == beside and motifs.ids == ((0, 1, 2, 3, 4) if shown == "phrase" else UNITS)
     first = len(motifs.ids)
     assert motifs.unshown_ids == tuple(range(first, first + len(beside)))
-    verdicts: tuple[Verdict, ...] = ("not shown", "recurs", "occurs once")
+    verdicts: tuple[Verdict, ...] = ("not shown", "recurs clearly", "occurs once")
     entries = {
         id: EntryEvidence(0.5, np.nan, 4, verdict) for id, verdict in zip(motifs.unshown_ids, verdicts, strict=False)
     }
@@ -121,6 +121,6 @@ def test_only_what_passes_its_test_is_listed_beside_what_is_shown(
     assert evidence.unshown == {first: entries[first + 1]} and evidence.motifs is known.motifs
     assert found.kind(first) == ("context" if shown == "phrase" else "phrase")
     again = Evidence.restore(evidence.tensors(), UNITS, found.ids, found.unshown_ids)
-    assert {id: entry.verdict for id, entry in again.unshown.items()} == {first: "recurs"}
+    assert {id: entry.verdict for id, entry in again.unshown.items()} == {first: "recurs clearly"}
     with pytest.raises(ValueError, match="about other units"):
         Evidence.restore(evidence.tensors(), UNITS, found.ids, ())

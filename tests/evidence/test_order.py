@@ -173,7 +173,7 @@ def test_p_of_spacing_is_conservative_on_irregular_onsets(shape: float, n: int) 
 
 def test_a_fridge_that_cycles_nine_times_recurs() -> None:
     evidence = Rondo(window="20min", settings={"motifs.method": "none"}).fit(fridge(0)).evidence_
-    shown = [entry for entry in evidence.units.values() if entry.verdict == "recurs"]
+    shown = [entry for entry in evidence.units.values() if entry.verdict == "recurs clearly"]
     assert evidence.recurs and shown
     spaced = [entry.reason for entry in shown if entry.reason.kind == "spacing"]
     assert spaced

@@ -184,9 +184,9 @@ def _sequence(motif: int) -> str:
 def _entries(segments: pl.DataFrame, level: str, n_frames: int) -> list[dict[str, Any]]:
     """The rows that a run writes, with a word and a verdict for each entry."""
     own = segments.filter(pl.col("id") != OTHER)
-    verdicts: list[Verdict] = ["recurs", "not shown", "occurs once", "not tested", "recurs"]
-    figures = [0.05, 0.35, np.nan, np.nan, 0.05]
-    found = {id: EntryEvidence(figures[id], 1.0, 3, verdicts[id]) for id in range(N_UNITS)}
+    verdicts: list[Verdict] = ["recurs clearly", "blurred", "occurs once", "not tested", "recurs faintly"]
+    figures, visits = [0.05, 0.35, np.nan, np.nan, 0.05], [3, 3, 1, 0, 2]
+    found = {id: EntryEvidence(figures[id], 1.0, 3, verdicts[id], n_visits=visits[id], like=0) for id in range(N_UNITS)}
     evidence = replace(Evidence.not_tested({}, {}), p=0.05, units=found, motifs=found)
     motifs = {id: _sequence(id) for id in range(len(MOTIFS))}
     tally = EntryTally(level)

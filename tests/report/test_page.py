@@ -128,15 +128,15 @@ def test_what_a_page_says(
 @pytest.mark.parametrize(
     ("units", "motifs", "n_recurring", "is_doubted"),
     [
-        (["recurs"] * 5, ["recurs"] * 3, "5 units and 3 motifs recur", False),
+        (["recurs clearly"] * 5, ["recurs clearly"] * 3, "5 units and 3 motifs recur", False),
         (
-            ["recurs", "not shown", "recurs", "occurs once", "recurs"],
-            ["recurs"] * 3,
+            ["recurs clearly", "not shown", "recurs clearly", "occurs once", "recurs clearly"],
+            ["recurs clearly"] * 3,
             "3 of 5 units and 3 motifs",
             False,
         ),
         (["not shown"] * 5, ["occurs once"] * 3, "5 units and 3 motifs found", True),
-        (["recurs"] * 4 + ["not tested"], ["recurs"] * 3, "5 units and 3 motifs found", False),
+        (["recurs clearly"] * 4 + ["not tested"], ["recurs clearly"] * 3, "5 units and 3 motifs found", False),
     ],
 )
 def test_only_what_was_shown_to_recur_is_said_to(

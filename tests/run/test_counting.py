@@ -24,7 +24,7 @@ from tests.run.test_findings import summary
 EVIDENCE = replace(
     Evidence.not_tested({}, {}),
     p=0.05,
-    units={0: EntryEvidence(0.05, 1.5, 4, "recurs"), 1: EntryEvidence(np.nan, np.nan, 1, "occurs once")},
+    units={0: EntryEvidence(0.05, 1.5, 4, "recurs clearly"), 1: EntryEvidence(np.nan, np.nan, 1, "occurs once")},
     motifs={0: EntryEvidence(0.35, np.nan, 4, "not shown")},
 )
 
@@ -78,14 +78,14 @@ def test_of_equal_scores_the_longest_comes_first() -> None:
 def test_evidence_stands_beside_every_entry_and_is_json() -> None:
     segments = segments_of([0, 1, 0, 2], [1.0] * 4)
     units = entry_rows("unit", segments, 4, Words(**evidence_words(EVIDENCE, None)))
-    assert [row.evidence and row.evidence.model_dump() for row in units] == [
-        {"verdict": "recurs", "p": 0.05, "reason": ""},
-        {"verdict": "occurs once", "p": None, "reason": ""},
-        {"verdict": "not tested", "p": None, "reason": ""},  # unknown to the evidence
+    assert [row.evidence and row.evidence.model_dump(exclude_none=True) for row in units] == [
+        {"verdict": "recurs clearly", "p": 0.05, "reason": ""},
+        {"verdict": "occurs once", "reason": ""},
+        {"verdict": "not tested", "reason": ""},  # unknown to the evidence
     ]
     motifs = entry_rows("motif", segments, 4, Words(**evidence_words(EVIDENCE, None)))
     assert motifs[0].evidence is not None
-    assert motifs[0].evidence.model_dump() == {"verdict": "not shown", "p": 0.35, "reason": ""}
+    assert motifs[0].evidence.model_dump(exclude_none=True) == {"verdict": "not shown", "p": 0.35, "reason": ""}
     json.dumps([row.model_dump(mode="json") for row in units + motifs], allow_nan=False)
     assert entry_rows("unit", segments, 4, Words())[0].evidence is None
 

@@ -27,18 +27,18 @@ def evidence(p: float, *verdicts: Verdict) -> Evidence:
 
 
 def test_what_recurs_is_counted() -> None:
-    told = recurrence_sentence(evidence(0.05, "recurs", "occurs once", "not shown"))
+    told = recurrence_sentence(evidence(0.05, "recurs clearly", "occurs once", "not shown"))
     assert re.findall(r"[\d.]*\d", told) == ["1", "3", "1", "1", "1", "0.05"]
 
 
 def test_motifs_that_are_units_are_not_counted_once_more() -> None:
-    told = recurrence_sentence(evidence(0.05, "recurs", "recurs", "not shown"), is_flat=True)
+    told = recurrence_sentence(evidence(0.05, "recurs clearly", "recurs clearly", "not shown"), is_flat=True)
     assert told.startswith("2 of 3 units") and "motif" not in told
 
 
 def test_units_that_most_recordings_have_at_the_same_place_are_named_as_a_recording_goes() -> None:
     reasons = (Reason("end", 99.0, 100), Reason("alike"), Reason("place", 49.0, 100), Reason("start", 80.0, 100))
-    units = {id: EntryEvidence(0.01, 1.0, 100, "recurs", reason) for id, reason in enumerate(reasons)}
+    units = {id: EntryEvidence(0.01, 1.0, 100, "recurs clearly", reason) for id, reason in enumerate(reasons)}
     told = place_sentence(units)
     assert re.findall(r"u\d|start|end|\d+ of \d+", told) == ["u3", "start", "80 of 100", "u0", "end", "99 of 100"]
     assert place_sentence({1: units[1], 2: units[2]}) == ""

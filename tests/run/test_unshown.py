@@ -48,7 +48,7 @@ def test_they_follow_on_the_motifs_of_the_labels_in_one_list(result: Result, mot
         assert one.in_labels == (id in motifs.ids) and one.kind == motifs.kind(id)
         assert one.composition == motifs.composition(id)
     assert [one.id for one in result.summary.unshown_motifs] == list(motifs.unshown_ids)
-    assert {one.evidence.verdict for one in result.summary.unshown_motifs if one.evidence} == {"recurs"}
+    assert {one.evidence.verdict for one in result.summary.unshown_motifs if one.evidence} == {"recurs clearly"}
     assert {one.kind for one in result.summary.unshown_motifs} == {"context"}
     assert any("; mostly u" in one.composition for one in result.summary.unshown_motifs)  # it goes round
     assert f"{len(motifs.ids)} motifs" in repr(result)

@@ -16,7 +16,7 @@ import numpy as np
 from rondo.arrays import Ints
 from rondo.data.labels import runs_of
 from rondo.data.windows import Span
-from rondo.evidence.verdicts import SIGNIFICANT, Entries, EntryEvidence, Reason, rank_p, verdict_of
+from rondo.evidence.verdicts import SIGNIFICANT, Entries, EntryEvidence, Reason, comes_back, rank_p, verdict_of
 from rondo.motifs.base import PhraseBook, UnitRuns
 from rondo.motifs.contexts import ContextModel, persistence, unit_shares
 from rondo.motifs.mining import Sequences, sampled
@@ -57,7 +57,7 @@ def composition_evidence(
             seen = [own[phrase[:longest]] for phrase in composed[motif] if phrase[:longest] in own]
             p = max(p_whole, rank_p(max(seen), best)) if seen else np.nan  # none lies in the stretches
             verdict = verdict_of(p)
-            entries[motif] = EntryEvidence(p, np.nan, n, verdict, Reason("sequence" if verdict == "recurs" else ""))
+            entries[motif] = EntryEvidence(p, np.nan, n, verdict, Reason("sequence" if comes_back(verdict) else ""))
         else:
             (unit, *_), _ = counts.most_common(1)[0]
             entries[motif] = units[unit]._replace(n_occurrences=n)
@@ -70,7 +70,7 @@ def accepted_evidence(phrases: MotifModel, p_whole: float) -> Entries:
     for motif, own in phrases.p_values.items():
         p, n = max(p_whole, own), phrases.occurrences[motif]
         verdict = verdict_of(p, n)
-        entries[motif] = EntryEvidence(p, np.nan, n, verdict, Reason("sequence" if verdict == "recurs" else ""))
+        entries[motif] = EntryEvidence(p, np.nan, n, verdict, Reason("sequence" if comes_back(verdict) else ""))
     return entries
 
 
@@ -94,7 +94,7 @@ def context_evidence(
     reason = Reason("mix") if p <= SIGNIFICANT else Reason()
     verdicts = {id: verdict_of(p, n) for id, n in occurrences.items()}
     return {
-        id: EntryEvidence(p, np.nan, n, verdicts[id], reason if verdicts[id] == "recurs" else Reason())
+        id: EntryEvidence(p, np.nan, n, verdicts[id], reason if comes_back(verdicts[id]) else Reason())
         for id, n in occurrences.items()
     }
 

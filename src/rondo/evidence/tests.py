@@ -20,7 +20,7 @@ from rondo.device import one_thread
 from rondo.evidence.composition import accepted_evidence, composition_evidence, context_evidence
 from rondo.evidence.order import FEWEST_RECORDINGS, ids_in, order_test, place_test, spacing_test
 from rondo.evidence.signal import alike_test
-from rondo.evidence.verdicts import SIGNIFICANT, Entries, EntryEvidence, Evidence, Reason, verdict_of
+from rondo.evidence.verdicts import SIGNIFICANT, Entries, EntryEvidence, Evidence, Reason, comes_back, verdict_of
 from rondo.motifs.base import Motifs, UnitRuns
 from rondo.motifs.composed import ComposedMotifs
 from rondo.motifs.contexts import ContextModel
@@ -99,7 +99,7 @@ def shown_after_test(motifs: Motifs, evidence: Evidence) -> tuple[Motifs, Eviden
     # NaN: not tested
     if motifs.shown_contexts is not None and all(entry.p > SIGNIFICANT for entry in evidence.motifs.values()):
         motifs, evidence = motifs.showing("unit"), replace(evidence, motifs=evidence.units)
-    passed = [(id, entry) for id, entry in tested if entry.verdict in ("recurs", "not tested")]
+    passed = [(id, entry) for id, entry in tested if entry.comes_back or entry.verdict == "not tested"]
     motifs = replace(motifs, unshown=tuple(id for id, _ in passed))
     listed = dict(zip(motifs.unshown_ids, (entry for _, entry in passed), strict=True))
     return motifs, replace(evidence, unshown=listed)
@@ -131,7 +131,7 @@ def unit_evidence(
         reason = min(known, key=known.__getitem__)
         p = min(1.0, known[reason])
         verdict = verdict_of(p, n)
-        entries[id] = EntryEvidence(p, closeness, n, verdict, reason if verdict == "recurs" else Reason())
+        entries[id] = EntryEvidence(p, closeness, n, verdict, reason if comes_back(verdict) else Reason())
     p_whole = min(1.0, alike.p / _SHARE_OF_LIKENESS)
     p = min([p_whole, *(entry.p for entry in entries.values() if not np.isnan(entry.p))])
     p_order = min([p_whole, *(own / other for own in order.p.values())])

@@ -7,6 +7,7 @@ several units), `tests` (all of it).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, get_args
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.arrays import owned, owned_by
+from rondo.data.labels import OTHER
 from rondo.wording import duration_in_words
 
 # ----------------------------------------------------------------
@@ -58,17 +60,31 @@ class Reason(NamedTuple):
         return _IN_WORDS.get(self.kind, "")
 
 
-Verdict = Literal["recurs", "occurs once", "not shown", "not tested"]
+Verdict = Literal["recurs clearly", "occurs once", "not shown", "not tested", "recurs faintly", "blurred"]
 
 SIGNIFICANT = 0.05  # the usual level, family-wise
 _VERDICTS: tuple[Verdict, ...] = get_args(Verdict)  # model folders hold their places here: append only
+_RETURNING = ("recurs clearly", "recurs faintly")
+
+
+def comes_back(verdict: str) -> bool:
+    """Whether an entry of this verdict comes back.
+
+    One that is blurred does not count: what comes back may be the entry that it is hard to tell from.
+    """
+    return verdict in _RETURNING
+
+
+def is_pale(verdict: str) -> bool:
+    """Whether what was found is doubtful although the recording comes back to where it was."""
+    return verdict in ("occurs once", "blurred")
 
 
 class EntryEvidence(NamedTuple):
     """Evidence for one entry.
 
     p is NaN where nothing could be compared, closeness also in a motif of several units, which is about order. The
-    reason is that of the smallest p, and empty where the verdict is not 'recurs'.
+    reason is that of the smallest p, and empty where nothing but its visits speaks for the entry.
     """
 
     p: float
@@ -76,6 +92,14 @@ class EntryEvidence(NamedTuple):
     n_occurrences: int
     verdict: Verdict
     reason: Reason = Reason()
+    n_visits: int = 0  # occurrences, joined where the recording was elsewhere for less than a window
+    recognised: float = math.nan  # the share of visits that lie nearer to this entry than to any other
+    margin: float = math.nan  # how much nearer: see `rondo.evidence.visits`
+    like: int = OTHER  # the entry that is nearest to it
+
+    @property
+    def comes_back(self) -> bool:
+        return comes_back(self.verdict)
 
 
 Entries = Mapping[int, EntryEvidence]
@@ -152,17 +176,21 @@ def verdict_of(p: float, n_occurrences: int = 2) -> Verdict:
     """Verdict for a p-value; NaN is not shown."""
     if n_occurrences == 1:
         return "occurs once"
-    return "recurs" if p <= SIGNIFICANT else "not shown"
+    return "recurs clearly" if p <= SIGNIFICANT else "not shown"
 
 
 def _entry_tensors(entries: Entries) -> dict[str, NDArray[np.generic]]:
     table = [(id, entry.n_occurrences, _VERDICTS.index(entry.verdict)) for id, entry in entries.items()]
     figures = [(entry.p, entry.closeness) for entry in entries.values()]
+    visits = [(entry.n_visits, entry.like) for entry in entries.values()]
+    graded = [(entry.recognised, entry.margin) for entry in entries.values()]
     reasons = [(KINDS.index(entry.reason.kind), *entry.reason[1:]) for entry in entries.values()]
     return {
         "table": np.array(table, np.int64).reshape(-1, 3),
         "reasons": np.array(reasons, np.float64).reshape(-1, 3),
+        "visits": np.array(visits, np.int64).reshape(-1, 2),
         **_without_nan(np.array(figures, np.float64).reshape(-1, 2)),
+        **owned("graded", _without_nan(np.array(graded, np.float64).reshape(-1, 2))),
     }
 
 
@@ -175,10 +203,25 @@ def _restored_entries(tensors: Mapping[str, NDArray[np.generic]]) -> Entries:
     reasons = np.asarray(tensors.get("reasons", np.zeros(table.shape)), np.float64)  # older models hold none
     if reasons.shape != table.shape or ((reasons[:, 0] < 0) | (reasons[:, 0] >= len(KINDS))).any():
         raise ValueError("reasons of evidence that Rondo did not write")
-    rows = zip(table.tolist(), figures.tolist(), reasons.tolist(), strict=True)
+    graded = owned_by("graded", tensors)  # models of 0.2.0 have neither these nor visits
+    shares = _with_nan(graded) if graded else np.full(figures.shape, np.nan)
+    visits = np.asarray(tensors.get("visits", np.tile([0, OTHER], (len(table), 1))), np.int64)
+    if visits.shape != figures.shape or shares.shape != figures.shape or (visits < OTHER).any():
+        raise ValueError("visits of evidence that Rondo did not write")
+    rows = zip(*(part.tolist() for part in (table, figures, reasons, visits, shares)), strict=True)
     return {
-        id: EntryEvidence(p, closeness, n, _VERDICTS[verdict], Reason(KINDS[int(kind)], figure, int(of)))
-        for (id, n, verdict), (p, closeness), (kind, figure, of) in rows
+        id: EntryEvidence(
+            p,
+            closeness,
+            n,
+            _VERDICTS[verdict],
+            Reason(KINDS[int(kind)], figure, int(of)),
+            n_visits,
+            share,
+            margin,
+            like,
+        )
+        for (id, n, verdict), (p, closeness), (kind, figure, of), (n_visits, like), (share, margin) in rows
     }
 
 

@@ -163,8 +163,16 @@ def evidence_words(evidence: Evidence, rate: float | None) -> dict[str, Any]:
     """The fields of Words that hold evidence; `rate`: frames per second, for durations in sentences."""
 
     def summary(one: EntryEvidence) -> EntryEvidenceSummary:
-        p = None if math.isnan(one.p) else one.p
-        return EntryEvidenceSummary(verdict=one.verdict, p=p, reason=one.reason.in_words(rate))
+        p, recognised, margin = (None if math.isnan(own) else own for own in (one.p, one.recognised, one.margin))
+        return EntryEvidenceSummary(
+            verdict=one.verdict,
+            p=p,
+            reason=one.reason.in_words(rate),
+            n_visits=one.n_visits or None,
+            recognised=recognised,
+            margin=margin,
+            like=one.like if one.verdict == "blurred" else None,
+        )
 
     levels = {"unit": evidence.units, "motif": {**evidence.motifs, **evidence.unshown}}
     return {

@@ -54,7 +54,7 @@ def _table(level: Level, entries: Sequence[EntrySummary]) -> str:
 
 def _row(level: Level, entry: EntrySummary) -> str:
     about, evidence = about_entry(level, entry), entry.evidence
-    verdict = "" if evidence is None else "yes" if evidence.verdict == "recurs" else evidence.verdict
+    verdict = "" if evidence is None else "yes" if evidence.comes_back else evidence.verdict
     cells = [
         about["name"],
         f"{about['n']:,}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from rondo.evidence.verdicts import comes_back
 from rondo.report.contents import DRAWN_AT_FIRST, EVERYTHING, SCORES_SHARE, Contents, Wish, contents_of
 from rondo.report.graph import composition
 from rondo.report.lanes import annotation_lanes, entry_name, lanes_of, match_looks
@@ -43,8 +44,8 @@ def finding(run: RunSummary) -> str:
     where = f"{extent}; {percent(_share_other(run.recordings))} OTHER"
     verdicts = {id(entry): None if entry.evidence is None else entry.evidence.verdict for entry in entries}
     is_tested = run.kind == "discover" and bool(entries) and not {None, "not tested"} & {*verdicts.values()}
-    if is_tested and "recurs" in verdicts.values():
-        n_recurring = {name: sum(verdicts[id(it)] == "recurs" for it in group) for name, group in levels.items()}
+    if is_tested and any(comes_back(verdict or "") for verdict in verdicts.values()):
+        n_recurring = {name: sum(comes_back(verdicts[id(it)] or "") for it in group) for name, group in levels.items()}
         found = " and ".join(
             counted(n, name) if n == len(levels[name]) else f"{n:,} of {counted(len(levels[name]), name)}"
             for name, n in n_recurring.items()

@@ -18,6 +18,7 @@ from rondo.analysis.usage import (
     usage_of,
 )
 from rondo.continual.journal import Event
+from rondo.evidence.verdicts import is_pale
 from rondo.report.lanes import entry_look, entry_name, look_of
 from rondo.wording import counted, duration_in_words, moment_in_words, spread_in_words
 
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 MAX_ENTRIES_SHOWN = 200
 """Rows per level; a page with thousands would be slow to open and read by nobody."""
 
-_UNPROVEN = ("not shown", "occurs once", "no more than chance")  # the last in runs of older versions
 UnitNames = Mapping[int, str]
 """What people call units, by id."""
 MAX_EVENTS_LISTED = 300
@@ -108,8 +108,8 @@ def entry_key(level: str, entry: EntrySummary) -> str:
 
 
 def is_unproven(entry: EntrySummary) -> bool:
-    """Whether an entry was tested and not shown to recur."""
-    return entry.evidence is not None and entry.evidence.verdict in _UNPROVEN
+    """Whether an entry occurs once, or is hard to tell from another."""
+    return entry.evidence is not None and is_pale(entry.evidence.verdict)
 
 
 def fit_rows(run: RunSummary) -> list[dict[str, Any]]:
@@ -155,7 +155,7 @@ def evidence_words(evidence: EntryEvidenceSummary | None) -> str:
     """The verdict on an entry with its reason and p; empty if no model was fitted."""
     if evidence is None:
         return ""
-    verdict = "yes" if evidence.verdict == "recurs" else evidence.verdict
+    verdict = "yes" if evidence.comes_back else evidence.verdict
     words = f"{verdict}: {evidence.reason}" if evidence.reason else verdict
     if evidence.p is None:
         return words

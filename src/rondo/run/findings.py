@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rondo.evidence.verdicts import Entries, Evidence
+from rondo.evidence.verdicts import Entries, Evidence, comes_back
 from rondo.run.summary import FitSummary, Profile, RunSummary
 from rondo.wording import counted, found_in_words
 
@@ -161,7 +161,7 @@ def recurrence_sentence(evidence: Evidence, is_foreign: bool = False, is_flat: b
         return f"{where}Recurrence not shown (p = {evidence.p:.2g}): the units may describe slow change only."
     levels = {"unit": evidence.units} | ({} if is_flat else {"motif": evidence.motifs})
     verdicts = [[entry.verdict for entry in entries.values()] for entries in levels.values()]
-    if not any("recurs" in own for own in verdicts):
+    if not any(comes_back(verdict) for own in verdicts for verdict in own):
         return (
             f"{where}The signal as a whole comes back to earlier states (p = {evidence.p:.2g}), "
             "but recurrence was not shown for any single unit."
@@ -182,7 +182,8 @@ def place_sentence(units: Entries) -> str:
 
 def _recurring(verdicts: Sequence[str], noun: str) -> str:
     """How many recur, and what is to be said of the others."""
-    n, n_once, n_untested = (verdicts.count(verdict) for verdict in ("recurs", "occurs once", "not tested"))
+    n_once, n_untested = (verdicts.count(verdict) for verdict in ("occurs once", "not tested"))
+    n = sum(map(comes_back, verdicts))
     told = f"{n} of {counted(len(verdicts), noun)} {'recurs' if n == 1 else 'recur'}"
     once = f", {n_once} {'occurs' if n_once == 1 else 'occur'} once" if n_once else ""
     return told + once + (f", {n_untested} not tested" if n_untested else "")

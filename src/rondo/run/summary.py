@@ -8,9 +8,19 @@ import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, computed_field, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    computed_field,
+    model_validator,
+)
 
 from rondo.errors import OutputError
+from rondo.evidence.verdicts import comes_back
 from rondo.store.reading import checked_id, read_regular
 
 SUMMARY, UNFINISHED = "summary.json", "unfinished.json"
@@ -35,11 +45,19 @@ class VocabularyEvidence(_Stored):
 
 
 class EntryEvidenceSummary(_Stored):
-    """The evidence for one entry; p is None where nothing could be compared."""
+    """The evidence for one entry; figures are None where nothing could be compared."""
 
-    verdict: str
+    verdict: Annotated[str, BeforeValidator(lambda found: "recurs clearly" if found == "recurs" else found)]  # of 0.2.0
     p: Share | None = None
     reason: str = ""
+    n_visits: Count | None = None  # occurrences, joined where the recording was elsewhere for less than a window
+    recognised: Share | None = None  # of the visits, those that lie nearer to this entry than to any other
+    margin: float | None = None  # how much nearer
+    like: Count | None = None  # the entry that it is hard to tell from, where it is blurred
+
+    @property
+    def comes_back(self) -> bool:
+        return comes_back(self.verdict)
 
 
 class Profile(_Stored):
