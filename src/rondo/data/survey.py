@@ -104,7 +104,7 @@ def survey_of(recording: Recording, channels: tuple[str, ...], config: Preproces
         signal.silent,
         signal.n_filled,
         signal.poor,
-        zlib.crc32(signal.values),
+        zlib.crc32(np.ascontiguousarray(signal.values).data),
     )
     return Surveyed(survey, signal)
 
