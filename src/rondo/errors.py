@@ -9,7 +9,8 @@
     │   ├── ModelError          a model folder is missing, truncated, edited or foreign
     │   ├── OutputError         the output folder cannot be written, or holds a run already
     │   └── MissingExtraError   an optional dependency is not installed
-    └── NotFittedError        a model was asked before it was fitted
+    ├── NotFittedError        a model was asked before it was fitted
+    └── ForkedError           the process was forked after Rondo had been used
 
     RondoWarning (UserWarning)  something was done to the data, or could not be done, that the user should know
 
@@ -17,6 +18,12 @@ Every message is one line and says what was expected, what was found, where, and
 """
 
 from __future__ import annotations
+
+import os
+import re
+import sys
+from contextlib import suppress
+from pathlib import Path
 
 
 class RondoError(Exception):
@@ -65,8 +72,12 @@ class MissingExtraError(InputError):
     """
 
     def __init__(self, what: str, package: str, extra: str) -> None:
+        super().__init__(what, package, extra)  # as another process makes it again
+
+    def __str__(self) -> str:
+        what, package, extra = self.args
         wanted = f"'rondo-ts[{extra}]'" if extra else package  # no extra of ours brings it
-        super().__init__(f"{what} needs the package '{package}': pip install {wanted}")
+        return f"{what} needs the package '{package}': pip install {wanted}"
 
 
 class NotFittedError(RondoError, AttributeError):
@@ -78,8 +89,51 @@ def not_fitted(message: str) -> NotFittedError:
     from sklearn.exceptions import NotFittedError as OfScikitLearn  # takes long to import, and nothing failed yet
 
     kinds = (NotFittedError, OfScikitLearn)
-    error: NotFittedError = type("NotFittedError", kinds, {"__doc__": NotFittedError.__doc__})(message)
+    members = {"__doc__": NotFittedError.__doc__, "__reduce__": lambda error: (not_fitted, error.args)}
+    error: NotFittedError = type("NotFittedError", kinds, members)(message)
     return error
+
+
+class ForkedError(RondoError):
+    """The process was forked from one in which polars had started threads, which do not exist in it."""
+
+
+_is_cut_off = _leaves_threads = False
+
+
+def refuse_forked() -> None:
+    """Raise in a process that was forked after Rondo had been used, before anything waits for threads without end."""
+    if _is_cut_off:
+        raise ForkedError(
+            "this process was forked after Rondo had been used, so that the threads of polars are missing in it; start "
+            "processes with multiprocessing.get_context('spawn'), or before Rondo is used"
+        )
+
+
+def _polars_has_threads() -> bool:
+    """Whether its pool has been started; where the system does not tell, whether polars has been imported."""
+    if "polars" not in sys.modules or not _TASKS.is_dir():
+        return "polars" in sys.modules
+    for task in _TASKS.iterdir():
+        with suppress(OSError):  # it has ended meanwhile
+            if re.match(r"polars-\d", (task / "comm").read_text()):
+                return True
+    return False
+
+
+def _before_fork() -> None:
+    global _leaves_threads
+    _leaves_threads = _polars_has_threads()
+
+
+def _after_fork() -> None:
+    global _is_cut_off
+    _is_cut_off = _is_cut_off or _leaves_threads
+
+
+_TASKS = Path("/proc/self/task")  # of Linux
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_child=_after_fork)
 
 
 class RondoWarning(UserWarning):

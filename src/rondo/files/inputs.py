@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rondo.data.recording import Recording
-from rondo.errors import RecordingError, RondoWarning
+from rondo.errors import RecordingError, RondoWarning, refuse_forked
 from rondo.files.reading import Reading, id_of, reading_at
 from rondo.memory import ExpectedSize, refuse_all_at_once
 from rondo.store.locations import as_location
@@ -21,6 +21,7 @@ RATE_TOLERANCE = 0.01  # recordings whose rates differ by less share one vocabul
 
 def as_recordings(data: Any, reading: Reading | None = None) -> list[Recording]:
     """One or many paths, folders, arrays, tables or Recordings as a list of Recordings with ids that differ."""
+    refuse_forked()
     reading = reading or Reading()
     items = list(data) if are_several(data) else [data]
     if not items:

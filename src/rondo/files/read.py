@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from polars.exceptions import PanicException
 
 from rondo.data.recording import Recording, checked_rate
-from rondo.errors import InputError, RecordingError
+from rondo.errors import InputError, RecordingError, refuse_forked
 from rondo.files.columns import signals_of
 from rondo.files.missing import with_codes_missing, with_doubtful_points_missing
 from rondo.files.reading import (
@@ -279,6 +279,7 @@ def _refuse_empty(path: Path) -> None:
 @contextmanager
 def _named(where: str, id: str) -> Iterator[None]:
     """Turn whatever goes wrong inside into one line that begins with `where`."""
+    refuse_forked()
     try:
         yield
     except RecordingError as error:

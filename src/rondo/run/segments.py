@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from rondo.arrays import Floats as Floats
 from rondo.data.labels import OTHER, Labels, Runs, from_runs
-from rondo.errors import OutputError
+from rondo.errors import OutputError, refuse_forked
 from rondo.run.summary import RunSummary
 from rondo.store.reading import regular
 from rondo.units.vocabulary import Level
@@ -128,6 +128,8 @@ def to_pandas(table: pl.DataFrame) -> pd.DataFrame:
     """Any of our tables for people: dates become datetime64, numbers stay numbers, what is not known is NaN or NaT."""
     import pandas as pd
     import polars as pl
+
+    refuse_forked()
 
     def column(own: pl.Series) -> NDArray[np.generic] | list[str]:
         if own.dtype == pl.String:

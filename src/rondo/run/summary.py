@@ -20,7 +20,7 @@ from pydantic import (
     model_validator,
 )
 
-from rondo.errors import OutputError
+from rondo.errors import OutputError, refuse_forked
 from rondo.evidence.verdicts import comes_back
 from rondo.store.reading import checked_id, read_regular
 
@@ -320,6 +320,7 @@ _MOST_VALUES = 1 << 22  # a recording has about 22, and the parser takes up to 9
 
 def read_summary(run_dir: Path) -> RunSummary:
     """summary.json of a run folder, checked key by key."""
+    refuse_forked()
     path = run_dir / SUMMARY
     if (run_dir / UNFINISHED).exists() and not path.exists():
         raise OutputError(f"{run_dir}: an unfinished run; give the same command again to go on")

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.arrays import Tensors as Tensors
-from rondo.errors import ModelError, OutputError
+from rondo.errors import ModelError, OutputError, refuse_forked
 from rondo.store.folder import is_draft, new_file, whole_folder
 from rondo.store.reading import MOST_JSON_BYTES, open_regular, read_regular
 
@@ -131,6 +131,7 @@ def _refuse_other_size(path: Path) -> None:
 
 def read_manifest(folder: Path, format: Format = MODEL) -> dict[str, Any]:
     """The manifest alone, checked."""
+    refuse_forked()
     path = folder / MANIFEST
     try:
         found = json.loads(_read_bytes(folder, MANIFEST, _MOST_MANIFEST_BYTES, format).decode("utf-8"))
