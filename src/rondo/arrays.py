@@ -12,7 +12,7 @@ from typing import IO, Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.errors import refuse_forked
+from rondo.forks import refuse_forked
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

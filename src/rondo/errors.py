@@ -19,12 +19,6 @@ Every message is one line and says what was expected, what was found, where, and
 
 from __future__ import annotations
 
-import os
-import re
-import sys
-from contextlib import suppress
-from pathlib import Path
-
 
 class RondoError(Exception):
     """Root of all errors that Rondo raises on purpose."""
@@ -96,44 +90,6 @@ def not_fitted(message: str) -> NotFittedError:
 
 class ForkedError(RondoError):
     """The process was forked from one in which polars had started threads, which do not exist in it."""
-
-
-_is_cut_off = _leaves_threads = False
-
-
-def refuse_forked() -> None:
-    """Raise in a process that was forked after Rondo had been used, before anything waits for threads without end."""
-    if _is_cut_off:
-        raise ForkedError(
-            "this process was forked after Rondo had been used, so that the threads of polars are missing in it; start "
-            "processes with multiprocessing.get_context('spawn'), or before Rondo is used"
-        )
-
-
-def _polars_has_threads() -> bool:
-    """Whether its pool has been started; where the system does not tell, whether polars has been imported."""
-    if "polars" not in sys.modules or not _TASKS.is_dir():
-        return "polars" in sys.modules
-    for task in _TASKS.iterdir():
-        with suppress(OSError):  # it has ended meanwhile
-            if re.match(r"polars-\d", (task / "comm").read_text()):
-                return True
-    return False
-
-
-def _before_fork() -> None:
-    global _leaves_threads
-    _leaves_threads = _polars_has_threads()
-
-
-def _after_fork() -> None:
-    global _is_cut_off
-    _is_cut_off = _is_cut_off or _leaves_threads
-
-
-_TASKS = Path("/proc/self/task")  # of Linux
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_child=_after_fork)
 
 
 class RondoWarning(UserWarning):

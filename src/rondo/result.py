@@ -16,7 +16,8 @@ from rondo.data.labels import Labels
 from rondo.data.recording import Recording
 from rondo.editing.edits import Edits
 from rondo.editing.edits_file import write_edits
-from rondo.errors import RecordingError, refuse_forked
+from rondo.errors import RecordingError
+from rondo.forks import refuse_forked
 from rondo.methods import find_method, load_model, method_names, method_of
 from rondo.report.contents import TruthFile, Wish
 from rondo.run.bucket import check_free_place, run_here, whole_run

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from rondo.data.recording import Recording
-from rondo.errors import RecordingError, RondoWarning, refuse_forked
+from rondo.errors import RecordingError, RondoWarning
 from rondo.files.reading import Reading, id_of, reading_at
+from rondo.forks import refuse_forked
 from rondo.memory import ExpectedSize, refuse_all_at_once
 from rondo.store.locations import as_location
 

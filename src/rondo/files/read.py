@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from polars.exceptions import PanicException
 
 from rondo.data.recording import Recording, checked_rate
-from rondo.errors import InputError, RecordingError, refuse_forked
+from rondo.errors import InputError, RecordingError
 from rondo.files.columns import signals_of
 from rondo.files.missing import with_codes_missing, with_doubtful_points_missing
 from rondo.files.reading import (
@@ -28,6 +28,7 @@ from rondo.files.reading import (
     suffix_of,
 )
 from rondo.files.tables import table_parts, table_recording
+from rondo.forks import refuse_forked
 from rondo.memory import ExpectedSize
 from rondo.store.locations import Listing, Location, as_location, listing, local_file, size_of
 from rondo.store.reading import UNREADABLE, open_regular, regular

@@ -17,9 +17,10 @@ from rondo.continual.reading import Decision
 from rondo.continual.stream import Stream, StreamReport
 from rondo.data.labels import OTHER
 from rondo.data.signal import select
-from rondo.errors import RondoWarning, refuse_forked
+from rondo.errors import RondoWarning
 from rondo.files.inputs import are_several, as_recordings, common_rate
 from rondo.files.reading import Reading
+from rondo.forks import refuse_forked
 from rondo.model.describe import stream_summary, words_of
 from rondo.result import Result, known
 from rondo.run.decisions import Label, decided_segments, decision_table, label_of, stream_data

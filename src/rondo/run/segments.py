@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 from rondo.arrays import Floats as Floats
 from rondo.data.labels import OTHER, Labels, Runs, from_runs
-from rondo.errors import OutputError, refuse_forked
+from rondo.errors import OutputError
+from rondo.forks import refuse_forked
 from rondo.run.summary import RunSummary
 from rondo.store.reading import regular
 from rondo.units.vocabulary import Level

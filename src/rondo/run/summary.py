@@ -20,8 +20,9 @@ from pydantic import (
     model_validator,
 )
 
-from rondo.errors import OutputError, refuse_forked
+from rondo.errors import OutputError
 from rondo.evidence.verdicts import comes_back
+from rondo.forks import refuse_forked
 from rondo.store.reading import checked_id, read_regular
 
 SUMMARY, UNFINISHED = "summary.json", "unfinished.json"

@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.arrays import Tensors as Tensors
-from rondo.errors import ModelError, OutputError, refuse_forked
+from rondo.errors import ModelError, OutputError
+from rondo.forks import refuse_forked
 from rondo.store.folder import is_draft, new_file, whole_folder
 from rondo.store.reading import MOST_JSON_BYTES, open_regular, read_regular
 
