@@ -1,4 +1,4 @@
-"""A recording damaged in one way that users meet is labelled rightly, refused, or labelled with a word on the damage."""
+"""A recording damaged as users' are is labelled rightly, refused, or labelled with a word on the damage."""
 
 from __future__ import annotations
 
@@ -101,7 +101,9 @@ def clean() -> Clean:
     return Clean.planted()
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * one.is_of_reading) for name, one in CASES.items()]
+)
 def test_it_is_right_or_says_so(name: str, clean: Clean, tmp_path: Path) -> None:
     found = verdict(CASES[name], clean, tmp_path)
     if name not in _PENDING:

@@ -36,9 +36,7 @@ NAMES = ("acc_x", "acc_y", "gyro_x", "gyro_y", "pressure")
 RATE = 50.0
 QUICK = {"evidence.surrogates": 0}
 WINDOW = "1.5s"
-PLAN = StreamPlan(
-    n_channels=5, n_units=5, n_motifs=3, noise=0.08
-)  # its units are found again in eight harmless changes
+PLAN = StreamPlan(n_channels=5, n_units=5, n_motifs=3, noise=0.08)  # found again in eight harmless changes
 LEAST_EQUAL = 0.95  # of the rows, to the labels of the clean recording
 MOST_LOST = 0.05  # of agreement with the truth, against the clean recording
 
@@ -120,6 +118,11 @@ class Case:
     @property
     def id(self) -> str:
         return f"{self.damage.__name__}-{'command-' if self.by_command else ''}{self.verb}"
+
+    @property
+    def is_of_reading(self) -> bool:
+        """Whether the same file is read for another verb too."""
+        return self.verb == "label" and self.damage.__module__.endswith(("files", "clocks"))
 
     def given(self, clean: Clean, folder: Path) -> Given:
         made = self.damage(clean, folder)

@@ -249,9 +249,8 @@ def an_archive_of_two_arrays(clean: Clean, folder: Path) -> Given:
 @case("discover", "label")
 def whole_numbers_in_parquet(clean: Clean, folder: Path) -> Path:
     path = folder / "day.parquet"
-    (clean.frame(clean.values / clean.deviation * 1_000)).astype("int16").assign(time=clean.timed()["time"]).to_parquet(
-        path
-    )
+    table = clean.frame(clean.values / clean.deviation * 1_000).astype("int16")
+    table.assign(time=clean.timed()["time"]).to_parquet(path)
     return path
 
 
