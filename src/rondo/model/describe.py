@@ -185,7 +185,9 @@ def evidence_words(evidence: Evidence, rate: float | None) -> dict[str, Any]:
 def findings_of(model: Rondo, is_foreign: bool) -> list[str]:
     """What the whole run says about recurrence and composition."""
     is_flat, are_units = not model.motif_model_.composed, _motifs_are_units(model)
-    found = [recurrence_sentence(model.evidence_, is_foreign, is_flat)]
+    motifs = model.motif_model_
+    kinds = {id: motifs.kind(id) for id in (*motifs.ids, *motifs.unshown_ids)}
+    found = [recurrence_sentence(model.evidence_, kinds, is_foreign)]
     if not is_foreign and (placed := place_sentence(model.evidence_.units)):
         found.append(placed)
     if is_flat:
