@@ -75,7 +75,7 @@ SECTIONS = group("context", [ONCE] * 3, 1.0, first=20)
         ),
         (
             run_of(group("", [FAINT, BLUR, BLUR], 0.9)),
-            "1 of 3 units comes back, faintly, in 10 frames of 1 channel; 2 are hard to tell from others",
+            "1 of 3 units comes back, faintly, in 10 frames of 1 channel",
         ),
         (
             run_of(EIGHT[:4], evidence=VocabularyEvidence(p=0.6, recurs=False)),

@@ -64,7 +64,8 @@ def choose(result: Result, level: str = "both", recording: str | None = None) ->
     there = {"unit", "motif"} if level == "both" else {*table["level"]} if level == "all" else {level}
     levels = tuple(one for one in LEVELS if one in there)
     recordings = tuple(
-        _exported(it, table.filter(pl.col("recording") == it.id), run_clock(it, result.run.tables["segments"])) for it in chosen
+        _exported(it, table.filter(pl.col("recording") == it.id), run_clock(it, result.run.tables["segments"]))
+        for it in chosen
     )
     ids = {(it.level, it.label): it.id for exported in recordings for it in exported.segments}
     ordered = sorted(ids.items(), key=lambda it: (LEVELS.index(it[0][0]), it[1], it[0][1]))
@@ -88,7 +89,9 @@ def _segments_of(result: Result, level: str) -> pl.DataFrame:
     ids = [motif.id for motif in summary.motifs if motif.kind == level]
     if not ids:
         kinds = {motif.kind for motif in summary.motifs} & {*KINDS}
-        there = f"it has {', '.join(f'{kind}s' for kind in sorted(kinds))}" if kinds else "no motif is longer than a unit"
+        there = (
+            f"it has {', '.join(f'{kind}s' for kind in sorted(kinds))}" if kinds else "no motif is longer than a unit"
+        )
         raise SettingError(f"--level {level}: the run has no {level}s; {there}; give --level motif")
     return whole.filter((pl.col("level") != "unit") & pl.col("id").is_in(ids)).with_columns(level=pl.lit(level))
 

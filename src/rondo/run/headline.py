@@ -7,7 +7,7 @@ labels, but never stands for what comes back.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rondo.evidence.verdicts import comes_back
@@ -39,7 +39,7 @@ def headline(run: RunSummary) -> str:
         return f"{found} found {where}{_other(run)}"
     if not run.evidence.recurs:
         return f"{found} found {where}, but {by_chance(run.evidence.p)}{_other(run)}"
-    main, rest = recurrence_in_words(verdicts, kind)
+    main, rest = recurrence_in_words(verdicts, kind, about=("occurs once",))
     made_of = f"{found}; " if len([own for own in kinds.values() if own]) > 1 else ""
     return f"{made_of}{main} {where}{rest}{_rare(kinds[kind], kind)}{_other(run)}"
 
@@ -123,8 +123,8 @@ def heading_of(kind: str, entries: Iterable[EntrySummary]) -> str:
     return " and ".join(called).capitalize()
 
 
-def recurrence_in_words(verdicts: Sequence[str], kind: str) -> tuple[str, str]:
-    """How many entries of a kind come back, how clearly, and about the others.
+def recurrence_in_words(verdicts: Sequence[str], kind: str, about: Container[str] = _REST) -> tuple[str, str]:
+    """How many entries of a kind come back, how clearly, and how many have another verdict, of those it is `about`.
 
     >>> recurrence_in_words(["recurs clearly"] * 5 + ["recurs faintly"] * 2, "unit")
     ('7 units come back, 5 of them clearly,', '')
@@ -132,7 +132,11 @@ def recurrence_in_words(verdicts: Sequence[str], kind: str) -> tuple[str, str]:
     ('1 of 3 phrases comes back, clearly,', '; 1 occurs once, 1 is hard to tell from another')
     """
     n, n_clear = sum(map(comes_back, verdicts)), verdicts.count("recurs clearly")
-    rest = [f"{m:,} {words[m != 1]}" for verdict, words in _REST.items() if (m := verdicts.count(verdict))]
+    rest = [
+        f"{m:,} {words[m != 1]}"
+        for verdict, words in _REST.items()
+        if verdict in about and (m := verdicts.count(verdict))
+    ]
     tail = f"; {', '.join(rest)}" if rest else ""
     if not n:
         return f"{counted(len(verdicts), kind)} found", tail
