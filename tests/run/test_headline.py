@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rondo.run.headline import heading_of, headline, headline_kind, kinds_of, motifs_by_kind
+from rondo.run.headline import heading_of, headline, headline_kind, kinds_of, leading_kind, motifs_by_kind
 from rondo.run.summary import EntryEvidenceSummary, EntrySummary, FitSummary, RunSummary, VocabularyEvidence
 from rondo.wording import found_in_words
 from tests.run.test_findings import summary
@@ -38,20 +38,24 @@ def run_of(units: Sequence[EntrySummary], motifs: Sequence[EntrySummary] = (), *
 
 
 @pytest.mark.parametrize(
-    ("shares", "kind"),
+    ("shares", "labelled", "lane", "kind"),
     [
-        ({"unit": 0.9}, "unit"),
-        ({"phrase": 0.6, "unit": 0.9}, "phrase"),
-        ({"phrase": 0.2, "unit": 0.9}, "unit"),  # most of what comes back is no phrase
-        ({"phrase": 0.6, "context": 0.8, "unit": 0.9}, "context"),
-        ({"phrase": 0.6, "section": 0.0, "unit": 0.9}, "phrase"),  # a context that occurs once displaces no phrase
-        ({"section": 0.0, "unit": 0.9}, "unit"),
-        ({"phrase": 0.0, "unit": 0.0}, "unit"),
-        ({"phrase": 0.3, "unit": 0.0}, "phrase"),
+        ({"unit": 0.9}, "motif", "motif", "unit"),
+        ({"phrase": 0.6, "unit": 0.9}, "phrase", "phrase", "phrase"),
+        ({"phrase": 0.2, "unit": 0.9}, "phrase", "phrase", "unit"),  # most of what comes back is no phrase
+        ({"context": 0.8, "phrase": 0.6, "unit": 0.9}, "context", "context", "context"),
+        ({"context": 0.8, "phrase": 0.6, "unit": 0.9}, "phrase", "phrase", "phrase"),  # contexts cover more by nature
+        ({"context": 0.8, "phrase": 0.3, "unit": 0.9}, "phrase", "context", "context"),
+        ({"context": 0.0, "phrase": 0.6, "unit": 0.9}, "context", "phrase", "phrase"),  # they all occur once
+        ({"context": 0.0, "phrase": 0.1, "unit": 0.9}, "context", "phrase", "unit"),
+        ({"context": 0.0, "unit": 0.9}, "context", "context", "unit"),
+        ({"phrase": 0.0, "unit": 0.0}, "phrase", "phrase", "unit"),
+        ({"phrase": 0.3, "unit": 0.0}, "phrase", "phrase", "phrase"),
     ],
 )
-def test_the_headline_is_about_what_comes_back(shares: dict[str, float], kind: str) -> None:
-    assert headline_kind(shares) == kind
+def test_the_headline_is_about_what_comes_back(shares: dict[str, float], labelled: str, lane: str, kind: str) -> None:
+    first = leading_kind({name: share for name, share in shares.items() if name != "unit"}, labelled)
+    assert (first, headline_kind(shares, first)) == (lane, kind)
 
 
 EIGHT = group("", [CLEAR] * 5 + [FAINT] * 2 + [ONCE], 0.9)
@@ -90,7 +94,7 @@ SECTIONS = group("context", [ONCE] * 3, 1.0, first=20)
         (run_of(EIGHT[:2], kind="label"), "2 units occur in 10 frames of 1 channel"),
         (
             run_of(group("", [ONCE, ONCE], 0.9)),
-            "2 units found in 10 frames of 1 channel; 2 occur once",
+            "none of 2 units comes back in 10 frames of 1 channel; 2 occur once",
         ),
     ],
 )

@@ -1,8 +1,8 @@
 """The first line of a run: how many entries of each kind there are, and how many of them come back.
 
 The page, the command line, a notebook, `repr` and summary.json use the same sentence. The kind of entry that it is
-about is the one with most time in entries that come back. A context that occurs once is a *section*: it stays in the
-labels, but never stands for what comes back.
+about covers most of the time in what comes back. A context that occurs once is a *section*: it stays in the labels, but
+never stands for what comes back.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from rondo.wording import counted, duration_in_words, found_in_words, noun, numb
 if TYPE_CHECKING:
     from rondo.run.summary import EntrySummary, RecordingSummary, RunSummary
 
-_MOST = 0.5  # of the time in units that come back, which motifs must cover to stand for it; by hand: most of it
+_MOST = 0.5  # of the time in what comes back, which a kind must cover to stand for it; by hand: most of it
 _LEAST_OTHER = 0.005  # of the time: less is not worth a word on the first line
 _RARE, _MOST_RARE = 2, 2  # visits of an entry that is worth a look; entries that are named
 _REST = {
@@ -31,7 +31,9 @@ def headline(run: RunSummary) -> str:
     """'5 phrases and 3 sections made of 8 units; 5 phrases come back, 4 of them clearly, in 21 days of 6 channels'."""
     kinds, where = kinds_of(run), f"in {extent_in_words(run)}"
     found = found_in_words({name: len(own) for name, own in kinds.items()})
-    kind = headline_kind({name: returning_share(own) for name, own in kinds.items()})
+    kind = headline_kind(
+        {name: returning_share(own) for name, own in kinds.items()}, next(iter(motifs_by_kind(run)), "")
+    )
     verdicts = [verdict_of(entry) for entry in kinds[kind]]
     if run.kind != "discover":
         return f"{occurring(run)} {where}{_other(run)}{_fit(run)}"
@@ -87,33 +89,43 @@ def returning_share(entries: Iterable[EntrySummary]) -> float:
     return sum(entry.share for entry in entries if comes_back(verdict_of(entry)))
 
 
-def headline_kind(shares: Mapping[str, float]) -> str:
-    """The kind of entry that the headline is about; `shares`: of the time in entries that come back, by kind.
+def leading_kind(shares: Mapping[str, float], labelled: str) -> str:
+    """The kind of motif that a page shows first; `shares`: of the time in motifs that come back, by kind.
 
-    Motifs are made of units, so they always cover less: the kind of motif that covers most is taken if that is at least
-    half of what the units cover.
+    It is the kind that labels show, unless its motifs that come back cover less than half of what those of another do.
 
-    >>> headline_kind({"phrase": 0.6, "section": 0.0, "unit": 0.9}), headline_kind({"phrase": 0.2, "unit": 0.9})
+    >>> leading_kind({"context": 0.9, "phrase": 0.6}, "phrase"), leading_kind({"context": 0, "phrase": 0.2}, "context")
+    ('phrase', 'phrase')
+    """
+    best = max(shares, key=lambda kind: shares[kind], default=labelled)
+    return labelled if shares.get(labelled, 0.0) >= _MOST * shares.get(best, 0.0) else best
+
+
+def headline_kind(shares: Mapping[str, float], leading: str) -> str:
+    """The kind of entry that the headline is about: motifs where they cover most of what comes back, else units.
+
+    >>> headline_kind({"phrase": 0.6, "unit": 0.9}, "phrase"), headline_kind({"phrase": 0.2, "unit": 0.9}, "phrase")
     ('phrase', 'unit')
     """
-    *motifs, units = shares
-    best = max(motifs, key=lambda name: shares[name], default=units)
-    return best if shares[best] > 0 and shares[best] >= _MOST * shares[units] else units
+    share = shares.get(leading, 0.0)
+    return leading if share > 0 and share >= _MOST * shares["unit"] else "unit"
 
 
 def motifs_by_kind(run: RunSummary) -> dict[str, tuple[EntrySummary, ...]]:
-    """The motifs of each lane that a page can show: phrases with the units between them, contexts with sections.
+    """The motifs of each lane that a page can show, the leading kind first: phrases, contexts with sections.
 
-    The first is the kind with most time in motifs that come back; where none does, the kind that labels show. 'motif':
-    the method knows no kinds, or every motif is one unit.
+    'motif': the method knows no kinds, or every motif is one unit. Units between phrases are in their lane.
     """
     of_labels = {motif.kind for motif in run.shown_motifs}
     labelled = next((kind for kind in ("phrase", "context") if kind in of_labels), "motif")
     lanes = {labelled: run.shown_motifs} if run.shown_motifs else {}
     for motif in run.unshown_motifs:
         lanes[motif.kind] = (*lanes.get(motif.kind, ()), motif)
-    best = max(lanes, key=lambda kind: returning_share(one for one in lanes[kind] if one.kind != "unit"), default="")
-    return {kind: lanes[kind] for kind in sorted(lanes, key=lambda kind: kind != best)}
+    composed = {kind: [one for one in own if one.kind != "unit"] for kind, own in lanes.items()}
+    first = leading_kind({kind: returning_share(own) for kind, own in composed.items()}, labelled)
+    if first == labelled and not composed.get(labelled):  # labels show units, and there is something to look at
+        first = next((kind for kind, own in composed.items() if own), first)
+    return {kind: lanes[kind] for kind in sorted(lanes, key=lambda kind: kind != first)}
 
 
 def heading_of(kind: str, entries: Iterable[EntrySummary]) -> str:
@@ -139,7 +151,10 @@ def recurrence_in_words(verdicts: Sequence[str], kind: str, about: Container[str
     ]
     tail = f"; {', '.join(rest)}" if rest else ""
     if not n:
-        return f"{counted(len(verdicts), kind)} found", tail
+        none = (
+            f"none of {counted(len(verdicts), kind)} comes back" if verdicts[1:] else f"the {kind} does not come back"
+        )
+        return none, tail
     graded = "clearly" if n_clear == n == 1 else f"{'all' if n_clear == n else f'{n_clear:,}'} of them clearly"
     graded = graded if n_clear else "faintly"
     several = counted(n, kind) if n == len(verdicts) else f"{n:,} of {counted(len(verdicts), kind)}"
