@@ -177,7 +177,7 @@ def learn(
     motif_input = MotifInput(windows, timelines, units, motif_length, rngs["motifs"], device, tell)
     motifs = MOTIFS[motif_settings.method].fit(motif_input, motif_settings)
     tell("evidence", 4, 5)
-    found = find_evidence(windows, timelines, units.ids, motifs, config, rngs["evidence"])
+    found = find_evidence(windows, timelines, units, motifs, config, rngs["evidence"])
     motifs, evidence = shown_after_test(motifs, found)
     tell("done", 5, 5)
     known = iter(timelines)

@@ -115,7 +115,7 @@ def _to_learn_from(
 def _evidence(model: Rondo, windows: list[Windows], timelines: list[Timeline], motifs: Motifs) -> Evidence:
     """Whether vocabularies that were changed for these windows recur in them."""
     rng = generators(config_of(model).seed, STAGES)["evidence"]
-    return find_evidence(windows, timelines, model.unit_model_.ids, motifs, model.config_, rng)
+    return find_evidence(windows, timelines, model.unit_model_, motifs, model.config_, rng)
 
 
 def transferred(
