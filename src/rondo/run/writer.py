@@ -6,7 +6,10 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -89,10 +92,10 @@ class RunWriter:
         import polars as pl
 
         if name != "training":
-            with whole_file(self.folder.path / f"{name}.parquet") as file:
+            with whole_file(self.folder.path / f"{name}.parquet") as file, _polars_os_errors():
                 table.sink_parquet(file) if isinstance(table, pl.LazyFrame) else table.write_parquet(file)
         if name not in ("found", "truth"):
-            with whole_file(self.folder.path / f"{name}.csv") as file:
+            with whole_file(self.folder.path / f"{name}.csv") as file, _polars_os_errors():
                 if isinstance(table, pl.LazyFrame):
                     plain_table(table).sink_csv(file)
                 else:
@@ -116,6 +119,20 @@ class RunWriter:
         except UNREADABLE:
             return False
         return np.array_equal(labels, labelling.motifs) and np.array_equal(units, labelling.units)
+
+
+@contextmanager
+def _polars_os_errors() -> Iterator[None]:
+    """What the system refuses to polars is an OSError, as it is elsewhere."""
+    from polars.exceptions import PolarsError
+
+    try:
+        yield
+    except PolarsError as error:
+        number = re.search(r"\(os error (\d+)\)", str(error))
+        if number is None:
+            raise
+        raise OSError(int(number[1]), os.strerror(int(number[1]))) from error
 
 
 def found_table(run: RunData) -> pl.DataFrame | None:
