@@ -141,7 +141,7 @@ def recurrence_in_words(verdicts: Sequence[str], kind: str, about: Container[str
     >>> recurrence_in_words(["recurs clearly"] * 5 + ["recurs faintly"] * 2, "unit")
     ('7 units come back, 5 of them clearly,', '')
     >>> recurrence_in_words(["recurs clearly", "occurs once", "blurred"], "phrase")
-    ('1 of 3 phrases comes back, clearly,', '; 1 occurs once, 1 is hard to tell from another')
+    ('1 of 3 phrases comes back clearly', '; 1 occurs once, 1 is hard to tell from another')
     """
     n, n_clear = sum(map(comes_back, verdicts)), verdicts.count("recurs clearly")
     rest = [
@@ -155,10 +155,9 @@ def recurrence_in_words(verdicts: Sequence[str], kind: str, about: Container[str
             f"none of {counted(len(verdicts), kind)} comes back" if verdicts[1:] else f"the {kind} does not come back"
         )
         return none, tail
-    graded = "clearly" if n_clear == n == 1 else f"{'all' if n_clear == n else f'{n_clear:,}'} of them clearly"
-    graded = graded if n_clear else "faintly"
+    graded = " clearly" if n_clear == n else f", {n_clear:,} of them clearly," if n_clear else " faintly"
     several = counted(n, kind) if n == len(verdicts) else f"{n:,} of {counted(len(verdicts), kind)}"
-    return f"{several} {'comes' if n == 1 else 'come'} back, {graded},", tail
+    return f"{several} {'comes' if n == 1 else 'come'} back{graded}", tail
 
 
 def _rare(entries: Iterable[EntrySummary], kind: str) -> str:
