@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rondo.run.summary import EntrySummary, RecordingSummary, RunSummary
 
 _MOST = 0.5  # of the time in what comes back, which a kind must cover to stand for it; by hand: most of it
-_LEAST_OTHER = 0.005  # of the time: less is not worth a word on the first line
+LEAST_OTHER = 0.005  # of the time: less is not worth a word on the first line
 _RARE, _MOST_RARE = 2, 2  # visits of an entry that is worth a look; entries that are named
 _REST = {
     "occurs once": ("occurs once", "occur once"),
@@ -210,7 +210,7 @@ def share_other(recordings: Sequence[RecordingSummary]) -> float:
 
 def _other(run: RunSummary) -> str:
     share = share_other(run.recordings)
-    return f"; {percent(share)} OTHER" if share >= _LEAST_OTHER else ""
+    return f"; {percent(share)} OTHER" if share >= LEAST_OTHER else ""
 
 
 def _fit(run: RunSummary) -> str:
