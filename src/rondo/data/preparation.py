@@ -30,6 +30,7 @@ from rondo.data.admission import RowAdmission, Rows, jumps
 from rondo.data.gaps import LOST, GapBridge
 from rondo.data.grid import FrameFit, FrameGrid, Frames
 from rondo.data.input_events import InputEvent, InputLog
+from rondo.data.precision import less, offsets_of, unmasked
 from rondo.data.recording import BLOCK, Recording, Values
 from rondo.data.relations import ChannelFill, ChannelRelations
 from rondo.errors import RecordingError
@@ -53,6 +54,7 @@ class RowPlan:
     rows_are_frames: bool | None = None  # None: the rows to come will show
     relations: ChannelRelations | None = None  # by which dropouts of channels are filled; None: they are boundaries
     channels: tuple[str, ...] = ()  # names, to tell
+    offsets: tuple[float, ...] = ()  # subtracted before rounding to float32; empty: none (`rondo.data.precision`)
 
     @classmethod
     def of(cls, recording: Recording, values: Values, is_holed: Flags, config: PreprocessConfig) -> RowPlan:
@@ -82,8 +84,9 @@ class RowPlan:
                 )
         holed = is_holed.tolist()
         spacing = tuple(usual_spacing(values[:, c], clock, max_gap) if holed[c] else 0 for c in range(len(holed)))
-        relations = ChannelRelations.of(values) if config.dropouts == "fill" and any(holed) else None
-        return cls(rate, max_gap, spacing, rows_are_frames, relations)
+        offsets = () if config.scaling == "none" else offsets_of(values)
+        relations = ChannelRelations.of(values, offsets) if config.dropouts == "fill" and any(holed) else None
+        return cls(rate, max_gap, spacing, rows_are_frames, relations, offsets=offsets)
 
 
 def max_gap_frames(rate: float | None, config: PreprocessConfig) -> int:
@@ -127,7 +130,7 @@ class Preparation:
         """`tells`: what happened to the input is kept as events until they are taken."""
         self.plan = plan
         n_channels = len(plan.spacing)
-        fill = None if plan.relations is None else ChannelFill(plan.relations)
+        fill = None if plan.relations is None else ChannelFill(plan.relations.without(plan.offsets))
         self.gaps = GapBridge(np.maximum(plan.max_gap, 2 * np.array(plan.spacing, dtype=np.int64)), fill)
         self.grid = FrameGrid(n_channels, plan.rows_are_frames)
         self._log = InputLog(plan.rate, plan.max_gap, plan.channels) if tells else None
@@ -218,13 +221,14 @@ class Preparation:
 
     def _checked(self, values: ArrayLike, times_s: ArrayLike | None) -> tuple[Values, Floats | None]:
         """Rows with NaN where a value is missing, and their times."""
-        rows = np.asarray(values, dtype=np.float32)
+        given = unmasked(values)
         n_channels = len(self.plan.spacing)
-        if rows.ndim != 2 or rows.shape[1] != n_channels:
+        if given.ndim != 2 or given.shape[1] != n_channels:
             raise RecordingError(
-                f"stream: expected rows of {n_channels} channels, got an array of shape {rows.shape} at row "
+                f"stream: expected rows of {n_channels} channels, got an array of shape {given.shape} at row "
                 f"{self._n_rows}; give the channels of the model in its order, or start a new stream"
             )
+        rows = less(given, self.plan.offsets)
         if not rows.shape[0]:
             return rows, None
         if self._has_times is None:

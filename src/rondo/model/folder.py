@@ -97,6 +97,8 @@ def save(model: Rondo, folder: Path) -> None:
         "preprocess.components": preprocessor.components,
         "preprocess.spacing": np.array(preprocessor.spacing, dtype=np.int64),
     }
+    if preprocessor.offsets:
+        tensors["preprocess.offsets"] = np.array(preprocessor.offsets, np.float64)
     if preprocessor.known is not None:
         tensors |= _known_values(preprocessor.known)
     if preprocessor.relations is not None:
@@ -228,7 +230,11 @@ def _preprocessor(tensors: Tensors, channels: tuple[str, ...], config: RondoConf
         relations = ChannelRelations(**{name: np.asarray(array, np.float64) for name, array in stored.items()})
         if relations.correlations.shape != (len(channels),) * 2 or relations.scale.shape != mean.shape:
             raise ValueError("the relations of channels do not fit the channels")
-    return Preprocessor(config.preprocess, channels, mean, scale, components, spacing, known, relations)
+    offsets = tuple(np.asarray(tensors.get("offsets", ()), np.float64).tolist())
+    if offsets and len(offsets) != len(channels):
+        raise ValueError("the offsets do not fit the channels")
+    more = (spacing, known, relations)
+    return Preprocessor(config.preprocess, channels, mean, scale, components, *more, offsets=offsets)
 
 
 def _known_values(known: KnownValues) -> dict[str, NDArray[np.generic]]:
