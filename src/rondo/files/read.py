@@ -149,8 +149,9 @@ def parts_of_frame(frame: Any, reading: Reading, id: str = "recording") -> list[
 def find_recordings(paths: Sequence[str | Path], *, session: bool = False) -> list[Location]:
     """The files to read: those named, and those of a known suffix directly in the folders or in the patterns named.
 
-    Files of this machine are Paths, objects in a bucket their URLs; those of one folder or pattern are sorted. A folder
-    that is one session, named or found so, stands for itself; with `session` every folder that holds tables does.
+    Files of this machine are Paths, objects in a bucket their URLs. They are sorted by the ids of their recordings, in
+    whatever order they are named. A folder that is one session, named or found so, stands for itself; with `session`
+    every folder that holds tables does.
     """
     found: list[Location] = []
     for place in map(as_location, paths):
@@ -172,7 +173,7 @@ def find_recordings(paths: Sequence[str | Path], *, session: bool = False) -> li
         if id in first_of:
             raise RecordingError(f"{first_of[id]} and {file} would both be recording '{id}'; rename one")
         first_of[id] = file
-    return found
+    return [first_of[id] for id in sorted(first_of)]
 
 
 def _inside(place: Location, there: Listing, session: bool) -> list[Location]:
@@ -187,7 +188,7 @@ def _inside(place: Location, there: Listing, session: bool) -> list[Location]:
         return [place]
     sessions = [inner for inner in there.folders if is_session(inner) or (session and _recording_files(listing(inner)))]
     alone = [file for file in files if Path(file).parent not in set(sessions)]
-    return sorted([*alone, *sessions], key=str)
+    return [*alone, *sessions]
 
 
 def _recording_files(there: Listing) -> list[Location]:
