@@ -19,7 +19,7 @@ from rondo.arrays import Flags, Floats
 MOST_ROUNDED = 1e-3  # of the width of a channel; measured: with it an offset of 1e6 to 1e9 changes no label
 _SAMPLED, _SAMPLED_OF_BLOCK = 20_000, 256  # rows, evenly spaced, that show what a channel varies by
 _BLOCK_SHARE = MOST_ROUNDED / 8  # a block shows less of a channel than the whole, which decides in the end
-_LARGEST = float(np.finfo(np.float32).max)
+_LARGEST, _TINY = float(np.finfo(np.float32).max), float(np.finfo(np.float32).tiny)
 
 
 def too_fine(values: NDArray[Any], share: float = MOST_ROUNDED, n_sampled: int = _SAMPLED) -> Flags:
@@ -39,7 +39,7 @@ def too_fine(values: NDArray[Any], share: float = MOST_ROUNDED, n_sampled: int =
     ordered, errors = np.sort(sample[:, suspects], axis=0), np.sort(rounded[:, suspects], axis=0)  # NaN comes last
     for c, column, error in zip(suspects.tolist(), ordered.T, errors.T, strict=True):
         column, error = column[: column.size - np.isnan(column).sum()], error[: error.size - np.isnan(error).sum()]
-        found[c] = bool(column.size) and _at(error, 0.9) > share * _width(column) > 0
+        found[c] = bool(column.size) and _at(error, 0.75) > share * _width(column) > share * _TINY
     return found
 
 

@@ -23,6 +23,7 @@ from rondo.data.signal import Signal as Signal
 from rondo.data.signal import chosen_channels, fitting, plan_of, refuse_shape, shortened
 from rondo.data.signal import regularise as regularise
 from rondo.data.sound import mended
+from rondo.data.sound_gate import SoundBounds
 from rondo.data.survey import Survey, survey_of
 from rondo.errors import RecordingError, SettingError
 from rondo.wording import counted, noun
@@ -77,6 +78,7 @@ class Preprocessor:
     relations: ChannelRelations | None = None  # of the channels, over all recordings; None: nothing is predicted
     left_out: tuple[str, ...] = ()  # channels of the recordings that were silent for too long
     offsets: tuple[float, ...] = ()  # of streams: what is subtracted before their values are rounded; empty: none
+    bounds: SoundBounds | None = None  # of streams: beyond them a value is none; None in models of earlier versions
 
     @classmethod
     def fit(cls, recordings: Sequence[Recording], config: PreprocessConfig) -> Preprocessor:
@@ -94,6 +96,8 @@ class Preprocessor:
         found = [survey.known for survey in surveys if survey.known is not None]
         if found and len(found) == len(surveys):
             fitted = replace(fitted, known=KnownValues.joined(found))
+            if still_rows := [survey.still_rows for survey in surveys if survey.still_rows]:
+                fitted = replace(fitted, bounds=SoundBounds.of(KnownValues.joined(found), still_rows))
         related = [survey.relations for survey in surveys if survey.relations is not None]
         if related:
             fitted = replace(fitted, relations=ChannelRelations.joined(related, n_channels))
@@ -162,8 +166,8 @@ class Preprocessor:
     def row_plan(self, rate: float | None) -> RowPlan:
         """Of a stream, which nobody can look at as a whole: slow sensors are those of the recordings fitted on."""
         spacing = self.spacing or (0,) * len(self.channels)
-        max_gap = max_gap_frames(rate, self.config)
-        return RowPlan(rate, max_gap, spacing, None, self.relations, self.channels, self.offsets)
+        max_gap, relations = max_gap_frames(rate, self.config), self.relations
+        return RowPlan(rate, max_gap, spacing, None, relations, self.channels, self.offsets, self.bounds)
 
     def seen_by_model(self, values: Values) -> Values:
         """Frames of a stream, scaled by the statistics of the model and projected; an array of its own."""

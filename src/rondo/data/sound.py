@@ -24,14 +24,14 @@ from rondo.config.settings import PreprocessConfig
 from rondo.data.labels import runs_of
 from rondo.data.preparation import max_gap_frames
 from rondo.data.recording import Recording, Values
+from rondo.data.sound_gate import GAP, MOST_JUNK, MOST_ROWS
 from rondo.wording import counted, duration_in_words, quoted
 
 _CORE, _WIDE = (0.05, 0.95), (0.01, 0.99)  # quantiles; all constants here were chosen on the sets named above
-GAP = 3.0  # ranges of all nearer values
 _FARTHEST = 12.0  # ranges from the 1st to the 99th percentile; real values lie at most 6.2 outside
 _SAMPLED = 20_000  # rows, evenly spaced, that show the core
 _FEWEST = 100  # values, before any of them can lie outside
-FEWEST_JUNK, MOST_JUNK, MOST_ROWS = 3, 0.01, 0.05  # of a channel; of the rows where it lies in most channels
+_FEWEST_JUNK = 3  # values, which are junk even in a short recording
 _FEWEST_OFTEN, _OFTEN = 5, 2_000  # runs of junk, or one in so many rows, that may be longer than two rows
 _STILL_S, _STILL_FRAMES, _FEWEST_FRAMES = 10.0, 500, 20
 _USUAL_RUN, _LONGER = 0.99, 5.0  # quantile of runs of equal values; times it and the log of their number
@@ -71,7 +71,7 @@ def outside(column: Values) -> Flags:
 def is_junk(is_outside: Flags, max_gap: int) -> bool:
     """Whether what lies outside is rare and short, so no signal."""
     n_rows = is_outside.size
-    if int(is_outside.sum()) > max(FEWEST_JUNK, MOST_JUNK * n_rows):
+    if int(is_outside.sum()) > max(_FEWEST_JUNK, MOST_JUNK * n_rows):
         return False
     lengths = _lengths(is_outside)
     return bool(
