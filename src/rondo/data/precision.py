@@ -19,6 +19,7 @@ from rondo.arrays import Flags, Floats
 MOST_ROUNDED = 1e-3  # of the width of a channel; measured: with it an offset of 1e6 to 1e9 changes no label
 _SAMPLED, _SAMPLED_OF_BLOCK = 20_000, 256  # rows, evenly spaced, that show what a channel varies by
 _BLOCK_SHARE = MOST_ROUNDED / 8  # a block shows less of a channel than the whole, which decides in the end
+_COARSE, _SAMPLED_COARSELY = 0.02, 500  # ours: of the width, 50 levels; rows, which is enough for that
 _LARGEST, _TINY = float(np.finfo(np.float32).max), float(np.finfo(np.float32).tiny)
 
 
@@ -40,6 +41,18 @@ def too_fine(values: NDArray[Any], share: float = MOST_ROUNDED, n_sampled: int =
     for c, column, error in zip(suspects.tolist(), ordered.T, errors.T, strict=True):
         column, error = column[: column.size - np.isnan(column).sum()], error[: error.size - np.isnan(error).sum()]
         found[c] = bool(column.size) and _at(error, 0.75) > share * _width(column) > share * _TINY
+    return found
+
+
+def too_coarse(values: NDArray[np.floating]) -> Flags:
+    """Channels whose numbers, as they came, lie so far apart that they hide a part of what the channel varies by."""
+    sample = np.sort(values[:: max(1, -(-len(values) // _SAMPLED_COARSELY))], axis=0)  # NaN comes last
+    found = np.zeros(values.shape[1], np.bool_)
+    for c, column in enumerate(sample.T):
+        known = column[: column.size - np.isnan(column).sum()]
+        step = float(np.spacing(np.abs(known[known.size // 2]))) if known.size else 0.0
+        counts = step <= 1 and bool((known == np.rint(known)).all())
+        found[c] = bool(known.size) and not counts and step > _COARSE * _width(known) > 0
     return found
 
 
@@ -113,7 +126,8 @@ class NumberTable:
         before = self._still[where][None]
         step = max(1, -(-len(block) // _SAMPLED_OF_BLOCK))
         if too_fine(np.concatenate([before, block[::step]]), _BLOCK_SHARE, _SAMPLED_OF_BLOCK + 2).any():
-            double = self.values.astype(np.float64)
+            with np.errstate(invalid="ignore"):  # of rows that are not written yet
+                double = self.values.astype(np.float64)
             still = np.flatnonzero(~np.isnan(self._still))
             double[:, still] = np.where(np.isnan(double[:, still]), np.nan, self._still[still])
             self.values = double

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from rondo.arrays import Flags, Floats
 from rondo.config.settings import PreprocessConfig
 from rondo.data.labels import runs_of
+from rondo.data.precision import too_coarse
 from rondo.data.preparation import max_gap_frames
 from rondo.data.recording import Recording, Values
 from rondo.data.sound_gate import GAP, MOST_JUNK, MOST_ROWS
@@ -33,9 +34,9 @@ _SAMPLED = 20_000  # rows, evenly spaced, that show the core
 _FEWEST = 100  # values, before any of them can lie outside
 _FEWEST_JUNK = 3  # values, which are junk even in a short recording
 _FEWEST_OFTEN, _OFTEN = 5, 2_000  # runs of junk, or one in so many rows, that may be longer than two rows
-_STILL_S, _STILL_FRAMES, _FEWEST_FRAMES = 10.0, 500, 20
+_STILL_S, _STILL_FRAMES, _FEWEST_FRAMES = 10.0, 500, 20  # what the longest rests of coarse sensors stay below
 _USUAL_RUN, _LONGER = 0.99, 5.0  # quantile of runs of equal values; times it and the log of their number
-_FEWEST_RUNS = 20
+_FEWEST_RUNS = 20  # of equal values, before a channel is known to move
 _MOST_NAMED = 3  # runs of rows in a note
 
 
@@ -127,12 +128,17 @@ class Mended(NamedTuple):
 
 def mended(recording: Recording, channels: Sequence[str], config: PreprocessConfig) -> Mended:
     """The recording with NaN for what its sensors cannot have measured in these channels, and notes on it."""
-    places = [recording.channels.index(name) for name in channels]
+    places, is_coarse = [recording.channels.index(name) for name in channels], too_coarse(recording.values)
     gone = np.zeros(recording.values.shape, np.bool_)
     found = _found_outside(recording, channels, places, max_gap_frames(recording.rate, config))
     for one, place in zip(found, places, strict=True):
         gone[:, place] = one.is_gone
     notes = list(_outside_notes(recording, found))
+    coarse = [recording.channels[place] for place in places if is_coarse[place]]
+    if coarse:
+        notes.append(
+            f"too large for the digits of its numbers, so that it moves in steps: {quoted(coarse)}; store as float64"
+        )
     every = [stillness(recording.values[:, place], recording.rate) for place in places]
     still = [(place, run) for place, one in zip(places, every, strict=True) for run in one.runs]
     for place, (start, stop) in still:

@@ -24,7 +24,7 @@ from rondo.data.known_channels import KnownValues
 
 GAP = 3.0  # ranges beyond which nothing hangs together with the rest, here as in `rondo.data.sound`
 MOST_JUNK, MOST_ROWS = 0.01, 0.05  # of the rows, likewise: in a channel; where most channels are outside
-NO_FAULT, UNDECIDED, OUTSIDE, LONG_OUTSIDE, STUCK = 0, 1, 2, 3, 4  # of a value; OUTSIDE and STUCK are missing
+NO_FAULT, UNDECIDED, OUTSIDE, LONG_OUTSIDE, STUCK = 0, 1, 2, 3, 4  # codes of values; OUTSIDE and STUCK are missing
 
 
 class SoundBounds(NamedTuple):
