@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,14 +17,15 @@ from rondo.data.recording import Recording
 from rondo.editing.edits import Edits
 from rondo.editing.edits_file import write_edits
 from rondo.errors import RecordingError
+from rondo.forks import refuse_forked
 from rondo.methods import find_method, load_model, method_names, method_of
 from rondo.report.contents import TruthFile, Wish
 from rondo.run.bucket import check_free_place, run_here, whole_run
 from rondo.run.data import RunData, run_in_memory
-from rondo.run.findings import found_and_fit_sentence
 from rondo.run.folder import running_stream, stored_run
+from rondo.run.headline import headline
 from rondo.run.labelling import FitProfile, Labelling, frame_table
-from rondo.run.segments import to_pandas, whole_columns
+from rondo.run.segments import in_one_table, to_pandas, whole_columns
 from rondo.run.summary import (
     EntrySummary,
     FitSummary,
@@ -51,6 +52,11 @@ if TYPE_CHECKING:
 _NOTHING_KNOWN, _NO_EDITS = Words(), Edits()
 GroupBy = str | Mapping[str, str] | None
 Per = Literal["recording", "group"]
+
+
+def known(model: Any) -> Any:
+    """What reads the model of a result that has it already."""
+    return model
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +87,11 @@ class Result:
 
     run: RunData = field(repr=False)
     at_hand: Mapping[str, Recording] = field(default_factory=dict, repr=False)
-    _read_model: Callable[[], Any] = field(default=lambda: None, repr=False)
+    _read_model: Callable[[], Any] = field(default=partial(known, None), repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All of it, read from its folder: pickled, it goes to other processes and machines."""
+        return {**vars(self), "_read_model": partial(known, self.model)}
 
     @classmethod
     def load(cls, folder: str | Path) -> Result:
@@ -117,8 +127,7 @@ class Result:
         """Write the run folder, completely or not at all.
 
         labels/ and units/ hold one .npy for each recording, segments.csv and segments.parquet every occurrence, model/
-        the model, summary.json what was found, report.html the report. unshown_segments.csv and .parquet hold the
-        occurrences of motifs that labels do not show, if there are any.
+        the model, summary.json what was found, report.html the report.
 
         Parameters
         ----------
@@ -141,6 +150,7 @@ class Result:
         >>> bool((Result.load(saved).units == result.units).all())
         True
         """
+        refuse_forked()
         check_free_place(folder)
         run = self.run
         with whole_run(folder) as draft:
@@ -243,14 +253,11 @@ class Result:
         """Every occurrence of a unit or motif as a pandas table, one row each.
 
         The columns are recording, level, id, name, start_frame, end_frame (half-open), start_s, end_s, start_time,
-        end_time, score, and units: for a motif, the units inside it, in order. OTHER is left out.
+        end_time, score, and units: for a motif, the units inside it, in order. OTHER is left out. The level is "unit"
+        or "motif", as in the labels. Motifs of the kind that labels do not show follow, with the level "phrase" or
+        "context".
         """
-        return to_pandas(self.run.tables["segments"])
-
-    @property
-    def unshown_segments(self) -> pd.DataFrame:
-        """Every occurrence of a motif of the kind that labels do not show: the columns of `segments`, and `kind`."""
-        return to_pandas(self.run.tables["unshown_segments"])
+        return to_pandas(in_one_table(self.run.tables["segments"], self.run.tables["unshown_segments"]))
 
     @property
     def labels(self) -> pd.DataFrame:
@@ -298,6 +305,7 @@ class Result:
         """
         from rondo.report.render import write_page
 
+        refuse_forked()
         wish = Wish(tuple(recordings), tuple(channels), None if truth is None else TruthFile(Path(truth)))
         return write_page(self, Path(path), wish, compare)
 
@@ -346,6 +354,7 @@ class Result:
         """
         from rondo.plot.recording import Cutout, figure_of, figures_of
 
+        refuse_forked()
         view = Cutout(start, end, channels, level, None if truth is None else TruthFile(Path(truth)))
         if recording is None and len(self) != 1:
             return figures_of(self, view, figsize, dark)
@@ -381,6 +390,7 @@ class Result:
         """
         from rondo.plot.entry import entry_figure
 
+        refuse_forked()
         return entry_figure(self, entry, recording, figsize, dark)
 
     def export(self, format: str, path: str | Path, *, level: str = "both", recording: str | None = None) -> list[Path]:
@@ -392,8 +402,9 @@ class Result:
             The format, such as "eaf" or "audacity"; `rondo export --help` lists them.
         path : path
             The file to write. For formats with one recording per file, a path without a suffix is a folder.
-        level : "unit", "motif" or "both"
-            The segments to write.
+        level : "unit", "motif", "both", "phrase", "context" or "all"
+            The segments to write. "motif" are those of the labels; "phrase" and "context" are the motifs of one kind,
+            whether labels show it or not; "all" is everything.
         recording : str or None
             The id of one recording; None writes all.
 
@@ -416,6 +427,7 @@ class Result:
         """
         from rondo.report.export import export_result
 
+        refuse_forked()
         return export_result(self, format, Path(path), level, recording)
 
     def usage(self, group_by: GroupBy = None, *, per: Per = "recording") -> pd.DataFrame:
@@ -442,6 +454,7 @@ class Result:
         """
         from rondo.analysis.usage import usage_table
 
+        refuse_forked()
         return usage_table(self, group_by, per)
 
     def transitions(self, group_by: GroupBy = None, *, per: Per = "recording") -> pd.DataFrame:
@@ -470,6 +483,7 @@ class Result:
         """
         from rondo.analysis.sequence import transition_table
 
+        refuse_forked()
         return transition_table(self, group_by, per)
 
     def edited(self, edits: Edits | None = None) -> Result:
@@ -485,6 +499,7 @@ class Result:
         Result
             The edited result.
         """
+        refuse_forked()
         model = self.model
         words = Words.of_summary(self.summary) if model is None else find_method(self.method).words(model)
         if edits is None:
@@ -492,17 +507,13 @@ class Result:
         return replace(self, run=self.run.edited(words, edits))
 
     def __repr__(self) -> str:
-        return f"<Result of {self.method}: {found_and_fit_sentence(self.summary)}>"
+        return f"<Result of {self.method}: {headline(self.summary)}>"
 
     def _repr_html_(self) -> str:
         """The finding and the entries; `plot` draws a figure, `report` writes the whole page."""
         from rondo.report.notebook import result_card
-        from rondo.report.summarize import finding
 
-        # recurrence was tested in the recordings that a model was fitted on, not in others that it labels
-        return result_card(
-            self, finding(self.summary) if self.kind == "discover" else found_and_fit_sentence(self.summary)
-        )
+        return result_card(self, headline(self.summary))
 
 
 def result_in(folder: Path, summary: RunSummary) -> Result:
@@ -560,7 +571,7 @@ def make_result(
         findings=tuple(findings),
         config=dict(config or {}),
     )
-    return Result(run, {recording.id: recording for recording in recordings}, lambda: model)
+    return Result(run, {recording.id: recording for recording in recordings}, partial(known, model))
 
 
 def with_truth(result: Result, scores: RunScores, truth: pl.DataFrame) -> Result:

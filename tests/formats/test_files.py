@@ -55,7 +55,7 @@ def test_missing_folder_empty_and_unreadable(tmp_path: Path, monkeypatch: pytest
         raise PermissionError(13, "Permission denied")
 
     with monkeypatch.context() as patch:
-        patch.setattr(Path, "open", forbidden)
+        patch.setattr("rondo.store.reading.os.open", forbidden)
         assert "(Permission denied)" in refusal(lambda: read_one(path), naming=path)
     (tmp_path / f"folder{suffix}").mkdir()
     folder = tmp_path / f"folder{suffix}"

@@ -13,6 +13,7 @@ import numpy as np
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError, RondoWarning
 from rondo.files.reading import Reading, id_of, reading_at
+from rondo.forks import refuse_forked
 from rondo.memory import ExpectedSize, refuse_all_at_once
 from rondo.store.locations import as_location
 
@@ -24,6 +25,7 @@ def as_recordings(data: Any, reading: Reading | None = None) -> list[Recording]:
 
     Files are in the order of their ids, as in a folder; what is in memory is in the order given.
     """
+    refuse_forked()
     reading = reading or Reading()
     items = list(data) if are_several(data) else [data]
     if not items:
