@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -137,7 +138,7 @@ def test_a_table_filled_in_blocks_loses_nothing(seed: int, cuts: list[int], stil
     whole = rng.normal(size=(300, 3)) * [1.0, 1e-5, 1.0] + [0.0, 48.1374, 1e9]
     whole[:still, 1] = whole[still, 1]
     table, edges = NumberTable(*whole.shape), [0, *sorted(cuts), 300]
-    for start, stop in zip(edges, edges[1:], strict=False):
+    for start, stop in itertools.pairwise(edges):
         table.write(slice(start, stop), None, whole[start:stop])
     if max(np.diff(edges)) > 20 and still < 150:
         npt.assert_array_equal(table.values, whole)
