@@ -86,8 +86,10 @@ def _words(node: ast.AST) -> Iterator[ast.AST]:
         yield node
     if isinstance(node, ast.AnnAssign | ast.arg) and node.annotation is not None:
         yield node.annotation
-    if isinstance(node, ast.FunctionDef):
-        yield from (part for part in (node.returns, *node.decorator_list) if part is not None)
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        yield from node.decorator_list  # frozen classes: mypy sees to that
+    if isinstance(node, ast.FunctionDef) and node.returns is not None:
+        yield node.returns
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
         yield node
 
