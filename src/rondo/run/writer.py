@@ -18,6 +18,7 @@ import numpy as np
 from rondo.run.data import RunData
 from rondo.run.labelling import Labelling
 from rondo.run.overview import FrameScores, Overview, stored_overview, stored_scores
+from rondo.run.segments import in_one_table
 from rondo.run.summary import SUMMARY, RunSummary
 from rondo.store.csv_text import csv_of_rows, csv_of_table, plain_table
 from rondo.store.folder import PartFolder, clear_drafts, whole_file, write_json, write_text
@@ -72,9 +73,14 @@ class RunWriter:
         draw: Callable[[Path], object] | None = None,
     ) -> None:
         """Write the tables and what else there is, draw the page, and write summary.json."""
-        for name in ("segments", "unshown_segments", "found", "truth", "training"):
-            if name in tables and (name != "unshown_segments" or summary.unshown_motifs):
+        if "unshown_segments" in tables:
+            both: Any = [tables[name] for name in ("segments", "unshown_segments")]
+            tables = {**tables, "segments": in_one_table(*both)}
+        for name in ("segments", "found", "truth", "training"):
+            if name in tables:
                 self._write_table(name, tables[name])
+        for suffix in ("csv", "parquet"):  # version 0.2.0 wrote them apart
+            (self.folder.path / f"unshown_segments.{suffix}").unlink(missing_ok=True)
         if summary.failed:
             rows = ((one.file, one.why) for one in summary.failed)
             write_text(self.folder.path / FAILED, csv_of_rows(("file", "why"), rows))
