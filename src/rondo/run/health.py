@@ -26,6 +26,7 @@ HEALTHY, IN_ALARM, DEAD = 0, 1, 2
 """Exit codes of `rondo health`."""
 _STATES = ("ok", "alarm", "stopped", "finished")
 _MOST_NAMED = 10  # devices in alarm that one line names
+_MOST_S = 1e12  # since 1970: what is later is no time
 
 
 @dataclass(frozen=True)
@@ -119,8 +120,8 @@ def read_health(out: Path) -> HealthReport | None:
         }
         health = HealthReport(**known | {"sinks": [SinkHealth(**sink) for sink in known.get("sinks", [])]})
         health.in_words()  # fails on values of another type
-        is_whole = health.state in _STATES and float(health.written_s) >= 0 and int(health.pid) > 0
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        is_whole = health.state in _STATES and 0 <= health.written_s < _MOST_S and 0 < int(health.pid) < 1 << 31
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError):
         return None
     return health if is_whole else None
 

@@ -89,8 +89,14 @@ class RowPlaces:
         return [self._next_row, self._next_frame, self._what]
 
     def load(self, state: list[Any]) -> None:
-        """Go on from this state."""
-        self._next_row, self._next_frame, self._what = state
+        """Go on from this state; ValueError for what is none."""
+        row, frame, what = state
+        if (
+            not (type(row) is type(frame) is int and 0 <= row < _FOR_EVER and -1 <= frame < _FOR_EVER)
+            or what not in _KINDS
+        ):
+            raise ValueError(f"places {str(state)[:40]}")
+        self._next_row, self._next_frame, self._what = row, frame, what
 
 
 class RowCounts(NamedTuple):
@@ -131,9 +137,12 @@ class RowFrames:
         try:
             text = read_regular(path, _MOST_BYTES) if os.path.lexists(path) else ROWS_HEADER.encode() + b"0,0,frame\n"
             lines = text[: text.rfind(b"\n") + 1].decode("utf-8").splitlines()[1:]
-            return cls.of((_span(line) for line in lines), n_rows)
+            found = cls.of((_span(line) for line in lines), n_rows)
+            if (np.diff(found.rows, prepend=-1) <= 0).any():
+                raise ValueError("its rows are out of order")
+            return found
         except (OSError, ValueError) as error:
-            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
             raise OutputError(f"{path}: expected the rows of `rondo stream`, but {reason}; give its --out") from None
 
     def rows_from(self, frames: NDArray[np.int64]) -> Ints:
@@ -182,9 +191,10 @@ class RowFrames:
 
 def _span(line: str) -> RowSpan:
     row, frame, what = line.split(",")
-    if what not in _KINDS:
+    span = RowSpan(int(row), int(frame), what)
+    if what not in _KINDS or not -1 <= span.frame < _FOR_EVER or span.row >= _FOR_EVER:
         raise ValueError(f"a line says '{line[:40]}'")
-    return RowSpan(int(row), int(frame), what)
+    return span
 
 
 def counted_rows(folder: Path, id: str) -> RowCounts:
