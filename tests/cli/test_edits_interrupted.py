@@ -15,7 +15,7 @@ import pytest
 
 from rondo.result import Result
 from tests.cli.killing import Killer
-from tests.cli.running import call, tree, waves, write_csv
+from tests.cli.running import Command, call, tree, waves, write_csv
 
 FOUND = ("labels/day.npy", "units/day.npy", "segments.csv", "segments.parquet", "summary.json")
 
@@ -95,10 +95,35 @@ def test_undo_killed_at_every_step_is_completed_and_gives_back_what_was_found(
     ):
         assert killer.rondo(*arguments) == 0, killer.err.read_text()
     killed_everywhere(killer, here, begun, "undo", 1)
+    killed_everywhere(killer, here, fitted_twice(killer, here, fitted), "undo")
     assert killer.rondo("undo", begun, 1) == 0
     assert {name: (begun / name).read_bytes() for name in FOUND} == {
         name: (fitted / "run" / name).read_bytes() for name in FOUND
     }
+
+
+def fitted_twice(killer: Killer, here: Path, fitted: Path) -> Path:
+    """A run with several edits in force, of which `undo` takes back the last one alone."""
+    begun = Path(shutil.copytree(fitted / "run", here / "several"))
+    assert killer.rondo("apply", begun, fitted / "edits.json") == 0, killer.err.read_text()
+    return begun
+
+
+@pytest.mark.parametrize(
+    ("left", "undone"), [("3", [3]), ("0", [4]), ("99", [4]), ("[3]", [4]), ('"3"', [4]), ("true", [4]), ("", [4])]
+)
+def test_an_undo_that_was_interrupted_is_completed_first_and_named(
+    rondo: Command, here: Path, fitted: Path, left: str, undone: list[int]
+) -> None:
+    """What is left by a process that was killed; what a stranger has left there is nothing."""
+    run = shutil.copytree(fitted / "run", here / "run")
+    assert rondo("apply", run, fitted / "edits.json").code == 0
+    (run / ".undo.json").write_text(left)
+    done = rondo("undo", run)
+    assert (done.code, "interrupted" in done.err) == (0, left == "3"), done.err
+    edits = json.loads((run / "model" / "edits.json").read_text())["edits"]
+    assert [edit["of"] + 1 for edit in edits if edit["kind"] == "undo"] == undone
+    assert not (run / ".undo.json").exists()
 
 
 @pytest.mark.slow

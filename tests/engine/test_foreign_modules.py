@@ -15,8 +15,8 @@ from tests.systems import needs_posix
 
 NAMES = (
     "joblib", "numpy", "scipy", "sklearn", "polars", "pydantic", "safetensors", "filelock", "threadpoolctl", "typer",
-    "json", "random", "logging", "tempfile", "uuid", "ray", "rondo", "rondo_bench", "cloudpickle", "psutil", "setproctitle",
-    "sitecustomize", "usercustomize", "works",
+    "json", "random", "logging", "tempfile", "uuid", "ray", "rondo", "rondo_bench", "cloudpickle", "psutil",
+    "setproctitle", "sitecustomize", "usercustomize", "works",
 )  # fmt: skip
 QUICK = ("--set", "evidence.surrogates=0", "--set", "motifs.method=none", "--set", "encoder.shape_channels=0")
 DISCOVER = ("discover", "p0.npz", "p1.npz", "--key", "X", "--window", "1s", "--out", "run", *QUICK)

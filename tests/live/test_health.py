@@ -133,7 +133,7 @@ BEGUN = '{"state": "ok", "written_s": 1, '
         '{"a":' * 100_000, '{"state": "ok", "written_s": NaN}', f'{{"state": "ok", "written_s": {"9" * 400}}}',
         f'{{"state": "ok", "written_s": {"9" * 5000}}}', f'{BEGUN}"pid": {"9" * 400}}}', f'{BEGUN}"pid": 0}}',
         f'{BEGUN}"backlog_bytes": {"9" * 400}}}', f'{BEGUN}"n_rows": "x"}}', f'{BEGUN}"alarms": {{"d": 3}}}}',
-        f'{BEGUN}"alarms": [3]}}', f'{BEGUN}"sinks": [[]]}}', f'{BEGUN}"sinks": 3}}', f'{BEGUN}"host": [{{}}], "pid": []}}',
+        f'{BEGUN}"alarms": [3]}}', f'{BEGUN}"sinks": [[]]}}', f'{BEGUN}"sinks": 3}}', f'{BEGUN}"pid": []}}',
     ],
 )  # fmt: skip
 def test_a_file_that_is_no_health(tmp_path: Path, content: str) -> None:

@@ -101,14 +101,14 @@ ROWS_OF_NONE = ("0,0", "x,0,frame", "0,0,else", f"{'9' * 23},0,frame", f"{'9' * 
 @pytest.mark.parametrize("line", ROWS_OF_NONE, ids=range(len(ROWS_OF_NONE)))
 def test_rows_that_are_none_are_refused_in_one_line(here: Path, line: str) -> None:
     (here / "rows.csv").write_text(f"row,frame,what\n{line}\n", encoding="utf-8")
-    with pytest.raises(OutputError, match="rows.csv: expected the rows") as found:
+    with pytest.raises(OutputError, match=r"rows\.csv: expected the rows") as found:
         RowFrames.read(here)
     assert len(str(found.value)) < 300
 
 
 @pytest.mark.parametrize("places", [[0, "x"], [0, "x", "frame"], [0, 0, "else"], [-1, 0, "gap"], [0, 1 << 62, "gap"]])
 def test_places_that_are_none_are_refused(places: list[object]) -> None:
-    with pytest.raises(ValueError, match="places|unpack"):
+    with pytest.raises(ValueError, match=r"places|unpack"):
         RowPlaces().load(places)
 
 

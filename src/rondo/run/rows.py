@@ -91,10 +91,8 @@ class RowPlaces:
     def load(self, state: list[Any]) -> None:
         """Go on from this state; ValueError for what is none."""
         row, frame, what = state
-        if (
-            not (type(row) is type(frame) is int and 0 <= row < _FOR_EVER and -1 <= frame < _FOR_EVER)
-            or what not in _KINDS
-        ):
+        are_numbers = type(row) is int and type(frame) is int and 0 <= row < _FOR_EVER and -1 <= frame < _FOR_EVER
+        if not are_numbers or what not in _KINDS:
             raise ValueError(f"places {str(state)[:40]}")
         self._next_row, self._next_frame, self._what = row, frame, what
 
