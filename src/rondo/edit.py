@@ -53,7 +53,7 @@ from rondo.run.summary import (
     read_summary,
 )
 from rondo.run.writer import RunWriter
-from rondo.store.folder import write_json
+from rondo.store.folder import make_folder, write_json
 from rondo.store.locations import refuse_url
 from rondo.store.model_file import MANIFEST
 from rondo.store.reading import read_regular
@@ -150,7 +150,8 @@ class EditedVocabulary(NamedTuple):
     def write(self, edits: Edits) -> None:
         """Store all edits of the vocabulary, and show them in its runs."""
         if edits != self.edits:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            if self.runs:  # else the folder was named
+                make_folder(self.folder.parent, self.folder.name)
             write_edits(self.folder, edits.own)
         for run in self.runs:
             show_edits(run)

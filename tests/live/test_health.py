@@ -84,7 +84,8 @@ def test_silence_is_raised_once_and_cleared_with_its_length(tmp_path: Path) -> N
 def test_a_refused_device_is_named_once_and_decides_the_exit_code(tmp_path: Path) -> None:
     lines: list[str] = []
     health = Health(tmp_path, silent_s=60.0, say=lines.append)
-    Device(health, tmp_path / "a", "a").step([1])
+    (tmp_path / "devices").mkdir()
+    Device(health, tmp_path / "devices" / "a", "a").step([1])
     assert health.exit_code == 0
     for _ in range(3):
         health.refused("b", "it lacks the channel 'x'")
@@ -93,7 +94,7 @@ def test_a_refused_device_is_named_once_and_decides_the_exit_code(tmp_path: Path
     found = stored(tmp_path)
     assert (found.state, found.n_refused, found.alarms["b"]["refused"]) == ("alarm", 1, "it lacks the channel 'x'")
     assert health.exit_code == DEVICES_REFUSED == 3
-    (tmp_path / "a" / "summary.json").write_text("{}")
+    (tmp_path / "devices" / "a" / "summary.json").write_text("{}")
     assert [device.in_words().partition(",")[0] for device in devices_of(tmp_path, found, time.time())] == [
         "a: ok",
         "b: alarm (refused: it lacks the channel 'x')",

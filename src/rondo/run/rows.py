@@ -189,10 +189,10 @@ class RowFrames:
 
 def _span(line: str) -> RowSpan:
     row, frame, what = line.split(",")
-    span = RowSpan(int(row), int(frame), what)
-    if what not in _KINDS or not -1 <= span.frame < _FOR_EVER or span.row >= _FOR_EVER:
+    kind = next((each for each in _KINDS if each == what), None)
+    if kind is None or not -1 <= int(frame) < _FOR_EVER or int(row) >= _FOR_EVER:
         raise ValueError(f"a line says '{line[:40]}'")
-    return span
+    return RowSpan(int(row), int(frame), kind)
 
 
 def counted_rows(folder: Path, id: str) -> RowCounts:
