@@ -56,7 +56,7 @@ from rondo.run.writer import RunWriter
 from rondo.store.folder import make_folder, write_json
 from rondo.store.locations import refuse_url
 from rondo.store.model_file import MANIFEST
-from rondo.store.reading import read_regular
+from rondo.store.reading import read_json
 from rondo.units.vocabulary import Level
 
 
@@ -125,7 +125,6 @@ def _scored(result: Result) -> Result:
     return with_truth(result, RunScores(units=units, motifs=motifs), truth)
 
 
-_MOST_BYTES = 1 << 26
 _UNDO = ".undo.json"  # in a run: the number of the last edit, while it is taken back
 
 
@@ -379,13 +378,13 @@ def _read_wanted(path: Path, run: str) -> list[dict[str, Any]]:
     """The edits in a file about the run of this identity, each with a key, so that the file can be applied twice."""
     again = "give the file that `Save edits` of a report has written"
     try:
-        found = json.loads(read_regular(path, _MOST_BYTES))
+        found = read_json(path)
         if found["format"] != FORMAT:
             raise ValueError(f"expected format '{FORMAT}'")
         about, edits = found["run"], [dict(edit) for edit in found["edits"]]
     except OSError as error:
         raise SettingError(f"{path}: cannot be read ({error.strerror}); {again}") from None
-    except (ValueError, LookupError, TypeError, RecursionError) as error:
+    except (ValueError, LookupError, TypeError) as error:
         raise SettingError(f"{path}: no file of edits ({error}); {again}") from None
     if about != run:
         raise SettingError(f"{path}: it holds edits of run {about}, and this is run {run}; give the run it was made on")
@@ -431,8 +430,8 @@ def undo_edit(run: str | Path, number: int | None = None) -> list[dict[str, Any]
 def _begun_undo(run: Path, edits: Edits) -> int | None:
     """The number of the edit that a process was taking back when it was killed."""
     try:
-        number: Any = json.loads(read_regular(run / _UNDO, _MOST_BYTES))
-    except (OSError, ValueError, RecursionError):
+        number = read_json(run / _UNDO)
+    except (OSError, ValueError):
         return None
     may_be = {row["number"] for row in edits.rows() if row["can_undo"] or row["undone"]}
     return number if type(number) is int and number in may_be else None

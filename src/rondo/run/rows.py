@@ -190,7 +190,7 @@ class RowFrames:
 def _span(line: str) -> RowSpan:
     row, frame, what = line.split(",")
     kind = next((each for each in _KINDS if each == what), None)
-    if kind is None or not -1 <= int(frame) < _FOR_EVER or int(row) >= _FOR_EVER:
+    if kind is None or not -1 <= int(frame) < _FOR_EVER or not 0 <= int(row) < _FOR_EVER:
         raise ValueError(f"a line says '{line[:40]}'")
     return RowSpan(int(row), int(frame), kind)
 
