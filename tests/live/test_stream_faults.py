@@ -94,8 +94,10 @@ def test_labels_that_are_cut_in_place_are_noticed_before_the_next_line(
         assert len(done.err) < 500
 
 
-ROWS_OF_NONE = ("0,0", "x,0,frame", "0,0,else", f"{'9' * 23},0,frame", f"{'9' * 5_000},0,frame", "0,-2,frame",
-                f"0,{1 << 62},frame", "5,5,frame\n5,6,gap", "-3,0,frame", f"-{'9' * 23},0,frame", "nan,0,frame", "²,0,frame")  # fmt: skip
+ROWS_OF_NONE = (
+    "0,0", "x,0,frame", "0,0,else", f"{'9' * 23},0,frame", f"{'9' * 5_000},0,frame", "0,-2,frame", "-3,0,frame",
+    f"0,{1 << 62},frame", "5,5,frame\n5,6,gap", f"-{'9' * 23},0,frame", "nan,0,frame", "²,0,frame",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("line", ROWS_OF_NONE, ids=range(len(ROWS_OF_NONE)))
