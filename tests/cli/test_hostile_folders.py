@@ -146,8 +146,8 @@ def test_the_report_of_a_foreign_run_reads_no_file_of_mine(rondo: Command, here:
 
 
 OF_A_RUN = ("model", "labels", "units", "overview", "summary.json", "segments.parquet", "found.parquet",
-            "truth.parquet", "labels/day.npy", "model/manifest.json", "model/tensors.safetensors", "model/edits.json", "model/notes.txt",
-            ".edits.json.lock", ".undo.json", "checkpoint", "report.html")  # fmt: skip
+            "truth.parquet", "labels/day.npy", "model/manifest.json", "model/tensors.safetensors", "model/edits.json",
+            "model/notes.txt", ".edits.json.lock", ".undo.json", "checkpoint", "report.html")  # fmt: skip
 COMMANDS = (
     ("name", "run", "unit:1", "zz"),
     ("merge", "run", "unit:0", "unit:1"),
