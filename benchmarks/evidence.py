@@ -29,7 +29,6 @@ import os
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
@@ -106,8 +105,7 @@ class Found(NamedTuple):
 def found_in(case: Case, seed: int = 0) -> Found:
     """The evidence for the units of the default preset."""
     start = time.process_time()
-    settings = {"motifs.method": "none", "evidence.surrogates": 0}
-    model = Rondo(window=case.window, seed=seed, settings=settings).fit(case.recordings)
+    model = Rondo(window=case.window, seed=seed, settings={"evidence.surrogates": 0}).fit(case.recordings)
     fitted = time.process_time()
     windows = [model._windows_of(recording)[1] for recording in case.recordings]
     timelines = [model.unit_model_.timeline(own) for own in windows]
@@ -202,9 +200,7 @@ def recordings_table(data: Path) -> Table:
             if results:
                 table.add(f"{name} ({len(results)})", *cells_of(results))
             every += results
-        table.add(
-            f"all that {group} ({len(every)})" if not held_out else f"all {group} ({len(every)})", *cells_of(every)
-        )
+        table.add(f"all that {group} ({len(every)})", *cells_of(every))
     return table
 
 
@@ -236,7 +232,7 @@ def motif_claims(n_seeds: int, n_frames: int) -> Table:
         plain = Sequences(np.searchsorted(ids, runs.units)[None], runs.first, ids.size).shuffled(1, rng).units[0]
         phrases = Counter(tuple(ids[plain[i : i + n]].tolist()) for n in (2, 3, 4) for i in range(plain.size - n + 1))
         recurring = {i: Counter({phrase: n}) for i, (phrase, n) in enumerate(phrases.items()) if n > 1}
-        chance = composition_evidence(replace(runs, units=ids[plain]), recurring, units, 0.05, N_SEQUENCES, rng)
+        chance = composition_evidence(runs._replace(units=ids[plain]), recurring, units, 0.05, N_SEQUENCES, rng)
         false = sum(entry.comes_back for entry in chance.values())
         table.add(seed, runs.units.size, len(composed), sum(composed), len(chance), false, f"{seconds:.2f}")
     return table

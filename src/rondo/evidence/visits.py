@@ -36,7 +36,7 @@ from rondo.motifs.base import UnitRuns
 from rondo.units.model import joined_spans
 
 # Chosen on recordings of ten public sets, plain simulations, planted streams and noise; docs/results/evidence.md.
-RECOGNISED, CLEAR, CLOSENESS_COUNTS = 2 / 3, 0.20, 0.25
+RECOGNISED, CLEAR, CLOSENESS_COUNTS = 2 / 3, 0.25, 0.25
 _RIDGE, _COMPONENTS = 0.1, 30  # of the mean variance within entries; the same sets, where others change little
 _MOST_WINDOWS, _FEWEST_OF_ENTRY = 2048, 16  # sampled, in all and of an entry; bounds time, chosen by hand
 _PER_VISIT, _FEWEST_VISITS = 8, 8  # windows of an entry over its visits, where it has many; chosen by hand
