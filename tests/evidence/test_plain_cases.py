@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rondo.evidence.signal import alike_test, surrogate_p
 from rondo.evidence.verdicts import EntryEvidence, Evidence
 from rondo.model.rondo import Rondo
 from tests.benchmark_scripts import imported
@@ -73,3 +74,15 @@ def test_nothing_is_claimed_in_noise(name: str) -> None:
     assert not evidence.recurs
     every = (*evidence.units.values(), *evidence.motifs.values(), *evidence.unshown.values())
     assert {entry.verdict for entry in every} <= {"not shown", "occurs once"}
+
+
+def test_noise_that_is_loud_in_all_channels_at_once_passes_no_more_without_its_loudness() -> None:
+    """One that every kind of surrogate lets through."""
+    with imported("sources") as sources:
+        (recording,) = sources.noise_case("wandering loudness, common", 6_000, 1001).recordings
+    model = Rondo(seed=0, settings={"evidence.surrogates": 0}).fit(recording)
+    windows = model._windows_of(recording)[1]
+    labels = model.unit_model_.timeline(windows).labels
+    found = alike_test([windows], [labels], 7, np.random.default_rng(0))
+    assert all(surrogate_p(found.closeness, figures) <= 0.03 for figures in found.by_chance.values())
+    assert len(found.by_chance) == 3 and found.p > 0.1
