@@ -15,7 +15,7 @@ from rondo.wording import quoted
 
 _SAMPLED, _FEWEST = 2_000, 100  # rows, evenly spaced; ours: enough for moments, too few to tell anything
 _MOST_DRIFT = 0.9  # of the variance of a channel that a straight line explains; ours, met by the three channels above
-_SKEWED, _EVEN = 2.0, 1.0  # skewness of positive values, and of their logarithms; ours: an exponential has 2
+_SKEWED, _EVEN = 2.0, 0.5  # skewness of positive values, and of their logarithms; ours: an exponential has 2
 
 
 def drift_notes(values: NDArray[np.floating], channels: dict[str, int]) -> list[str]:
