@@ -54,6 +54,11 @@ class RunFrames:
         self._first_block, self._density = 0, np.zeros((0, len(self._codes)))  # of the blocks kept
         self._tail: NDArray[np.float32] | None = None  # the last whole block and the frames after it
 
+    def settle(self, boundaries: Boundaries | None) -> None:
+        """Boundaries in the blocks to come are found so, if at all; None changes nothing."""
+        if self._boundaries is not None and boundaries is not None:
+            self._boundaries = boundaries
+
     def see(self, window: NDArray[np.float32], start_frame: int) -> None:
         """One more window (n_channels, length) of the stretch, which will be decided later."""
         frames = window.T if self._start is None else window.T[-self._step :]

@@ -21,7 +21,7 @@ from rondo.config.settings import ContinualConfig
 from rondo.continual.contexts import reader_of
 from rondo.continual.frames import RunFrames
 from rondo.continual.phrases import Motif
-from rondo.continual.reading import DEFAULT_RULE, Decision, Due, State, encoded, joined_states
+from rondo.continual.reading import DEFAULT_RULE, Decision, Due, Setting, State, encoded, joined_states
 from rondo.data.labels import OTHER
 from rondo.data.windows import Span, StreamWindow
 from rondo.errors import ModelError
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from rondo.data.windows import Windows
     from rondo.motifs.base import Motifs
     from rondo.units.model import UnitModel
+    from rondo.units.places import Place
 
 
 class FrozenReader:
@@ -56,6 +57,7 @@ class FrozenReader:
         self._decided: deque[Decision] = deque()  # without their frames and motif
         self._spans: deque[Span] = deque()  # of the first of those decided, as in the next line
         self._read: deque[Motif] = deque()
+        self._place: Place | None = None
 
     @property
     def unit_ids(self) -> tuple[int, ...]:
@@ -67,8 +69,8 @@ class FrozenReader:
 
     def push(self, window: NDArray[np.float32], start_frame: int) -> Due:
         self.frames.see(window, start_frame)
-        representation = encoded(self.units.encoder, window)
-        costs = self.units.costs(representation)
+        representation = self.units.at_home(encoded(self.units.encoder, window), self._place)
+        costs = self.units.costs(representation, self._place)
         self._open.append(costs[0])
         self._strange.append(float(self.units.exemplars.strangeness(representation)[0]))
         self._decide(self.viterbi.push(costs).tolist())
@@ -76,6 +78,10 @@ class FrozenReader:
 
     def push_all(self, windows: Sequence[StreamWindow]) -> Iterable[Due]:
         return (self.push(*window) for window in windows)
+
+    def settle(self, setting: Setting) -> None:
+        self._place = setting.place
+        self.frames.settle(setting.boundaries)
 
     def boundary(self, frame: int) -> Due:
         self._decide(self.viterbi.flush().tolist())

@@ -24,6 +24,7 @@ from rondo.units.boundaries import Boundaries, likeliest_edge, summed_up
 
 if TYPE_CHECKING:
     from rondo.encoders.base import FittedEncoder, Representations
+    from rondo.units.places import Place
     from rondo.units.viterbi import Timeline
 
 DEFAULT_RULE = "exemplars"
@@ -74,6 +75,34 @@ class Decision(NamedTuple):
 Due = tuple[list[Decision], list[Event]]
 
 
+class Move(NamedTuple):
+    """How representations move with the scaling of a stream, dimension by dimension: new = factor * old + shift."""
+
+    factor: Floats
+    shift: Floats
+
+    @classmethod
+    def between(cls, old: NDArray[np.floating], new: NDArray[np.floating]) -> Move:
+        """The line through the same windows before and after; a dimension that does not vary is shifted."""
+        before, after = old.astype(np.float64), new.astype(np.float64)
+        centred = before - before.mean(axis=0)
+        squares, products = (centred**2).sum(axis=0), (centred * (after - after.mean(axis=0))).sum(axis=0)
+        factor = np.divide(products, squares, out=np.ones_like(squares), where=squares > 0)
+        return cls(factor, after.mean(axis=0) - factor * before.mean(axis=0))
+
+    def of(self, points: Floats) -> Floats:
+        return np.asarray(points * self.factor + self.shift)
+
+
+class Setting(NamedTuple):
+    """What a stream has learned about itself, for its reader (`scaling.py`)."""
+
+    place: Place | None  # None: the common one
+    boundaries: Boundaries | None  # None: those of the model
+    fits: bool  # False: nothing is learned
+    move: Move | None = None  # of representations so far, where the scaling has changed
+
+
 class Reader(Protocol):
     """Windows of one stretch after another, and what becomes due with them."""
 
@@ -100,6 +129,9 @@ class Reader(Protocol):
     def boundary(self, frame: int) -> Due:
         """The stretch ends before this frame: everything open is decided, and nothing is carried over."""
 
+    def settle(self, setting: Setting) -> None:
+        """Windows to come are read so; labels that were issued stay."""
+
     def timelines(self, windows: Windows) -> tuple[Timeline, MotifTimeline]:
         """Unit and motif of every window of one signal, by the vocabularies as they are now; nothing changes."""
 
@@ -114,11 +146,11 @@ State = tuple[dict[str, NDArray[np.generic]], dict[str, Any]]
 """Tensors, and plain values for JSON."""
 
 
-class _HasState(Protocol):
+class HasState(Protocol):
     def state(self) -> State: ...
 
 
-def joined_states(parts: Mapping[str, _HasState]) -> State:
+def joined_states(parts: Mapping[str, HasState]) -> State:
     """The states of parts as their owner keeps them, each under its name."""
     tensors: dict[str, NDArray[np.generic]] = {}
     plain: dict[str, Any] = {}

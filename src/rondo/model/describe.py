@@ -27,7 +27,7 @@ from rondo.run.findings import (
     recurrence_sentence,
     sample_sentence,
 )
-from rondo.run.labelling import FitProfile, Labelling
+from rondo.run.labelling import Labelling
 from rondo.run.shown import merged_sentence
 from rondo.run.summary import (
     EntryEvidenceSummary,
@@ -39,6 +39,7 @@ from rondo.run.summary import (
     VocabularyEvidence,
 )
 from rondo.run.tally import RecordingPart, RunTally, Words
+from rondo.units.fit_profile import FitProfile
 from rondo.units.vocabulary import Level
 from rondo.wording import counted, duration_in_words
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -11,12 +11,14 @@ import numpy as np
 from rondo.arrays import generators
 from rondo.config.settings import RondoConfig, network_in
 from rondo.data.groups import GroupBy, groups_of_recordings
+from rondo.data.moments import with_silent
+from rondo.data.own_scaling import common_spread
 from rondo.data.recording import Recording
-from rondo.data.scaling import Preprocessor, UsedChannels, surveys_of
+from rondo.data.scaling import Preprocessor, Typical, UsedChannels, surveys_of
 from rondo.data.signal import Signal
 from rondo.data.survey import Survey, copies_in, fair_sample, most_frames, sizes_of, stretch_frames, taken
 from rondo.data.window_lengths import WindowScales, choose_scales
-from rondo.data.windows import Span
+from rondo.data.windows import Span, Windows
 from rondo.device import require_torch, resolve_device
 from rondo.editing.edits import Edits
 from rondo.encoders.base import build_encoder
@@ -28,8 +30,8 @@ from rondo.model.label import Windowed, windows_in
 from rondo.motifs.base import Motifs
 from rondo.motifs.discover import MotifInput
 from rondo.registry import MOTIFS, UNITS
-from rondo.run.labelling import FitProfile
 from rondo.units.fit import fit_units
+from rondo.units.fit_profile import FitProfile
 from rondo.units.model import UnitModel
 from rondo.units.viterbi import Timeline
 from rondo.wording import Progress, silent
@@ -104,6 +106,7 @@ class Learned(NamedTuple):
     evidence: Evidence
     provenance: dict[str, Any]
     timelines: list[Timeline]
+    typical: Typical | None  # of recordings that are scaled each by its own statistics
 
 
 def learn_from(
@@ -137,7 +140,7 @@ def learn_into(
     config = config_of(model)
     learned = learn(config, plan, sample, groups, tell)
     model.config_ = config.model_copy(update={"preprocess": plan.preprocessor.config})
-    model.preprocessor_ = plan.preprocessor
+    model.preprocessor_ = replace(plan.preprocessor, typical=learned.typical)
     model.unit_model_, model.motif_model_, model.evidence_ = learned.units, learned.motifs, learned.evidence
     model.window_length_frames_, model.step_frames_, model.motif_window_frames_ = plan.scales
     model.rate_, model.provenance_ = plan.rate, learned.provenance
@@ -177,7 +180,17 @@ def learn(
     limits += MOTIFS[config.motifs.method].notes(motifs, config.motifs)
     if limits:
         provenance |= {"training_notes": limits}
-    return Learned(units, motifs, evidence, provenance, read)
+    return Learned(units, motifs, evidence, provenance, read, _typical(plan, windows))
+
+
+def _typical(plan: FitPlan, windows: Sequence[Windows]) -> Typical | None:
+    """What recordings to come are read by; those that are copies of another do not count."""
+    config = plan.preprocessor.config
+    if config.scaling == "none" or config.statistics != "recording":
+        return None
+    surveys = [survey for survey in plan.surveys if survey.id not in plan.copies]
+    moments = with_silent([survey.moments for survey in surveys], [survey.silent for survey in surveys])
+    return Typical.of(moments, common_spread(windows), config)
 
 
 def _provenance(plan: FitPlan, timelines: Sequence[Timeline]) -> dict[str, Any]:
