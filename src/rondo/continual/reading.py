@@ -18,6 +18,7 @@ from rondo.arrays import owned
 from rondo.continual.journal import Event
 from rondo.continual.phrases import Change, Motif
 from rondo.data.labels import OTHER
+from rondo.data.recording import Values
 from rondo.data.windows import Span, StreamWindow, WindowGrid, Windows
 from rondo.motifs.base import MotifTimeline
 from rondo.units.boundaries import Boundaries, likeliest_edge, summed_up
@@ -94,6 +95,24 @@ class Move(NamedTuple):
         return np.asarray(points * self.factor + self.shift)
 
 
+class Recent(NamedTuple):
+    """The last frames of the stretch, scaled as those to come; the frame after them is `stop_frame`."""
+
+    values: Values
+    stop_frame: int
+
+    def n_windows(self, last_start: int, step_frames: int) -> int:
+        """How many windows there are up to the one that begins at `last_start`."""
+        return max(0, (last_start - self.stop_frame + len(self.values)) // step_frames + 1)
+
+    def windows(self, starts: Sequence[int], length_frames: int) -> Windows:
+        """The windows that begin at these frames, one after the other."""
+        first = self.stop_frame - len(self.values)
+        frames = (np.array(starts, np.int64)[:, None] - first + np.arange(length_frames)).ravel()
+        n = len(frames)
+        return Windows(self.values[frames], WindowGrid(length_frames, length_frames, n, ((0, n),)))
+
+
 class Setting(NamedTuple):
     """What a stream has learned about itself, for its reader (`scaling.py`)."""
 
@@ -101,6 +120,7 @@ class Setting(NamedTuple):
     boundaries: Boundaries | None  # None: those of the model
     fits: bool  # False: nothing is learned
     move: Move | None = None  # of representations so far, where the scaling has changed
+    recent: Recent | None = None  # from which windows that are not decided are read again
 
 
 class Reader(Protocol):
@@ -112,6 +132,8 @@ class Reader(Protocol):
     def length_frames(self) -> int: ...
     @property
     def step_frames(self) -> int: ...
+    @property
+    def reach_frames(self) -> int: ...  # the last frames, of which something is not decided
     @property
     def unit_ids(self) -> tuple[int, ...]: ...  # those there are now, as are the motifs
     @property

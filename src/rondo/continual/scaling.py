@@ -8,6 +8,7 @@ the common one. Looks come at fixed frames, so nothing depends on how rows are c
 
 from __future__ import annotations
 
+# Window lengths until the first look, and growth until the next: chosen with the constants of `own_scaling`.
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -16,7 +17,7 @@ import numpy as np
 from rondo.arrays import Tensors, check_shapes, owned, owned_by
 from rondo.continual.frame_sample import FrameSample
 from rondo.continual.journal import Evidence, Kind
-from rondo.continual.reading import Move, Setting, State
+from rondo.continual.reading import Move, Reader, Setting, State
 from rondo.data.moments import Vector
 from rondo.data.own_scaling import Choice, thinned, variety_of
 from rondo.data.recording import Values
@@ -28,8 +29,8 @@ from rondo.units.fit_profile import FitProfile, fit_of
 from rondo.units.model import UnitModel
 from rondo.units.places import Place, Places
 
-# Window lengths until the first look, and growth until the next: chosen with the constants of `own_scaling`.
 _FIRST, _AGAIN = 20.0, 1.1
+_MOST_RECENT = 64  # window lengths that are read again after a look, where a reader looks ahead still farther; ours
 _STREAM = "stream"  # the name of its place in a checkpoint
 
 
@@ -43,17 +44,17 @@ class Look(NamedTuple):
 class StreamScaling:
     """Of one stream."""
 
-    def __init__(
-        self, preprocessor: Preprocessor, units: UnitModel, fitted: FitProfile, length_frames: int, step_frames: int
-    ) -> None:
+    def __init__(self, preprocessor: Preprocessor, units: UnitModel, fitted: FitProfile, reader: Reader) -> None:
         self._preprocessor, self._units, self._fitted = preprocessor, units, fitted
-        self._length, self._step = length_frames, step_frames
-        self._sample = FrameSample(length_frames, step_frames, len(preprocessor.channels))
+        self._length, self._step = reader.length_frames, reader.step_frames
+        n_channels = len(preprocessor.channels)
+        n_recent = min(reader.reach_frames, _MOST_RECENT * self._length)
+        self._sample = FrameSample(self._length, self._step, n_channels, n_recent)
         self.mean, self.scale = self._typical
         self.is_own, self.fit = False, ""
         self._place: Place | None = None
         self._boundaries: Boundaries | None = None
-        self._next_look = round(_FIRST * length_frames)
+        self._next_look = round(_FIRST * self._length)
 
     @property
     def statistics(self) -> str:
@@ -84,9 +85,9 @@ class StreamScaling:
         """Frames as the model sees them now; an array of its own."""
         return self._preprocessor.seen_by(values, self.mean, self.scale)
 
-    def tail(self, n_frames: int) -> Values:
-        """The last frames that were taken, as the model sees them now."""
-        return self.seen(self._sample.tail(n_frames))
+    def recent(self) -> Values:
+        """The last frames of the stretch, as the model sees them now."""
+        return self.seen(self._sample.recent())
 
     def take(self, values: Values) -> Look | None:
         """Frames that have been read; a look, where it is time for one."""

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rondo.arrays import check_shapes, owned_by
 from rondo.continual.journal import Event
-from rondo.continual.reading import DEFAULT_RULE, Decision, Due, HasState, Reader, State, joined_states
+from rondo.continual.reading import DEFAULT_RULE, Decision, Due, HasState, Reader, Recent, State, joined_states
 from rondo.continual.scaling import Look, StreamScaling
 from rondo.data.preparation import Placed, Preparation, Prepared
 from rondo.data.recording import Values
@@ -101,6 +101,14 @@ class Stream:
         return self.reader.timelines(windows)
 
     @property
+    def standing(self) -> dict[str, str]:
+        """By whose statistics it is scaled, and whether the model fits it; "" where that is not known."""
+        scaling = self.scaling
+        return (
+            {"statistics": "", "fit": ""} if scaling is None else {"statistics": scaling.statistics, "fit": scaling.fit}
+        )
+
+    @property
     def n_buffered(self) -> int:
         """Windows that the micro-clusters hold now, as candidates for a new unit."""
         return self.reader.n_buffered
@@ -138,8 +146,9 @@ class Stream:
     def _settle(self, look: Look, frame: int, report: StreamReport) -> None:
         """The stream is read otherwise from this frame on."""
         assert self.scaling is not None
-        self.windower.replace(self.scaling.tail(self.windower.n_kept))
-        self.reader.settle(look.setting)
+        recent = Recent(self.scaling.recent(), frame)
+        self.windower.replace(recent.values[len(recent.values) - self.windower.n_kept :])
+        self.reader.settle(look.setting._replace(recent=recent))
         self._tell(report, frame)
         report.events.extend(Event(kind, "input", frame, self.time_of(frame), (), about) for kind, about in look.news)
 

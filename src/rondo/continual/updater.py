@@ -250,14 +250,17 @@ class Updater:
     def _at_home(self, representations: Representations) -> Floats:
         return self._model.at_home(representations, self.setting.place).astype(np.float64)
 
+    @property
+    def reach_frames(self) -> int:
+        return (self.viterbi.lag or 0) * self.step_frames + 2 * self.length_frames
+
     def settle(self, setting: Setting) -> None:
         """Windows to come are read so. What the stream has gathered moves with its scaling.
 
         Units of the model return to their own exemplars, which lie where windows at home do; what the stream has added
         to them was read with other statistics. Units that it has promoted, and the buffer, are moved.
         """
-        self.setting = setting
-        move = setting.move
+        self.setting, move = setting._replace(recent=None), setting.move
         if move is None:
             return
         before = self.units

@@ -1,10 +1,11 @@
 """Whether a new recording is scaled by its own statistics or by those that are typical of the fitted recordings.
 
 Own statistics remove how a sensor is worn and how strongly a person moves. They also remove what tells one activity
-from another: scaled by itself, a recording of walking alone looks like one of everything. So they are used once a
-recording varies as much as the fitted ones did, or fits the known units far better by them:
+from another: scaled by itself, a recording of walking alone looks like one of everything. So they are used where a
+recording fits the known units better by them, and varies as much as the fitted ones did, or fits far better:
 
-    variety * strangeness by typical statistics / strangeness by its own  >=  0.75 (1 + 10 / n)
+    variety * better  >=  0.75 (1 + 10 / n)    and    better >= 1
+    better = strangeness by typical statistics / strangeness by its own
 
 `variety` is the deviation over windows of the logarithm of the deviation in a window, root mean square over channels,
 relative to the fitted recordings; gain and offset do not change it. `strangeness` is the mean distance of windows to
@@ -44,7 +45,8 @@ class Choice(NamedTuple):
     ) -> Choice:
         """By how strange its windows are in each scaling; `was_own`: a stream that has its own statistics now."""
         costs = [float(np.minimum(own, _MOST_STRANGE).mean()) for own in (by_typical, by_own)]
-        evidence = variety * costs[0] / max(costs[1], 1e-9) / (_LEAST * (1 + _LENGTHS / n_lengths))
+        better = costs[0] / max(costs[1], 1e-9)
+        evidence = better * min(1.0, variety / (_LEAST * (1 + _LENGTHS / n_lengths)))
         return cls(evidence >= (_BACK if was_own else 1.0), variety, evidence)
 
     @property

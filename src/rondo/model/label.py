@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.continual.reading import Reader
 from rondo.continual.scaling import StreamScaling
 from rondo.data.labels import OTHER
 from rondo.data.own_scaling import Choice, thinned, variety_of
@@ -42,8 +43,8 @@ def windowed(model: Rondo, recording: Recording, resample: bool = False, *, by_m
     preprocessor = model.preprocessor_
     if by_model:
         own = preprocessor.config.model_copy(update={"statistics": "dataset"})
-        scaling = model.stream_.scaling if hasattr(model, "stream_") else stream_scaling(model)
-        by = scaling or preprocessor
+        scaling = model.stream_.scaling if hasattr(model, "stream_") else None
+        by = scaling or preprocessor.typical or preprocessor
         preprocessor = replace(preprocessor, config=own, mean=by.mean, scale=by.scale)
     return _in_windows(model, recording, preprocessor.seen(_regular(model, preprocessor, recording, resample)))
 
@@ -62,14 +63,13 @@ def _in_windows(model: Rondo, recording: Recording, signal: Signal) -> Windowed:
     return Windowed(recording, signal, windows_in(signal, model.window_length_frames_, model.step_frames_))
 
 
-def stream_scaling(model: Rondo) -> StreamScaling | None:
+def stream_scaling(model: Rondo, reader: Reader) -> StreamScaling | None:
     """How a stream of this model is scaled; None: always by the model, as with models of 0.2.0."""
-    preprocessor, (length, step) = model.preprocessor_, (model.window_length_frames_, model.step_frames_)
-    config = preprocessor.config
+    preprocessor, config = model.preprocessor_, model.preprocessor_.config
     if preprocessor.typical is None and config.scaling != "none" and config.statistics == "recording":
         return None
     fitted = FitProfile.from_json(model.provenance_.get("fit_profile"), "the model")
-    return StreamScaling(preprocessor, model.unit_model_, fitted, length, step)
+    return StreamScaling(preprocessor, model.unit_model_, fitted, reader)
 
 
 def windows_in(signal: Signal, length: int, step: int) -> Windows:

@@ -297,7 +297,7 @@ class Rondo:
             (self.window_length_frames_, self.step_frames_),
             aligned=self.config_.windows.projection == "aligned",
         )
-        scaling = stream_scaling(self) if reader.rule == DEFAULT_RULE else None
+        scaling = stream_scaling(self, reader) if reader.rule == DEFAULT_RULE else None
         return Stream(self.preprocessor_, self.rate_, reader, scaling)
 
     def partial_fit(self, chunk: Any, y: Any = None) -> StreamReport:

@@ -189,7 +189,10 @@ def _stream_sentence(result: Result) -> str:
     length = f"{stream.n_frames:,} frames" if stream.rate is None else duration_in_words(stream.n_frames / stream.rate)
     found = found_in_words(len(run.units), len(run.motifs), motifs_are_units=run.motifs_are_units, where=" occur")
     other = percent(stream.share_other)
-    return f"In {length} of the stream {found}; {growth_in_words(result.events)}. {other} of the time is OTHER."
+    text = f"In {length} of the stream {found}; {growth_in_words(result.events)}. {other} of the time is OTHER."
+    fit = "" if run.stream is None else run.stream.fit
+    doubt = ", its labels are doubtful and it learns nothing" if fit == "does not fit" else ""
+    return f"{text} The model {fit}{doubt}." if fit else text
 
 
 def _score_rows(run: RunSummary) -> list[dict[str, Any]]:

@@ -36,6 +36,8 @@ def found_and_fit_sentence(summary: RunSummary) -> str:
     other = sum(one.share_other * one.n_frames for one in summary.recordings) / max(1, n_frames)
     verdicts = [one.fit.verdict for one in summary.recordings if one.fit is not None]
     fits = f"; the model {verdicts[0]}" if len(set(verdicts)) == 1 else ""
+    if summary.stream is not None and summary.stream.fit:
+        fits = f"; the model {summary.stream.fit}"
     fits = f"; the model fits {verdicts.count('fits')} of {len(verdicts)}" if len(set(verdicts)) > 1 else fits
     return f"{found_sentence(summary)}; {other:.0%} OTHER{fits}"
 
