@@ -37,25 +37,6 @@ def naive_closeness(
     return mean(anywhere), {label: mean(distances) for label, distances in elsewhere.items()}
 
 
-def naive_best_balls(
-    statistics: NDArray[np.floating], spans: Sequence[tuple[int, int]], apart: int, centres: Sequence[int], same: float
-) -> list[float]:
-    """The highest mean closeness, over the centres, of the 1, 2, .. n windows nearest to it."""
-    n = len(statistics)
-    span_of = [next(i for i, (a, b) in enumerate(spans) if a <= w < b) for w in range(n)]
-    distance = [[math.dist(a, b) for b in statistics] for a in statistics]
-    typical = float(np.median(distance))
-    closeness = []
-    for w in range(n):
-        others = [distance[w][v] for v in range(n) if span_of[v] != span_of[w] or abs(v - w) >= apart]
-        closeness.append(-math.log(max(min(others) / typical, same)) if others else math.log(same))
-    best = []
-    for size in range(1, n + 1):
-        balls = [sorted(range(n), key=lambda v: distance[c][v])[:size] for c in centres]
-        best.append(max(sum(closeness[v] for v in ball) / size for ball in balls))
-    return best
-
-
 def naive_surprises(
     spans: Sequence[Sequence[int]], follows: Mapping[tuple[int, int], float], longest: int
 ) -> dict[tuple[int, ...], float]:

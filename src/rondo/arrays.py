@@ -12,6 +12,8 @@ from typing import IO, Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.forks import refuse_forked
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -142,6 +144,9 @@ class Lazy(Mapping[str, T]):
         self._keys, self._make, self._size = dict.fromkeys(keys), make, size
         self._held: dict[str, T] = {}
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return dict, (dict(self.items()),)  # what makes the values need not exist in another process
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._keys)
 
@@ -155,6 +160,7 @@ class Lazy(Mapping[str, T]):
         if key not in self._held:
             if key not in self._keys:
                 raise KeyError(key)
+            refuse_forked()
             self._held[key] = self._make(key)
             while len(self._held) > 1 and sum(map(self._size, self._held.values())) > _MOST_HELD:
                 del self._held[next(iter(self._held))]

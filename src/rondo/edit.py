@@ -55,7 +55,7 @@ from rondo.run.summary import (
 from rondo.run.writer import RunWriter
 from rondo.store.locations import refuse_url
 from rondo.store.model_file import MANIFEST
-from rondo.store.reading import read_regular
+from rondo.store.reading import read_json
 from rondo.units.vocabulary import Level
 
 
@@ -122,9 +122,6 @@ def _scored(result: Result) -> Result:
 
     units, motifs = (scores(level) for level in LEVELS)
     return with_truth(result, RunScores(units=units, motifs=motifs), truth)
-
-
-_MOST_BYTES = 1 << 26
 
 
 class EditedVocabulary(NamedTuple):
@@ -374,13 +371,13 @@ def _read_wanted(path: Path, run: str) -> list[dict[str, Any]]:
     """The edits in a file about the run of this identity, each with a key, so that the file can be applied twice."""
     again = "give the file that `Save edits` of a report has written"
     try:
-        found = json.loads(read_regular(path, _MOST_BYTES))
+        found = read_json(path)
         if found["format"] != FORMAT:
             raise ValueError(f"expected format '{FORMAT}'")
         about, edits = found["run"], [dict(edit) for edit in found["edits"]]
     except OSError as error:
         raise SettingError(f"{path}: cannot be read ({error.strerror}); {again}") from None
-    except (ValueError, LookupError, TypeError, RecursionError) as error:
+    except (ValueError, LookupError, TypeError) as error:
         raise SettingError(f"{path}: no file of edits ({error}); {again}") from None
     if about != run:
         raise SettingError(f"{path}: it holds edits of run {about}, and this is run {run}; give the run it was made on")

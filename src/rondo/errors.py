@@ -9,7 +9,8 @@
     │   ├── ModelError          a model folder is missing, truncated, edited or foreign
     │   ├── OutputError         the output folder cannot be written, or holds a run already
     │   └── MissingExtraError   an optional dependency is not installed
-    └── NotFittedError        a model was asked before it was fitted
+    ├── NotFittedError        a model was asked before it was fitted
+    └── ForkedError           the process was forked after Rondo had been used
 
     RondoWarning (UserWarning)  something was done to the data, or could not be done, that the user should know
 
@@ -65,8 +66,12 @@ class MissingExtraError(InputError):
     """
 
     def __init__(self, what: str, package: str, extra: str) -> None:
+        super().__init__(what, package, extra)  # as another process makes it again
+
+    def __str__(self) -> str:
+        what, package, extra = self.args
         wanted = f"'rondo-ts[{extra}]'" if extra else package  # no extra of ours brings it
-        super().__init__(f"{what} needs the package '{package}': pip install {wanted}")
+        return f"{what} needs the package '{package}': pip install {wanted}"
 
 
 class NotFittedError(RondoError, AttributeError):
@@ -78,8 +83,13 @@ def not_fitted(message: str) -> NotFittedError:
     from sklearn.exceptions import NotFittedError as OfScikitLearn  # takes long to import, and nothing failed yet
 
     kinds = (NotFittedError, OfScikitLearn)
-    error: NotFittedError = type("NotFittedError", kinds, {"__doc__": NotFittedError.__doc__})(message)
+    members = {"__doc__": NotFittedError.__doc__, "__reduce__": lambda error: (not_fitted, error.args)}
+    error: NotFittedError = type("NotFittedError", kinds, members)(message)
     return error
+
+
+class ForkedError(RondoError):
+    """The process was forked from one in which polars had started threads, which do not exist in it."""
 
 
 class RondoWarning(UserWarning):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,6 +17,7 @@ from rondo.data.recording import Recording
 from rondo.editing.edits import Edits
 from rondo.editing.edits_file import write_edits
 from rondo.errors import RecordingError
+from rondo.forks import refuse_forked
 from rondo.methods import find_method, load_model, method_names, method_of
 from rondo.report.contents import TruthFile, Wish
 from rondo.run.bucket import check_free_place, run_here, whole_run
@@ -54,6 +55,11 @@ GroupBy = str | Mapping[str, str] | None
 Per = Literal["recording", "group"]
 
 
+def known(model: Any) -> Any:
+    """What reads the model of a result that has it already."""
+    return model
+
+
 @dataclass(frozen=True, eq=False)
 class Result:
     """Recordings, their labels, and what was found in them.
@@ -82,7 +88,11 @@ class Result:
 
     run: RunData = field(repr=False)
     at_hand: Mapping[str, Recording] = field(default_factory=dict, repr=False)
-    _read_model: Callable[[], Any] = field(default=lambda: None, repr=False)
+    _read_model: Callable[[], Any] = field(default=partial(known, None), repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All of it, read from its folder: pickled, it goes to other processes and machines."""
+        return {**vars(self), "_read_model": partial(known, self.model)}
 
     @classmethod
     def load(cls, folder: str | Path) -> Result:
@@ -142,6 +152,7 @@ class Result:
         >>> bool((Result.load(saved).units == result.units).all())
         True
         """
+        refuse_forked()
         check_free_place(folder)
         run = self.run
         with whole_run(folder) as draft:
@@ -299,6 +310,7 @@ class Result:
         """
         from rondo.report.render import write_page
 
+        refuse_forked()
         wish = Wish(tuple(recordings), tuple(channels), None if truth is None else TruthFile(Path(truth)))
         return write_page(self, Path(path), wish, compare)
 
@@ -347,6 +359,7 @@ class Result:
         """
         from rondo.plot.recording import Cutout, figure_of, figures_of
 
+        refuse_forked()
         view = Cutout(start, end, channels, level, None if truth is None else TruthFile(Path(truth)))
         if recording is None and len(self) != 1:
             return figures_of(self, view, figsize, dark)
@@ -382,6 +395,7 @@ class Result:
         """
         from rondo.plot.entry import entry_figure
 
+        refuse_forked()
         return entry_figure(self, entry, recording, figsize, dark)
 
     def export(self, format: str, path: str | Path, *, level: str = "both", recording: str | None = None) -> list[Path]:
@@ -417,6 +431,7 @@ class Result:
         """
         from rondo.report.export import export_result
 
+        refuse_forked()
         return export_result(self, format, Path(path), level, recording)
 
     def usage(self, group_by: GroupBy = None, *, per: Per = "recording") -> pd.DataFrame:
@@ -443,6 +458,7 @@ class Result:
         """
         from rondo.analysis.usage import usage_table
 
+        refuse_forked()
         return usage_table(self, group_by, per)
 
     def transitions(self, group_by: GroupBy = None, *, per: Per = "recording") -> pd.DataFrame:
@@ -471,6 +487,7 @@ class Result:
         """
         from rondo.analysis.sequence import transition_table
 
+        refuse_forked()
         return transition_table(self, group_by, per)
 
     def edited(self, edits: Edits | None = None) -> Result:
@@ -486,6 +503,7 @@ class Result:
         Result
             The edited result.
         """
+        refuse_forked()
         model = self.model
         words = Words.of_summary(self.summary) if model is None else find_method(self.method).words(model)
         if edits is None:
@@ -561,7 +579,7 @@ def make_result(
         findings=tuple(findings),
         config=dict(config or {}),
     )
-    return Result(run, {recording.id: recording for recording in recordings}, lambda: model)
+    return Result(run, {recording.id: recording for recording in recordings}, partial(known, model))
 
 
 def with_truth(result: Result, scores: RunScores, truth: pl.DataFrame) -> Result:

@@ -125,8 +125,8 @@ def test_the_summary_counts_what_the_segments_hold(finished: tuple[Path, Outcome
         )
         covered = (own["end_frame"] - own["start_frame"]).sum()
         npt.assert_allclose(sum(entry["share"] for entry in summary[f"{level}s"]), covered / 9000)
-    assert [recording["n_gaps"] for recording in summary["recordings"]] == [0, 1]
-    assert summary["recordings"][1]["duration_s"] == pytest.approx(60)
+    assert [recording["n_gaps"] for recording in summary["recordings"]] == [1, 0]  # by id
+    assert summary["recordings"][0]["duration_s"] == pytest.approx(60)
 
 
 def test_what_was_done_to_the_data_is_said(finished: tuple[Path, Outcome]) -> None:

@@ -6,16 +6,18 @@ import json
 import os
 import resource
 import shutil
-from collections.abc import Iterator
+import tracemalloc
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
 from rondo.data.recording import Recording
 from rondo.errors import OutputError
 from rondo.model.rondo import Rondo
-from tests.cli.running import Command, refused, tree, waves
+from tests.cli.running import Command, refused, tree, waves, write_csv
 
 
 @pytest.fixture
@@ -96,6 +98,37 @@ def test_files_that_never_end_are_refused_at_once(rondo: Command, run: Path, kin
         assert outcome.code == 0, outcome.err
     else:
         refused(outcome, "larger than" if kind == "vast" else "regular file")
+
+
+def many_rows(path: Path) -> None:
+    """A million equal rows, in a file of some kB."""
+    table = pl.read_parquet(path.with_name("segments.parquet"))
+    table[np.zeros(1_000_000, int)].write_parquet(path)
+
+
+LISTS = b"[" + b"[]," * 6_000_000 + b"[]]"  # 18 MB, and 560 MB in memory
+USAGE, LABEL = ("usage", "run"), ("label", "run/model", "day.csv", "--rate", "50", "--out", "o")
+LARGE: dict[str, tuple[Callable[[Path], object], tuple[str, ...], str]] = {
+    "segments.parquet": (many_rows, USAGE, "1,000,000 rows"),
+    "unshown_segments.parquet": (many_rows, ("report", "run"), "1,000,000 rows"),
+    "summary.json": (lambda path: path.write_bytes(LISTS), USAGE, "more than 4,194,304 values"),
+    "model/edits.json": (lambda path: path.write_bytes(LISTS), USAGE, "larger than 17 MB"),
+    "model/manifest.json": (lambda path: path.write_bytes(2 * LISTS), LABEL, "larger than 34 MB"),
+    "model/tensors.safetensors": (lambda path: os.truncate(path, 1 << 29), LABEL, "not a safetensors file"),
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_sizes_are_known_before_a_folder_is_read(rondo: Command, here: Path, run: Path, name: str) -> None:
+    make, command, says = LARGE[name]
+    make(run / name)
+    write_csv(here / "day.csv", waves())
+    tracemalloc.start()
+    try:
+        refused(rondo(*command), says)
+        assert tracemalloc.get_traced_memory()[1] < 200e6
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.filterwarnings("default::rondo.errors.RondoWarning")

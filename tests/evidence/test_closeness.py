@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rondo.data.windows import WindowGrid, Windows
 from rondo.evidence import signal as module
 from rondo.evidence.signal import WindowAxis
-from tests.naive_evidence import naive_best_balls, naive_closeness
+from tests.naive_evidence import naive_closeness
 
 
 def axis_of(spans: tuple[tuple[int, int], ...], length: int = 20, step: int = 5) -> WindowAxis:
@@ -28,18 +28,6 @@ def test_closeness_equals_its_definition(seed: int, n_labels: int, cut: int) -> 
     naive_whole, naive_entries = naive_closeness(statistics, labels.tolist(), axis.spans, 4, module._SAME)
     assert axis.closeness(statistics) == pytest.approx(naive_whole, abs=1e-5)
     assert axis.entry_closeness(statistics, labels.astype(np.int32)) == pytest.approx(naive_entries, abs=1e-5)
-
-
-@settings(max_examples=20)
-@given(seed=st.integers(0, 2**16), apart=st.integers(1, 12), cut=st.integers(60, 140))
-def test_best_balls_equal_their_definition(seed: int, apart: int, cut: int) -> None:
-    axis = axis_of(((0, cut), (cut, 200)))
-    n_windows = len(axis.places)
-    statistics = np.random.default_rng(seed).standard_normal((n_windows, 2)).astype(np.float32)
-    centres = np.linspace(0, n_windows - 1, min(n_windows, module._CENTRES)).astype(int).tolist()
-    expected = naive_best_balls(statistics, axis.spans, max(apart, axis.apart), centres, module._SAME)
-    _, found = axis.closeness_by_chance(statistics, apart)
-    assert found == pytest.approx(expected, abs=1e-4)
 
 
 def test_what_comes_again_is_close_and_equal_windows_are_as_close_as_can_be() -> None:

@@ -47,10 +47,12 @@ def in_any_order(line: Timeline, seed: int) -> Timeline:
 
 
 def test_planted_contexts_are_claimed(line: Timeline, contexts: ContextModel) -> None:
-    entries = context_evidence([line], dict.fromkeys(contexts.ids, 5), contexts, 0.05, np.random.default_rng(0))
+    entries = context_evidence([line], contexts, 0.05, np.random.default_rng(0))
     assert set(entries) == set(contexts.ids)
-    for entry in entries.values():
-        assert (entry.verdict, entry.reason.kind, entry.n_occurrences) == ("recurs clearly", "mix", 5)
+    occurrences = contexts.occurrences([line])
+    for id, entry in entries.items():
+        assert (entry.verdict, entry.reason.kind, entry.n_occurrences) == ("recurs clearly", "mix", occurrences[id])
+        assert 2 <= entry.n_visits <= entry.n_occurrences and entry.recognised == 1 and entry.like in contexts.ids
         assert entry.p == 0.05 and np.isnan(entry.closeness)
         assert "same units come together" in entry.reason.in_words()
 
@@ -65,21 +67,23 @@ def test_runs_in_any_order_are_not_claimed_oftener_than_a_test_may(line: Timelin
 
 def test_without_order_nothing_recurs(line: Timeline, contexts: ContextModel) -> None:
     other = in_any_order(line, seed=1)
-    entries = context_evidence([other], dict.fromkeys(contexts.ids, 5), contexts, 0.05, np.random.default_rng(0))
+    entries = context_evidence([other], contexts, 0.05, np.random.default_rng(0))
     assert {entry.verdict for entry in entries.values()} == {"not shown"}
     assert {entry.reason.kind for entry in entries.values()} == {""}
 
 
 def test_a_recording_that_does_not_recur_has_no_context_that_does(line: Timeline, contexts: ContextModel) -> None:
-    entries = context_evidence([line], dict.fromkeys(contexts.ids, 5), contexts, 0.4, np.random.default_rng(0))
+    entries = context_evidence([line], contexts, 0.4, np.random.default_rng(0))
     assert {(entry.verdict, entry.p) for entry in entries.values()} == {("not shown", 0.4)}
 
 
 def test_what_comes_once_occurs_once(line: Timeline, contexts: ContextModel) -> None:
-    occurrences = dict(zip(contexts.ids, (1, 2, 9), strict=True))
-    entries = context_evidence([line], occurrences, contexts, 0.05, np.random.default_rng(0))
-    assert [entry.verdict for entry in entries.values()] == ["occurs once", "recurs clearly", "recurs clearly"]
-    assert [entry.reason.kind for entry in entries.values()] == ["", "mix", "mix"]
+    ends = np.flatnonzero(np.diff(contexts.timeline(line).ids)) + 1
+    part = Timeline(line.ids[: ends[1]], line.distances[: ends[1]], ((0, int(ends[1])),))
+    entries = context_evidence([part], contexts, 0.05, np.random.default_rng(0))
+    occurring = [entry for entry in entries.values() if entry.n_occurrences]
+    assert len(occurring) == 2
+    assert {(entry.verdict, entry.reason.kind, entry.n_visits) for entry in occurring} == {("occurs once", "", 1)}
 
 
 def test_contexts_that_fail_their_test_are_not_shown(line: Timeline, contexts: ContextModel) -> None:
@@ -88,9 +92,8 @@ def test_contexts_that_fail_their_test_are_not_shown(line: Timeline, contexts: C
     found, evidence = shown_after_test(motifs, known)  # nothing was asked
     assert isinstance(found, ComposedMotifs) and found.shown == "context" and evidence.motifs is known.motifs
     for timeline, shown in ((line, "context"), (in_any_order(line, seed=1), "unit")):
-        counts = dict.fromkeys(contexts.ids, 5)
-        entries = context_evidence([timeline], counts, contexts, 0.05, np.random.default_rng(0))
-        found, evidence = shown_after_test(motifs, replace(known, motifs=entries))
+        entries = context_evidence([timeline], contexts, 0.05, np.random.default_rng(0))
+        found, evidence = shown_after_test(motifs, replace(known, p=0.05, closeness=1.0, motifs=entries))
         assert isinstance(found, ComposedMotifs) and found.shown == shown
         assert set(evidence.motifs) == set(found.ids)
         assert evidence.motifs == (entries if shown == "context" else known.units)
@@ -114,7 +117,8 @@ def test_only_what_passes_its_test_is_listed_beside_what_is_shown(
     entries = {
         id: EntryEvidence(0.5, np.nan, 4, verdict) for id, verdict in zip(motifs.unshown_ids, verdicts, strict=False)
     }
-    known = replace(Evidence.not_tested(dict.fromkeys(UNITS, 5), dict.fromkeys(motifs.ids, 5)), unshown=entries)
+    known = Evidence.not_tested(dict.fromkeys(UNITS, 5), dict.fromkeys(motifs.ids, 5))
+    known = replace(known, p=0.01, closeness=1.0, unshown=entries)
     found, evidence = shown_after_test(motifs, known)
     assert isinstance(found, ComposedMotifs) and found.shown == shown and found.ids == motifs.ids
     assert found.unshown == beside[1:2] and found.unshown_ids == (first,)

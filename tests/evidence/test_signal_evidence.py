@@ -44,22 +44,24 @@ def test_planted_structure_is_alike() -> None:
     assert found.p < 0.01
     assert set(found.by_chance) == {"signal", "loudness", "statistics"}
     assert all(found.closeness > figures.max() for figures in found.by_chance.values())
-    assert np.mean([p <= 0.03 for p, _ in found.units.values()]) >= 0.6
+    assert np.mean([found.closer(id) > 0 for id in found.units]) >= 0.6
 
 
 def test_nothing_is_claimed_in_noise() -> None:
     every = [likeness_of(structureless(5_000, 4, seed=seed), seed) for seed in range(3)]
     assert all(found.p > 0.03 for found in every)
-    assert all(p > 0.03 for found in every for p, _ in found.units.values())
 
 
-def test_a_unit_is_never_surer_than_the_whole_and_other_is_none() -> None:
+def test_closeness_of_units_is_known_of_those_that_come_twice_and_other_is_none() -> None:
     windows = noise_windows(1_500)
     labels = two_entries(len(windows))
     labels[100:120] = OTHER
+    labels[0] = 7
     found = alike_test([windows], [labels], 9, np.random.default_rng(1))
     assert set(found.units) == {0, 1}
-    assert all(p >= found.p for p, _ in found.units.values())
+    likest = max(figures.mean() for figures in found.by_chance.values())
+    assert found.closer(0) == pytest.approx(found.units[0] - likest)
+    assert np.isnan(found.closer(7))
 
 
 def test_p_is_that_of_one_more_surrogate() -> None:
@@ -129,12 +131,12 @@ def test_many_channels_are_mixed_to_ten_that_keep_distances() -> None:
 
 
 @pytest.mark.parametrize("n_frames", [20, 60])
-def test_recordings_of_few_windows_and_constant_ones_claim_nothing(n_frames: int) -> None:
+def test_recordings_of_few_windows_and_constant_ones_cannot_be_judged(n_frames: int) -> None:
     grid = WindowGrid(20, 5, n_frames, ((0, n_frames),))
     for values in (structureless(n_frames, 2).values, np.ones((n_frames, 2), np.float32)):
         windows = Windows(values, grid)
         found = alike_test([windows], [np.zeros(len(windows), np.int32)], 5, np.random.default_rng(0))
-        assert found.p > 0.03
+        assert np.isnan(found.p) and found.by_chance == {} and np.isnan(found.closer(0))
 
 
 def test_many_channels_are_asked_about_in_fewer_windows(monkeypatch: pytest.MonkeyPatch) -> None:

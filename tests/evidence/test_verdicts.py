@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from rondo.data.labels import OTHER
-from rondo.evidence.verdicts import EntryEvidence, Evidence, Reason, Verdict, comes_back, is_pale, rank_p, verdict_of
+from rondo.evidence.verdicts import EntryEvidence, Evidence, Reason, Verdict, comes_back, is_pale, rank_p
 from rondo.run.summary import EntryEvidenceSummary
 
 SOME = Evidence(
@@ -102,5 +102,3 @@ def test_tensors_that_do_not_fit_are_refused(name: str, value: np.ndarray) -> No
 def test_p_is_a_rank_and_5_percent_is_enough() -> None:
     chance = np.arange(19.0)
     assert [rank_p(figure, chance) for figure in (18.5, 18.0, -1.0)] == [0.05, 0.1, 1.0]
-    assert [verdict_of(p) for p in (0.05, 0.1, np.nan)] == ["recurs clearly", "not shown", "not shown"]
-    assert verdict_of(0.01, n_occurrences=1) == "occurs once"

@@ -55,7 +55,7 @@ def test_missing_folder_empty_and_unreadable(tmp_path: Path, monkeypatch: pytest
         raise PermissionError(13, "Permission denied")
 
     with monkeypatch.context() as patch:
-        patch.setattr(Path, "open", forbidden)
+        patch.setattr("rondo.store.reading.os.open", forbidden)
         assert "(Permission denied)" in refusal(lambda: read_one(path), naming=path)
     (tmp_path / f"folder{suffix}").mkdir()
     folder = tmp_path / f"folder{suffix}"
@@ -109,7 +109,7 @@ def test_find_recordings(tmp_path: Path) -> None:
         write(inside, name, b"1")
     (inside / "sub.csv").mkdir()
     lone = write(tmp_path, "z.npy", b"1")
-    assert find_recordings([lone, inside]) == [lone, inside / "a.NPZ", inside / "b.csv", inside / "c.parquet"]
+    assert find_recordings([lone, inside]) == [inside / "a.NPZ", inside / "b.csv", inside / "c.parquet", lone]
     assert "no such file" in refusal(lambda: find_recordings([tmp_path / "no"]), naming=tmp_path / "no")
     assert "holds no recordings" in refusal(lambda: find_recordings([inside / "sub.csv"]), naming=inside)
     assert "no recordings were named" in refusal(lambda: find_recordings([]), naming="no recordings")

@@ -29,6 +29,7 @@ from rondo.errors import AnnotationError, RecordingError
 from rondo.files.column_values import is_label_name
 from rondo.files.reading import id_of, packing_of, suffix_of
 from rondo.files.text.spelling import is_number
+from rondo.store.reading import open_regular, regular
 from rondo.wording import quoted
 
 if TYPE_CHECKING:
@@ -104,14 +105,19 @@ def classes_of(track: ArrayLike, where: str) -> Classes:
 def read_annotation(path: str | Path, key: str | None = None) -> Annotation:
     """Read one track from .npy, .npz or .csv, with the names of its classes if it has any."""
     path = Path(path)
-    if not path.is_file():
-        raise AnnotationError(f"'{path}': no such file; expected a track of labels in {quoted(SUFFIXES)}")
+    _refuse_no_file(path)
     suffix = suffix_of(path)
     if suffix not in SUFFIXES:
         raise AnnotationError(f"'{path}': cannot read '{suffix}'; give {quoted(SUFFIXES)}")
     track = _read_csv(path, key) if suffix == ".csv" else _read_numpy(path, key, is_archive=suffix == ".npz")
     numbers, names = _numbered(track, f"'{path}'")
     return Annotation(numbers, names, id=id_of(path))
+
+
+def _refuse_no_file(path: Path) -> None:
+    if not path.is_file():
+        what = "not a regular file" if path.exists() else "no such file"
+        raise AnnotationError(f"'{path}': {what}; expected a track of labels in {quoted(SUFFIXES)}")
 
 
 def read_labels(path: str | Path, key: str | None = None) -> Classes:
@@ -154,8 +160,7 @@ def read_annotated(
     is_only = len(matched) == 1 or truth_path.is_dir()
     pairs = {}
     for name, (truth_file, labels_file) in matched.items():
-        if not truth_file.is_file():
-            raise AnnotationError(f"'{truth_file}': no such file; expected a track of labels in {quoted(SUFFIXES)}")
+        _refuse_no_file(truth_file)
         labels = read_labels(labels_file)
         whose = f"'{labels_file}'"
         truth = _truth(
@@ -193,7 +198,7 @@ def _read_numpy(path: Path, key: str | None, *, is_archive: bool) -> NDArray[np.
         raise AnnotationError(f"'{path}': an .npy holds a single array, which has no name '{key}'; leave the key out")
     name = key or "y"
     try:
-        with path.open("rb") as stream:  # np.load leaves a path it cannot read open
+        with open_regular(path) as stream:  # np.load leaves a path it cannot read open
             stored = np.load(stream, allow_pickle=False)
             if isinstance(stored, np.ndarray) and not is_archive:
                 return stored
@@ -216,7 +221,7 @@ def _read_csv(path: Path, key: str | None) -> NDArray[np.generic]:
     from rondo.files.text.lines import opened_text
 
     try:
-        source: Path | bytes = path
+        source: Path | bytes = regular(path)
         if packing_of(path):
             with opened_text(path) as file:  # bounded by the memory that is free; polars would unpack all there is
                 source = file.read()

@@ -5,7 +5,7 @@ Times in them are those of the recording's own clock, empty where it has neither
 
 from __future__ import annotations
 
-from io import BytesIO
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
 from rondo.annotations.formats import AnnotationFormat, Export
@@ -14,6 +14,7 @@ from rondo.data.labels import OTHER
 from rondo.errors import AnnotationError, RecordingError
 from rondo.files.crash_guard import refuse_fatal_parquet
 from rondo.store.csv_text import csv_of_table, text_table
+from rondo.store.reading import open_regular, regular
 
 COLUMNS = ("recording", "level", "id", "start_frame", "end_frame")
 
@@ -21,7 +22,7 @@ COLUMNS = ("recording", "level", "id", "start_frame", "end_frame")
 def is_segment_table(path: Path) -> bool:
     """Whether a .csv has the columns of a segment table; other suffixes are not looked into."""
     try:
-        with path.open(encoding="utf-8-sig") as file:
+        with TextIOWrapper(open_regular(path), encoding="utf-8-sig") as file:
             header = file.readline(4096).strip().split(",")
     except (OSError, UnicodeError):
         return False
@@ -34,13 +35,12 @@ def read_segment_table(path: Path) -> list[Track]:
 
     is_parquet = path.suffix.lower() == ".parquet"
     try:
-        if is_parquet and path.is_file():
-            refuse_fatal_parquet(path)
         if is_parquet:
-            table = pl.read_parquet(path, glob=False, hive_partitioning=False)
+            refuse_fatal_parquet(regular(path))
+            table = pl.read_parquet(regular(path), glob=False, hive_partitioning=False)
         else:  # what `csv_of_table` wrote; a recording called 007 keeps its name
             text = dict.fromkeys(("recording", "level", "label", "name"), pl.String)
-            table = text_table(pl.read_csv(path, glob=False, schema_overrides=text, infer_schema_length=None))
+            table = text_table(pl.read_csv(regular(path), glob=False, schema_overrides=text, infer_schema_length=None))
         missing = [name for name in COLUMNS if name not in table.columns]
         if missing:
             raise AnnotationError(f"'{path}': no column '{missing[0]}'; expected a table of segments as of a run")

@@ -19,6 +19,7 @@ from pydantic.fields import FieldInfo
 
 from rondo.errors import SettingError
 from rondo.registry import OneOf
+from rondo.store.reading import MOST_JSON_BYTES, read_regular
 from rondo.wording import near_match, one_of
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -149,7 +150,7 @@ def _nested(overrides: Mapping[str, Any]) -> dict[str, Any]:
 
 def _read_toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(read_regular(path, MOST_JSON_BYTES).decode("utf-8"))
     except OSError as error:
         raise SettingError(f"cannot read the configuration ({error.strerror}); check --config") from None
     except RecursionError:

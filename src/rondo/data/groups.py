@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from rondo.errors import InputError, SettingError
 from rondo.store.csv_text import cell_text
+from rondo.store.reading import read_regular
 
 if TYPE_CHECKING:
     from rondo.data.recording import Recording
@@ -96,7 +97,7 @@ def _folders(source: str) -> str:
 
 def _of_table(path: Path, ids: Sequence[str]) -> dict[str, str]:
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_regular(path).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not text"
         raise InputError(

@@ -6,6 +6,7 @@ memory or are read one after the other, here or elsewhere.
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -21,6 +22,8 @@ from rondo.data.recording import Recording
 from rondo.data.relations import ChannelRelations
 from rondo.data.signal import Signal, fitting, plan_of, regularise, select
 from rondo.data.windows import Span
+
+_NUMBERED = re.compile(r"recording[0-9]*")  # ids that `rondo.files.inputs` gives to arrays and tables
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +110,20 @@ def survey_of(recording: Recording, channels: tuple[str, ...], config: Preproces
         zlib.crc32(np.ascontiguousarray(signal.values).data),
     )
     return Surveyed(survey, signal)
+
+
+def in_learning_order(recordings: Sequence[Recording]) -> list[Recording]:
+    """Recordings by their ids, those that are numbered as they were given (recording0, ...) by their values.
+
+    Whatever is learned from several recordings is learned in this order, so that the order in which they are given
+    changes nothing.
+    """
+
+    def place(recording: Recording) -> tuple[str, int]:
+        is_numbered = _NUMBERED.fullmatch(recording.id) is not None
+        return ("recording", zlib.crc32(recording.values.data)) if is_numbered else (recording.id, 0)
+
+    return sorted(recordings, key=place)
 
 
 def copies_in(surveys: Sequence[Survey]) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -16,7 +15,7 @@ from rondo.errors import ModelError, SettingError
 from rondo.store.folder import write_json
 from rondo.store.lock import locked
 from rondo.store.model_file import EDITS, EDITS_LOCK
-from rondo.store.reading import read_regular
+from rondo.store.reading import read_json
 
 OLD_SCHEMA = 1
 
@@ -51,10 +50,10 @@ def _is_old(found: Any) -> bool:
 
 def _read(path: Path) -> Any:
     try:
-        return json.loads(read_regular(path))
+        return read_json(path)
     except FileNotFoundError:
         return None
-    except (ValueError, RecursionError):
+    except ValueError:
         raise ModelError(f"{path}: not JSON; {ADVICE}") from None
     except OSError as error:
         raise ModelError(f"{path}: cannot be read ({error.strerror}); {ADVICE}") from None

@@ -9,14 +9,16 @@ explains motifs away: of 36 in planted streams 11 passed, against 36. That u1 is
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 
-from rondo.arrays import Ints
-from rondo.data.labels import runs_of
+from rondo.arrays import Floats, Ints
+from rondo.data.labels import OTHER, runs_of
 from rondo.data.windows import Span
-from rondo.evidence.verdicts import SIGNIFICANT, Entries, EntryEvidence, Reason, comes_back, rank_p, verdict_of
+from rondo.evidence.verdicts import SIGNIFICANT, Entries, EntryEvidence, Reason, Verdict, comes_back, rank_p
+from rondo.evidence.visits import Sample, Visits, graded, held_out
 from rondo.motifs.base import PhraseBook, UnitRuns
 from rondo.motifs.contexts import ContextModel, persistence, unit_shares
 from rondo.motifs.mining import Sequences, sampled
@@ -24,6 +26,7 @@ from rondo.motifs.model import MotifModel
 from rondo.units.model import joined_spans
 from rondo.units.viterbi import Timeline
 
+_CLARITY: dict[str, int] = {"recurs clearly": 2, "recurs faintly": 1}
 _LONGEST = 8  # runs; longer phrases are judged by their first ones
 _MOST_RUNS, _STRETCH_RUNS = 4000, 400  # more runs are asked about in evenly spread stretches
 
@@ -35,43 +38,61 @@ def composition_evidence(
 
     A motif that mostly is a single unit has the evidence of that unit.
     """
-    composed = {}  # the phrases of several units, where those are what the motif mostly is
+    composed, alone = {}, {}  # the phrases of several units, or the unit, that each motif mostly is
     for motif, counts in book.items():
         several = [phrase for phrase in counts if len(phrase) > 1]
         is_composed = 2 * sum(counts[phrase] for phrase in several) > counts.total()
         composed[motif] = several if is_composed else []
+        if counts and not is_composed:
+            alone[max((phrase for phrase in counts if len(phrase) == 1), key=counts.__getitem__)[0]] = motif
     longest = min(_LONGEST, max((len(phrase) for phrases in composed.values() for phrase in phrases), default=0))
     own, best = {}, np.zeros(0)
     if longest:
-        ids = np.array(sorted(units))
-        asked, first = sampled(runs.units, runs.first, _MOST_RUNS, _STRETCH_RUNS)
-        sequence = Sequences(np.searchsorted(ids, asked)[None], first, ids.size)
+        ids, codes = _by_first_appearance(runs.units)
+        asked, first = sampled(codes, runs.first, _MOST_RUNS, _STRETCH_RUNS)
+        sequence = Sequences(asked[None], first, ids.size)
         best = sequence.shuffled(n_surrogates, rng).most_surprising(longest)
         own = {tuple(ids[list(phrase)].tolist()): found for phrase, found in sequence.surprises(longest).items()}
     entries: dict[int, EntryEvidence] = {}
     for motif, counts in book.items():
         n = counts.total()
-        if n < 2:
-            entries[motif] = EntryEvidence(np.nan, np.nan, n, verdict_of(np.nan, n))
+        if not n:
+            entries[motif] = EntryEvidence(np.nan, np.nan, n, "not tested")
         elif composed[motif]:
             seen = [own[phrase[:longest]] for phrase in composed[motif] if phrase[:longest] in own]
-            p = max(p_whole, rank_p(max(seen), best)) if seen else np.nan  # none lies in the stretches
-            verdict = verdict_of(p)
-            entries[motif] = EntryEvidence(p, np.nan, n, verdict, Reason("sequence" if comes_back(verdict) else ""))
+            p = max(p_whole, rank_p(max(seen), best)) if seen else 1.0  # none lies in the stretches
+            entries[motif] = _of_phrases(p, counts, units)
         else:
             (unit, *_), _ = counts.most_common(1)[0]
-            entries[motif] = units[unit]._replace(n_occurrences=n)
+            entries[motif] = units[unit]._replace(n_occurrences=n, like=alone.get(units[unit].like, OTHER))
     return entries
 
 
-def accepted_evidence(phrases: MotifModel, p_whole: float) -> Entries:
+def accepted_evidence(phrases: MotifModel, units: Entries, p_whole: float) -> Entries:
     """Evidence for phrases from the test by which each was accepted (`motifs/discover.py`), never below `p_whole`."""
-    entries = {}
-    for motif, own in phrases.p_values.items():
-        p, n = max(p_whole, own), phrases.occurrences[motif]
-        verdict = verdict_of(p, n)
-        entries[motif] = EntryEvidence(p, np.nan, n, verdict, Reason("sequence" if comes_back(verdict) else ""))
-    return entries
+    book = phrases.phrase_book()
+    return {motif: _of_phrases(max(p_whole, own), book[motif], units) for motif, own in phrases.p_values.items()}
+
+
+def _of_phrases(p: float, counts: Counter[tuple[int, ...]], units: Entries) -> EntryEvidence:
+    """Evidence for a motif of several units: p is about their order; it is as clear as the faintest of its units."""
+    n = counts.total()
+    own = [units[unit] for unit in {unit for phrase in counts for unit in phrase}]
+    faintest = min(own, key=lambda unit: (_CLARITY.get(unit.verdict, 0), np.nan_to_num(unit.margin)))
+    verdict: Verdict = faintest.verdict if faintest.comes_back else "blurred"
+    if n < 2:
+        verdict = "occurs once"
+    elif not p <= SIGNIFICANT:
+        verdict = "not tested" if np.isnan(p) else "not shown"
+    reason = Reason("sequence" if comes_back(verdict) else "")
+    return EntryEvidence(p, np.nan, n, verdict, reason, n, faintest.recognised, faintest.margin)
+
+
+def _by_first_appearance(units: Ints) -> tuple[Ints, Ints]:
+    """The units in the order in which they first appear, and the place of each run's among them."""
+    ids, first, codes = np.unique(units, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    return ids[order], np.argsort(order)[codes]
 
 
 _SHUFFLES = 79  # two figures at p = 0.025 each; they cost next to nothing
@@ -79,24 +100,43 @@ _MOST_WINDOWS = 400  # long windows that are compared with each other, evenly sp
 
 
 def context_evidence(
-    timelines: Sequence[Timeline],
-    occurrences: Mapping[int, int],
-    contexts: ContextModel,
-    p_whole: float,
-    rng: np.random.Generator,
+    timelines: Sequence[Timeline], contexts: ContextModel, p_whole: float, rng: np.random.Generator
 ) -> Entries:
-    """Evidence for each context that occurs so often in these recordings.
+    """Evidence for each context that occurs in these recordings.
 
-    The test is one for the whole level. A context that comes back recurs if the level passes and the recording does (p
-    is never smaller than that of the whole signal); one that does not come back occurs once.
+    The test is one for the whole level, and p is never smaller than that of the whole signal. Each context is graded by
+    its visits, in the mixes of units around their windows.
     """
     p = max(p_whole, level_p(timelines, contexts, rng))
-    reason = Reason("mix") if p <= SIGNIFICANT else Reason()
-    verdicts = {id: verdict_of(p, n) for id, n in occurrences.items()}
-    return {
-        id: EntryEvidence(p, np.nan, n, verdicts[id], reason if comes_back(verdicts[id]) else Reason())
-        for id, n in occurrences.items()
-    }
+    read, spans = np.concatenate([contexts.timeline(own).ids for own in timelines]), _spans(timelines)
+    visits = Visits.of(read, spans, contexts.windows.n_covered)
+    sample = Sample.of(visits, read, contexts.windows.n_covered // 2)
+    grades = held_out(_mixes_around(sample.windows, timelines, contexts), sample, visits)
+    passed = None if np.isnan(p) else p <= SIGNIFICANT
+    entries = {}
+    for id, n in contexts.occurrences(timelines).items():
+        own = EntryEvidence(p, np.nan, n, "not tested", Reason("mix"))
+        entries[id] = graded(own, grades[id], passed) if id in grades else own._replace(reason=Reason())
+    return entries
+
+
+def _spans(timelines: Sequence[Timeline]) -> tuple[Span, ...]:
+    return joined_spans([own.spans for own in timelines])
+
+
+def _codes(timelines: Sequence[Timeline], contexts: ContextModel) -> Ints:
+    """The place of the unit of every window among those of the contexts."""
+    return np.searchsorted(np.array(contexts.unit_ids), np.concatenate([own.ids for own in timelines]))
+
+
+def _mixes_around(chosen: Ints, timelines: Sequence[Timeline], contexts: ContextModel) -> Floats:
+    """Square roots of the shares of units in the long windows around some windows, as far as their spans go."""
+    spans = np.array(_spans(timelines))
+    own = spans[np.searchsorted(spans[:, 1], chosen, side="right")]
+    first = np.maximum(own[:, 0], chosen - contexts.windows.n_covered // 2)
+    n_covered = np.minimum(own[:, 1], first + contexts.windows.n_covered) - first
+    codes = _codes(timelines, contexts)
+    return unit_shares(codes, first, n_covered, len(contexts.unit_ids))
 
 
 def level_p(timelines: Sequence[Timeline], contexts: ContextModel, rng: np.random.Generator) -> float:
@@ -108,8 +148,8 @@ def level_p(timelines: Sequence[Timeline], contexts: ContextModel, rng: np.rando
     its length, and shuffle the order of the runs within each span: units come as often and last as long as they did,
     side by side with any other. p is twice the smaller of the two ranks among them.
     """
-    spans = joined_spans([own.spans for own in timelines])
-    codes = np.searchsorted(np.array(contexts.unit_ids), np.concatenate([own.ids for own in timelines]))
+    spans = _spans(timelines)
+    codes = _codes(timelines, contexts)
     figures = _figures(codes, spans, contexts)
     by_chance = np.array([_figures(_shuffled(codes, spans, rng), spans, contexts) for _ in range(_SHUFFLES)])
     each = [rank_p(figure, column) for figure, column in zip(figures, by_chance.T, strict=True)]

@@ -1,26 +1,23 @@
-"""Does a recording come back to where it was more than a structureless one would? Asked of the whole and of each unit.
+"""Does a recording come back to where it was more than a structureless one would?
 
 Clustering finds units in any slow signal, noise included. Whether they are more than that is asked of surrogates
 (`rondo.evidence.surrogates`) that are as slow, as correlated and have the same values, but in which nothing recurs. The
-measure is closeness (`rondo.evidence.signal`) of the windows' statistics, of at most ten mixtures of channels.
-
-- The whole: mean closeness against three kinds of surrogates; p is the largest of three. Those of the windows'
-  statistics keep how slowly each statistic changes. Those of the signal are right for a linear process. Those with the
-  signal's loudness keep in addition how loud it is for how long.
-- A unit of k windows: mean closeness of its windows to windows of the same unit in another run, against the *best* ball
-  of k windows in each surrogate of the signal. What passes, passes for all units at once (Westfall & Young 1993). Its p
-  is never smaller than that of the whole.
+measure is closeness of the windows' statistics, of at most ten mixtures of channels: its mean over all windows, against
+three kinds of surrogates; p is the largest of three. Those of the windows' statistics keep how slowly each statistic
+changes. Those of the signal are right for a linear process. Those with the signal's loudness keep in addition how loud
+it is for how long. The closeness of a unit is the mean over its windows to windows of the same unit in another run.
 
 With n surrogates of mean m and deviation s, p = P(t_{n-1} >= (figure - m) / (s sqrt(1 + 1/n))): closeness is a mean
 over many windows. A rank among surrogates would need 19 of them for p = 0.05, and could not be corrected for the other
 tests. Surrogates are drawn until the answer is clear, at least five of a kind. Where most windows lie in spans of less
-than 60 windows nothing is judged: surrogates of short spans are rougher than the signal.
+than 60 windows nothing is judged, and p is NaN: surrogates of short spans are rougher than the signal.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -35,7 +32,6 @@ from rondo.evidence.surrogates import LoudnessRandomiser, PhaseRandomiser, windo
 
 _SAME = 1e-3  # windows closer than this share of the median distance are the same (dead sensors, silence)
 _ROWS = 128  # of the distances, evenly spread, from which the median is taken
-_CENTRES = 16  # of balls in a surrogate; about as many as there are units
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +47,6 @@ class WindowAxis:
     spans: tuple[Span, ...]
     places: Ints  # (n_windows,); those of two spans are farther apart than any two of one span
     apart: int
-    masks: dict[int, NDArray[np.float32]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, windows: Windows) -> WindowAxis:
@@ -61,39 +56,18 @@ class WindowAxis:
         places = np.concatenate([np.arange(a, b) + i * beyond for i, (a, b) in enumerate(grid.window_spans)])
         return cls(grid.window_spans, places, apart)
 
-    def mask(self, apart: int) -> NDArray[np.float32]:
-        """Infinite where two windows are nearer than `apart`, or share a frame, else 0; (n_windows, n_windows)."""
-        apart = max(apart, self.apart)
-        if apart not in self.masks:
-            near = np.abs(self.places[:, None] - self.places) < apart
-            self.masks[apart] = np.where(near, np.float32(np.inf), np.float32(0))
-        return self.masks[apart]
+    @cached_property
+    def mask(self) -> NDArray[np.float32]:
+        """Infinite where two windows share a frame, else 0; (n_windows, n_windows)."""
+        near = np.abs(self.places[:, None] - self.places) < self.apart
+        return np.where(near, np.float32(np.inf), np.float32(0))
 
     def closeness(self, statistics: NDArray[np.float32]) -> float:
         """Mean over the windows (n_windows, n_dims) that share no frame with some other; 0 where nothing varies."""
-        return self.closeness_by_chance(statistics)[0]
-
-    def closeness_by_chance(
-        self, statistics: NDArray[np.float32], apart: int | None = None
-    ) -> tuple[float, Floats | None]:
-        """The same mean, and unless `apart` is None, that of the best balls of 1, 2, .. n_windows windows.
-
-        A ball is the windows nearest to one of 16 centres, spread evenly in time: about what a unit is. There closeness
-        is that to windows at least `apart` windows away, as another run of a unit would be.
-        """
         points = statistics - statistics.mean(axis=0)
         squares = _squared_distances(points, points)
-        typical = _typical(squares)
-        each = _closeness(points, squares + self.mask(0), typical)
-        mean = float(np.nanmean(each)) if np.isfinite(each).any() else 0.0
-        if apart is None:
-            return mean, None
-        elsewhere = _closeness(points, squares + self.mask(apart), typical)
-        elsewhere = np.nan_to_num(elsewhere, nan=np.log(_SAME))
-        centres = np.linspace(0, len(points) - 1, min(len(points), _CENTRES)).astype(np.int64)
-        order = np.argsort(squares[centres], axis=1, kind="stable")
-        means = np.cumsum(elsewhere[order], axis=1) / np.arange(1, len(points) + 1)
-        return mean, np.asarray(means.max(axis=0))
+        each = _closeness(points, squares + self.mask, _typical(squares))
+        return float(np.nanmean(each)) if np.isfinite(each).any() else 0.0
 
     def entry_closeness(self, statistics: NDArray[np.float32], labels: Labels) -> dict[int, float]:
         """The same for the windows of each entry, to windows of the same entry in another run."""
@@ -103,7 +77,7 @@ class WindowAxis:
         found: dict[int, float] = {}
         for id in np.unique(labels[labels != OTHER]).tolist():
             own = np.flatnonzero(labels == id)
-            squares = _squared_distances(points[own], points[own]) + self.mask(0)[np.ix_(own, own)]
+            squares = _squared_distances(points[own], points[own]) + self.mask[np.ix_(own, own)]
             squares[runs[own][:, None] == runs[own]] = np.inf
             if np.isfinite(squares).any() and typical > 0:
                 found[id] = float(np.nanmean(_closeness(points[own], squares, typical)))
@@ -155,12 +129,17 @@ _LEAST_SPREAD = 1e-9  # surrogates that are all alike would give z = 0/0
 
 
 class Alike(NamedTuple):
-    """p and closeness of the whole and of each unit that occurs twice in the windows asked about."""
+    """p and closeness of the whole, and closeness of each unit that occurs twice in the windows asked about."""
 
-    p: float
+    p: float  # NaN where it cannot be judged
     closeness: float
     by_chance: Mapping[str, Floats]  # closeness of the surrogates of each kind that was drawn
-    units: Mapping[int, tuple[float, float]]
+    units: Mapping[int, float]
+
+    def closer(self, id: int) -> float:
+        """How much closer an entry is than surrogates of the likest kind; NaN where unknown."""
+        by_chance = max((float(figures.mean()) for figures in self.by_chance.values()), default=np.nan)
+        return self.units.get(id, np.nan) - by_chance
 
 
 def alike_test(
@@ -177,11 +156,8 @@ def alike_test(
     axis, statistics = WindowAxis.of(asked), window_statistics(asked.values, starts, length)
     whole, own = axis.closeness(statistics), axis.entry_closeness(statistics, own_labels)
     if 2 * sum(b - a for a, b in axis.spans if b - a >= _SHORTEST_SPAN) < len(own_labels):
-        return Alike(1.0, whole, {}, {id: (1.0, figure) for id, figure in own.items()})
+        return Alike(np.nan, whole, {}, own)
     p, by_chance = 0.0, {}
-    balls: list[Floats] = []
-    apart = int(np.median(np.unique(axis.runs(own_labels), return_counts=True)[1]))
-    sizes = {id: int((own_labels == id).sum()) for id in own}
     for kind in ("statistics", "signal", "loudness"):
         randomiser: PhaseRandomiser | LoudnessRandomiser
         if kind == "statistics":
@@ -195,21 +171,14 @@ def alike_test(
             surrogate = randomiser.draw(rng)
             if kind != "statistics":
                 surrogate = window_statistics(surrogate, starts, length)
-            mean, best = axis.closeness_by_chance(surrogate, apart if kind == "signal" and own else None)
-            figures.append(mean)
-            balls += [] if best is None else [best]
-            enough = len(figures) >= _AT_LEAST and _is_clear(whole, own, sizes, figures, balls)
-            if enough or len(figures) >= n_surrogates:
+            figures.append(axis.closeness(surrogate))
+            if len(figures) >= n_surrogates or (len(figures) >= _AT_LEAST and _is_clear(whole, figures)):
                 break
         by_chance[kind] = np.array(figures)
         p = max(p, surrogate_p(whole, by_chance[kind]))
         if p > 0.5:
             break  # no kind can make it smaller
-    units = {
-        id: (max(p, surrogate_p(figure, np.array([ball[sizes[id] - 1] for ball in balls])) if balls else 1.0), figure)
-        for id, figure in own.items()
-    }
-    return Alike(p, whole, by_chance, units)
+    return Alike(p, whole, by_chance, own)
 
 
 def surrogate_p(figure: float, by_chance: Floats) -> float:
@@ -225,19 +194,9 @@ def surrogate_p(figure: float, by_chance: Floats) -> float:
     return float(stdtr(n - 1, -(figure - by_chance.mean()) / spread))
 
 
-def _is_clear(
-    whole: float, own: Mapping[int, float], sizes: Mapping[int, int], figures: list[float], balls: list[Floats]
-) -> bool:
-    """Whether more surrogates would hardly change the verdicts."""
-    if whole <= max(figures):
-        return True
-    if surrogate_p(whole, np.array(figures)) > _CLEAR:
-        return False
-    if len(balls) != len(figures):
-        return True  # this kind is about the whole only
-    chance = np.array(balls)
-    every = ((figure, chance[:, sizes[id] - 1]) for id, figure in own.items())
-    return all(figure <= by_chance.max() or surrogate_p(figure, by_chance) <= _CLEAR for figure, by_chance in every)
+def _is_clear(whole: float, figures: list[float]) -> bool:
+    """Whether more surrogates would hardly change the verdict."""
+    return whole <= max(figures) or surrogate_p(whole, np.array(figures)) <= _CLEAR
 
 
 def _asked(windows: Sequence[Windows], labels: Sequence[Labels]) -> tuple[Windows, Labels]:

@@ -172,13 +172,6 @@ def rank_p(figure: float, by_chance: NDArray[np.float64]) -> float:
     return float((1 + (by_chance >= figure).sum()) / (1 + by_chance.size))
 
 
-def verdict_of(p: float, n_occurrences: int = 2) -> Verdict:
-    """Verdict for a p-value; NaN is not shown."""
-    if n_occurrences == 1:
-        return "occurs once"
-    return "recurs clearly" if p <= SIGNIFICANT else "not shown"
-
-
 def _entry_tensors(entries: Entries) -> dict[str, NDArray[np.generic]]:
     table = [(id, entry.n_occurrences, _VERDICTS.index(entry.verdict)) for id, entry in entries.items()]
     figures = [(entry.p, entry.closeness) for entry in entries.values()]

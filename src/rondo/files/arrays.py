@@ -25,6 +25,7 @@ from rondo.files.columns import Column, choose_columns
 from rondo.files.reading import Reading, RecordingFormat, listed
 from rondo.files.text.clock import in_seconds, spread
 from rondo.memory import ExpectedSize
+from rondo.store.reading import open_regular
 
 BLOCK_BYTES = 1 << 20
 TIME_KEYS = ("time", "timestamps")
@@ -180,7 +181,7 @@ class NpyArray(NamedTuple):
 
 def read_npy(path: Path, reading: Reading) -> Recording:
     """The recording in a single numpy array, (n_frames, n_channels) or (n_frames,)."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         array = npy_array(file, path.stat().st_size, "the array")
         shape = table_shape(array.shape, array.dtype, "the array")
         return recording_of(shape, npy_tiles(array, *shape), Description(reading.rate), path.stem, reading)
@@ -188,7 +189,7 @@ def read_npy(path: Path, reading: Reading) -> Recording:
 
 def read_npz(path: Path, reading: Reading) -> Recording:
     """The recording in a numpy archive: the array `X`, or the one that `key` names, or the only one."""
-    with zipfile.ZipFile(path) as archive, ExitStack() as opened:
+    with open_regular(path) as file, zipfile.ZipFile(file) as archive, ExitStack() as opened:
         members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
 
         def member(name: str) -> NpyArray:
@@ -254,13 +255,13 @@ def _npy_whole(array: NpyArray) -> NDArray[Any]:
 
 
 def _npy_size(path: Path, reading: Reading) -> ExpectedSize:
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         shape = npy_array(file, path.stat().st_size, "the array").shape
     return ExpectedSize.of_table(*(shape if len(shape) == 2 else (math.prod(shape), 1)))
 
 
 def _npz_size(path: Path, reading: Reading) -> ExpectedSize:
-    with zipfile.ZipFile(path) as archive:
+    with open_regular(path) as file, zipfile.ZipFile(file) as archive:
         info = archive.getinfo(f"{chosen_array(archive, reading.key)}.npy")
         with archive.open(info) as member:
             shape = npy_array(member, info.file_size, "the array").shape

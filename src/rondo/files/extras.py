@@ -15,6 +15,7 @@ from rondo.data.recording import Recording
 from rondo.errors import MissingExtraError, RecordingError
 from rondo.files.reading import Reading, listed
 from rondo.files.text.clock import spread
+from rondo.store.reading import open_regular
 
 
 def optional_library(name: str, what: str) -> Any:
@@ -27,7 +28,7 @@ def optional_library(name: str, what: str) -> Any:
 
 def marked_head(path: Path, n_bytes: int, is_marked: Callable[[bytes], bool], what: str) -> bytes:
     """The first bytes of a file; libraries get only what carries the mark of their format."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         head = file.read(n_bytes)
     if not is_marked(head):
         raise RecordingError(f"it is damaged, or no {what}: it begins with {head[:8]!r}")

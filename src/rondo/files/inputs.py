@@ -13,6 +13,7 @@ import numpy as np
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError, RondoWarning
 from rondo.files.reading import Reading, id_of, reading_at
+from rondo.forks import refuse_forked
 from rondo.memory import ExpectedSize, refuse_all_at_once
 from rondo.store.locations import as_location
 
@@ -20,17 +21,20 @@ RATE_TOLERANCE = 0.01  # recordings whose rates differ by less share one vocabul
 
 
 def as_recordings(data: Any, reading: Reading | None = None) -> list[Recording]:
-    """One or many paths, folders, arrays, tables or Recordings as a list of Recordings with ids that differ."""
+    """One or many paths, folders, arrays, tables or Recordings as a list of Recordings with ids that differ.
+
+    Files are in the order of their ids, as in a folder; what is in memory is in the order given.
+    """
+    refuse_forked()
     reading = reading or Reading()
     items = list(data) if are_several(data) else [data]
     if not items:
         raise RecordingError("no recording was given; expected at least one")
-    recordings: list[Recording] = []
-    for place, item in enumerate(items):
-        if isinstance(item, str | Path):
-            recordings += read_files([item], reading)
-        else:
-            recordings += _in_memory(item, "recording" if len(items) == 1 else f"recording{place}", reading)
+    if all(isinstance(item, str | Path) for item in items):
+        recordings = read_files(items, reading)
+    else:
+        ids = ["recording" if len(items) == 1 else f"recording{place}" for place in range(len(items))]
+        recordings = [own for item, id in zip(items, ids, strict=True) for own in _in_list(item, id, reading)]
     named = [
         each if each.id != "recording" or len(recordings) == 1 else each.renamed(f"recording{place}")
         for place, each in enumerate(recordings)
@@ -53,7 +57,10 @@ def are_several(data: Any) -> bool:
     return isinstance(data, Sequence) and not isinstance(data, str)
 
 
-def _in_memory(data: Any, id: str, reading: Reading) -> list[Recording]:
+def _in_list(data: Any, id: str, reading: Reading) -> list[Recording]:
+    """The recordings in one item of a list."""
+    if isinstance(data, str | Path):
+        return read_files([data], reading)
     if reading.split_by is not None and isinstance(data, Recording | np.ndarray | Sequence):
         raise RecordingError(
             f"there is no column '{reading.split_by}' in an array or a Recording; give a table or a file"

@@ -6,7 +6,6 @@ file may be an object in a bucket (`rondo.store.locations`): it is read from a c
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -29,8 +28,10 @@ from rondo.files.reading import (
     suffix_of,
 )
 from rondo.files.tables import table_parts, table_recording
+from rondo.forks import refuse_forked
 from rondo.memory import ExpectedSize
 from rondo.store.locations import Listing, Location, as_location, listing, local_file, size_of
+from rondo.store.reading import UNREADABLE, open_regular, regular
 from rondo.wording import in_utf8, is_utf8, near_match
 
 _AnyFile = TypeVar("_AnyFile", bound=Location)
@@ -110,12 +111,12 @@ def expected_size(path: str | Path, reading: Reading | None = None) -> ExpectedS
     place = as_location(path)
     reading, suffix = reading or Reading(), suffix_of(place)
     format = next((each for each in RECORDING_FORMATS.values() if suffix in each.suffixes), None)
-    with suppress(OSError, ValueError, KeyError, RecordingError, zipfile.BadZipFile):
+    with suppress(*UNREADABLE, RecordingError):
         if isinstance(place, Path) and is_folder(place):  # each table gets as many rows as the longest one has
             sizes = [expected_size(file).n_bytes for file in place.iterdir() if file.is_file()]
             return ExpectedSize(None, None, len(sizes) * max(sizes, default=0))
         if isinstance(place, Path) and format is not None and format.expected_size is not None:
-            return format.expected_size(place, reading)
+            return format.expected_size(regular(place), reading)
     with suppress(RecordingError):
         factor = 1 if suffix in TEXT_SUFFIXES else 2  # whole numbers of 16 bits become twice as large
         return ExpectedSize(None, None, factor * size_of(place))
@@ -149,8 +150,9 @@ def parts_of_frame(frame: Any, reading: Reading, id: str = "recording") -> list[
 def find_recordings(paths: Sequence[str | Path], *, session: bool = False) -> list[Location]:
     """The files to read: those named, and those of a known suffix directly in the folders or in the patterns named.
 
-    Files of this machine are Paths, objects in a bucket their URLs; those of one folder or pattern are sorted. A folder
-    that is one session, named or found so, stands for itself; with `session` every folder that holds tables does.
+    Files of this machine are Paths, objects in a bucket their URLs. They are sorted by the ids of their recordings, in
+    whatever order they are named. A folder that is one session, named or found so, stands for itself; with `session`
+    every folder that holds tables does.
     """
     found: list[Location] = []
     for place in map(as_location, paths):
@@ -172,7 +174,7 @@ def find_recordings(paths: Sequence[str | Path], *, session: bool = False) -> li
         if id in first_of:
             raise RecordingError(f"{first_of[id]} and {file} would both be recording '{id}'; rename one")
         first_of[id] = file
-    return found
+    return [first_of[id] for id in sorted(first_of)]
 
 
 def _inside(place: Location, there: Listing, session: bool) -> list[Location]:
@@ -187,7 +189,7 @@ def _inside(place: Location, there: Listing, session: bool) -> list[Location]:
         return [place]
     sessions = [inner for inner in there.folders if is_session(inner) or (session and _recording_files(listing(inner)))]
     alone = [file for file in files if Path(file).parent not in set(sessions)]
-    return sorted([*alone, *sessions], key=str)
+    return [*alone, *sessions]
 
 
 def _recording_files(there: Listing) -> list[Location]:
@@ -252,6 +254,8 @@ def _refuse_unreadable(place: Location) -> None:
         raise RecordingError("it is a folder; expected a file, or read each file in it")
     if isinstance(place, Path) and not path.exists():
         raise RecordingError("there is no such file; check the path")
+    if isinstance(place, Path) and not path.is_file():  # a pipe or a device could keep the reader waiting for ever
+        raise RecordingError("it is not a regular file; store the recording in one")
     if suffix_of(path) in _PACKED:
         raise RecordingError(
             f"it is packed ({path.suffix}); unpack it first (only {' '.join(TEXT_SUFFIXES)} are read packed, as "
@@ -269,9 +273,7 @@ def _refuse_unreadable(place: Location) -> None:
 
 
 def _refuse_empty(path: Path) -> None:
-    if not path.is_file():  # a pipe or a device could keep the reader waiting for ever
-        raise RecordingError("it is not a regular file; store the recording in one")
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         if not file.read(1):
             raise RecordingError("the file is empty")
 
@@ -279,6 +281,7 @@ def _refuse_empty(path: Path) -> None:
 @contextmanager
 def _named(where: str, id: str) -> Iterator[None]:
     """Turn whatever goes wrong inside into one line that begins with `where`."""
+    refuse_forked()
     try:
         yield
     except RecordingError as error:

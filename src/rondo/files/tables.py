@@ -27,6 +27,8 @@ from rondo.files.crash_guard import refuse_fatal_parquet
 from rondo.files.reading import Reading, RecordingFormat
 from rondo.files.text.clock import in_seconds, is_clock_name, mentions_time_stamps, spread
 from rondo.files.text.formats import plain_value, read_each, refuse_no_column, refuse_too_many
+from rondo.files.text.layout import Layout
+from rondo.files.text.order import refuse_taking_turns
 from rondo.files.text.spelling import cell_text, date_seconds, day_order, zone_notes
 from rondo.memory import ExpectedSize
 
@@ -156,6 +158,9 @@ def _from_columns(schema: Schema, load: Callable[[str], Series], id: str, readin
     names = list(schema)
     dtypes = {name: load(name).dtype if dtype == nw.Unknown else dtype for name, dtype in schema.items()}
     columns = choose_columns([_described(name, dtype, load) for name, dtype in dtypes.items()], reading)
+    if any(dtype in _TEXTS for dtype in dtypes.values()):
+        heads = ([cell_text(cell) for cell in load(name).head(_ROWS_LOOKED_AT).to_list()] for name in names)
+        refuse_taking_turns(Layout("\t", tuple(names), tuple(zip(*heads, strict=True)), 0, 1), columns, reading)
     for name in columns.channels:
         if not (dtypes[name].is_numeric() or dtypes[name] == nw.Boolean):
             raise not_numeric(name, dtypes[name])

@@ -37,6 +37,7 @@ from rondo.files.columns import kept_channels
 from rondo.files.extras import clocked, marked_head
 from rondo.files.reading import Reading, RecordingFormat
 from rondo.memory import refuse_large_array
+from rondo.store.reading import open_regular
 from rondo.wording import counted, noun
 
 _PACKED, _WORDS = 0, 26  # records of a second: samples of 12 bits in the order y, x, z; of 16 bits in the order x, y, z
@@ -169,7 +170,7 @@ def read_gt3x(path: Path, reading: Reading) -> Recording:
     """The raw acceleration, in g."""
     marked_head(path, 4, lambda head: head == b"PK\x03\x04", "ActiGraph archive (.gt3x)")
     kept, notes = kept_channels(CHANNELS, reading)
-    with zipfile.ZipFile(path) as archive:
+    with open_regular(path) as file, zipfile.ZipFile(file) as archive:
         info = _info(archive)
         if "log.bin" in archive.namelist():
             _refuse_uncalibrated(archive)

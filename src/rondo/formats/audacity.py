@@ -7,12 +7,13 @@ from pathlib import Path
 from rondo.annotations.formats import AnnotationFormat, Export
 from rondo.annotations.tracks import NamedSpan, Track, left_out
 from rondo.errors import AnnotationError
+from rondo.store.reading import read_regular
 
 
 def read_audacity(path: Path) -> list[Track]:
     """The labels of one track. Lines that begin with a backslash hold frequencies of the label above, not times."""
     try:
-        lines = path.read_text(encoding="utf-8-sig").split("\n")
+        lines = read_regular(path).decode("utf-8-sig").replace("\r\n", "\n").split("\n")
     except (OSError, UnicodeError) as error:
         raise AnnotationError(f"'{path}': not a readable text file in UTF-8 ({error})") from error
     spans, n_points = [], 0

@@ -24,6 +24,7 @@ from rondo.files.columns import kept_channels
 from rondo.files.extras import clocked, marked_head
 from rondo.files.reading import Reading, RecordingFormat
 from rondo.memory import refuse_large_array
+from rondo.store.reading import open_regular
 from rondo.wording import counted, noun
 
 _HEADER_BYTES, _BLOCK_BYTES, _SAMPLE_BYTES = 1024, 512, 480
@@ -44,7 +45,7 @@ def read_cwa(path: Path, reading: Reading) -> Recording:
     marked_head(path, 8, lambda head: head.startswith(b"MD"), "Axivity recording (.cwa)")
     n_blocks = max(0, path.stat().st_size - _HEADER_BYTES) // _BLOCK_BYTES
     refuse_large_array(n_blocks * _SAMPLE_BYTES // 4, 3)
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         file.seek(_HEADER_BYTES)
         every = np.frombuffer(file.read(n_blocks * _BLOCK_BYTES), _BLOCK)
     blocks = every[_sound(every)]

@@ -8,7 +8,7 @@ observation to the times of its events: without it they count from the beginning
 from __future__ import annotations
 
 import csv
-import json
+import io
 import warnings
 from collections.abc import Iterable
 from itertools import islice
@@ -18,6 +18,7 @@ from typing import NamedTuple
 from rondo.annotations.formats import AnnotationFormat
 from rondo.annotations.tracks import NamedSpan, Track, left_out
 from rondo.errors import AnnotationError, RondoWarning
+from rondo.store.reading import MOST_BYTES, open_regular, read_json
 from rondo.wording import counted
 
 NO_SUBJECT = "No focal subject"
@@ -44,7 +45,7 @@ class _State(NamedTuple):
 def read_boris_project(path: Path) -> list[Track]:
     """The state events of every observation of a project; point events have no duration and are left out."""
     try:
-        project = json.loads(path.read_bytes())
+        project = read_json(path, MOST_BYTES)
         behaviors = {entry["code"]: entry for entry in project["behaviors_conf"].values()}
         events, n_points = [], 0
         for observation, found in project["observations"].items():
@@ -171,7 +172,7 @@ def _header(rows: list[list[str]]) -> int | None:
 
 def _rows(path: Path, most: int | None = None) -> list[list[str]]:
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
+        with io.TextIOWrapper(open_regular(path), encoding="utf-8-sig", newline="") as file:
             return list(islice(csv.reader(file, delimiter="\t" if path.suffix.lower() == ".tsv" else ","), most))
     except (OSError, UnicodeError, csv.Error) as error:
         raise AnnotationError(f"'{path}': not a readable table in UTF-8 ({error})") from error

@@ -20,6 +20,7 @@ from rondo.files.columns import kept_channels
 from rondo.files.crash_guard import refuse_fatal
 from rondo.files.extras import distinct_names, marked_head, optional_library
 from rondo.files.reading import Reading, RecordingFormat
+from rondo.store.reading import open_regular
 from rondo.wording import counted, noun
 
 _MARK = 0x50  # the second byte of every C3D file
@@ -79,7 +80,7 @@ def read_c3d(path: Path, reading: Reading) -> Recording:
 def _refuse_truncated(path: Path) -> None:
     """The blocks of parameters, and the frames that the header announces, have to be there."""
     size = path.stat().st_size
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         head = file.read(_BLOCK)
         file.seek((max(head[0], 1) - 1) * _BLOCK)
         described = file.read(4)

@@ -15,6 +15,7 @@ from rondo.errors import RecordingError
 from rondo.files.columns import kept_channels
 from rondo.files.extras import distinct_names, marked_head, of_one_rate, optional_library
 from rondo.files.reading import Reading, RecordingFormat
+from rondo.store.reading import open_regular
 
 EVENT_LABELS = ("EDF Annotations", "BDF Annotations")
 """Of signals that hold no signal, but annotations."""
@@ -49,7 +50,7 @@ def read_edf(path: Path, reading: Reading) -> Recording:
 
 def _refuse_truncated(path: Path) -> None:
     """A file has to be as long as its header says: pyedflib would tell on stdout where it is not."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         fixed = file.read(256)
         try:
             n_bytes, n_records, n_signals = int(fixed[184:192]), int(fixed[236:244]), int(fixed[252:256])

@@ -23,6 +23,7 @@ import numpy as np
 from rondo.annotations.formats import AnnotationFormat, ExportedRecording, millisecond_spans
 from rondo.annotations.tracks import NamedSpan, Track, left_out
 from rondo.errors import AnnotationError
+from rondo.store.reading import read_regular
 
 Element = ElementTree.Element
 AnnotationTimes = dict[str, tuple[float, float]]
@@ -51,7 +52,7 @@ def read_eaf(path: Path) -> list[Track]:
 
 def _root(path: Path) -> Element:
     try:
-        root = ElementTree.parse(path).getroot()
+        root = ElementTree.fromstring(read_regular(path))
     except (ElementTree.ParseError, OSError, ValueError) as error:
         raise AnnotationError(f"'{path}': not a readable .eaf ({error})") from error
     if root.tag != "ANNOTATION_DOCUMENT":

@@ -16,6 +16,7 @@ from xml.etree import ElementTree as Xml
 from rondo.annotations.formats import AnnotationFormat, Export, ExportedSegment
 from rondo.annotations.tracks import Axis, NamedSpan, Track
 from rondo.errors import AnnotationError
+from rondo.store.reading import MOST_BYTES, read_json
 
 KIND = "timeserieslabels"
 AXIS_KEY = "rondo_axis"
@@ -26,8 +27,8 @@ SERIES = "ts"
 def read_label_studio(path: Path) -> list[Track]:
     """The newest annotation of each task, or its prediction where nobody has annotated it, per control tag."""
     try:
-        tasks = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
+        tasks = read_json(path, MOST_BYTES)
+    except (OSError, ValueError) as error:
         raise AnnotationError(f"'{path}': not a readable .json ({error})") from error
     tasks = tasks if isinstance(tasks, list) else [tasks]
     if any(isinstance(task, dict) and "data" not in task for task in tasks):

@@ -29,6 +29,7 @@ from rondo.files.extras import clocked, distinct_names, marked_head, optional_li
 from rondo.files.reading import Reading, RecordingFormat, listed
 from rondo.files.text.clock import is_clock_name, mentions_time_stamps
 from rondo.memory import most_for_a_file, refuse_large_array
+from rondo.store.reading import open_regular
 from rondo.wording import counted
 
 MAGIC = b"\x89MCAP0\r\n"
@@ -96,7 +97,7 @@ class _File:
 
     def _records(self, records: Any) -> Iterator[Any]:
         size = self.path.stat().st_size
-        with self.path.open("rb") as file:
+        with open_regular(self.path) as file:
             file.seek(len(MAGIC))
             while head := file.read(9):
                 opcode, length = head[0], int.from_bytes(head[1:], "little")

@@ -29,6 +29,7 @@ from rondo.files.reading import Reading, RecordingFormat, id_of, listed
 from rondo.files.text.clock import is_clock_name
 from rondo.files.text.programs import opening_of
 from rondo.memory import refuse_large_array
+from rondo.store.reading import open_regular
 from rondo.wording import counted, notes_by_recording
 
 SystemTime = Callable[[Floats], Floats]
@@ -64,7 +65,7 @@ def program_of(folder: Path) -> SessionProgram | None:
 def first_rows(path: Path, n_rows: int = 3) -> Rows:
     """The cells of the first lines of a text; none where it cannot be read."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             short = iter(lambda: file.readline(_MOST_LINE_BYTES), b"")
             lines = [line.decode("utf-8-sig", "replace") for line in islice(short, n_rows)]
         separator = next((sign for sign in (";", "\t", ",") if lines and sign in lines[0]), ",")

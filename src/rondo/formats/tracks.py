@@ -27,6 +27,7 @@ from rondo.errors import RecordingError
 from rondo.files.columns import kept_channels
 from rondo.files.extras import clocked, marked_head, optional_library
 from rondo.files.reading import Reading, RecordingFormat
+from rondo.store.reading import open_regular
 from rondo.wording import counted
 
 _DEGREES = 180 / 2**31
@@ -103,7 +104,7 @@ def read_gpx(path: Path, reading: Reading) -> Recording:
     """The points of all tracks, in their order."""
     document = _Document()
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             document.parser.ParseFile(file)
     except expat.ExpatError as error:
         raise RecordingError(f"it is damaged, or no GPX file ({error})") from error

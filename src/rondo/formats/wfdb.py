@@ -31,6 +31,7 @@ from rondo.files.extras import distinct_names, of_one_rate
 from rondo.files.reading import Reading, RecordingFormat
 from rondo.formats.edf import EVENT_LABELS
 from rondo.memory import ExpectedSize, refuse_large_array
+from rondo.store.reading import open_regular
 
 _MOST_BYTES = 1 << 20  # a line has at most 255
 _DEFAULT_RATE = 250.0  # frames per second
@@ -73,7 +74,7 @@ class RecordHeader:
 
 def read_header(path: Path) -> RecordHeader:
     """The header; records of several segments and damaged lines are refused."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         content = file.read(_MOST_BYTES + 1)
     if len(content) > _MOST_BYTES or b"\0" in content:
         raise RecordingError("it is no WFDB header: expected a short text with a record line and a line per signal")
@@ -271,7 +272,7 @@ def _values(path: Path, header: RecordHeader, kept: Sequence[int]) -> tuple[NDAr
     wrong = []
     for file, members in groups.items():
         packing, width = _packing(members[0][1].format), sum(signal.per_frame for _, signal in members)
-        with file.open("rb") as opened:
+        with open_regular(file) as opened:
             opened.seek(members[0][1].offset)
             content = opened.read(packing.n_bytes(n_frames * width))
         frames = packing.unpacked(content)[: n_frames * width].reshape(n_frames, width)

@@ -27,6 +27,7 @@ from rondo.files.text.layout import layout_of
 from rondo.files.text.spelling import cell_text
 from rondo.files.text.table import read_open_text
 from rondo.memory import in_gigabytes, most_for_a_file, most_text_bytes
+from rondo.store.reading import open_regular
 
 _ROWS_LOOKED_AT = 200  # in which a table begins, if there is one
 _MOST_HEADER_ROWS = 3
@@ -80,7 +81,7 @@ def _refuse_bomb(path: Path) -> None:
     most_text = most_text_bytes(most)
     if most is None or most_text is None:
         return
-    with zipfile.ZipFile(path) as archive:
+    with open_regular(path) as file, zipfile.ZipFile(file) as archive:
         members = archive.infolist()
         needed, room = sum(member.file_size for member in members), most_text
         if needed <= room:

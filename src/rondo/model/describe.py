@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rondo.data.labels import Runs
+from rondo.data.labels import OTHER, Runs
 from rondo.data.recording import Recording
 from rondo.data.window_lengths import FEWEST_TELLING_FRAMES, too_few_windows
 from rondo.editing.edits import KnownIds
@@ -172,7 +172,7 @@ def evidence_words(evidence: Evidence, rate: float | None) -> dict[str, Any]:
             n_visits=one.n_visits or None,
             recognised=recognised,
             margin=margin,
-            like=one.like if one.verdict == "blurred" else None,
+            like=one.like if one.verdict == "blurred" and one.like != OTHER else None,
         )
 
     levels = {"unit": evidence.units, "motif": {**evidence.motifs, **evidence.unshown}}

@@ -16,7 +16,16 @@ from rondo.data.own_scaling import common_spread
 from rondo.data.recording import Recording
 from rondo.data.scaling import Preprocessor, Typical, UsedChannels, surveys_of
 from rondo.data.signal import Signal
-from rondo.data.survey import Survey, copies_in, fair_sample, most_frames, sizes_of, stretch_frames, taken
+from rondo.data.survey import (
+    Survey,
+    copies_in,
+    fair_sample,
+    in_learning_order,
+    most_frames,
+    sizes_of,
+    stretch_frames,
+    taken,
+)
 from rondo.data.window_lengths import WindowScales, choose_scales
 from rondo.data.windows import Span, Windows
 from rondo.device import require_torch, resolve_device
@@ -115,6 +124,7 @@ def learn_from(
     """What `Rondo.fit` does; the windows and units that it learned from come back, to be labelled."""
     config = config_of(model)
     refuse_unbuilt(config)
+    given, recordings = recordings, in_learning_order(recordings)
     groups = groups_of_recordings(recordings, group_by)
     tell("preparing", 0, 5)
     common_rate(recordings)
@@ -124,13 +134,13 @@ def learn_from(
     sample = [taken(signal, own) for signal, own in zip(signals, plan.stretches, strict=True)]
     known = learn_into(model, plan, sample, groups, tell)
     windows = [windows_in(signal, model.window_length_frames_, model.step_frames_) for signal in signals]
-    learned = []
+    learned = {}
     for i, (recording, signal) in enumerate(zip(recordings, signals, strict=True)):
         units = known[i]
         if sample[i] is not signal:  # all of a recording that is a group by itself tells its place better
             units = model.unit_model_.timeline(windows[i], groups[i] if group_by is not None else None)
-        learned.append((Windowed(recording, signal, windows[i]), units))
-    return learned
+        learned[recording.id] = (Windowed(recording, signal, windows[i]), units)
+    return [learned[recording.id] for recording in given]
 
 
 def learn_into(
@@ -170,7 +180,7 @@ def learn(
     motif_input = MotifInput(windows, timelines, units, motif_length, rngs["motifs"], device, tell)
     motifs = MOTIFS[motif_settings.method].fit(motif_input, motif_settings)
     tell("evidence", 4, 5)
-    found = find_evidence(windows, timelines, units.ids, motifs, config, rngs["evidence"])
+    found = find_evidence(windows, timelines, units, motifs, config, rngs["evidence"])
     motifs, evidence = shown_after_test(motifs, found)
     tell("done", 5, 5)
     known = iter(timelines)

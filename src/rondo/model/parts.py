@@ -6,7 +6,7 @@ import copy
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,8 +20,9 @@ from rondo.data.signal import select
 from rondo.errors import RondoWarning
 from rondo.files.inputs import are_several, as_recordings, common_rate
 from rondo.files.reading import Reading
+from rondo.forks import refuse_forked
 from rondo.model.describe import stream_summary, words_of
-from rondo.result import Result
+from rondo.result import Result, known
 from rondo.run.decisions import Label, decided_segments, decision_table, label_of, stream_data
 from rondo.run.overview import GrowingOverview
 from rondo.run.rows import RowFrames, RowPlaces, RowSpan
@@ -128,11 +129,12 @@ class StreamParts:
             lambda: tuple(self._events),
             RowFrames.of(self._rows),
         )
-        return Result(run, _read_model=lambda: model)
+        return Result(run, _read_model=partial(known, model))
 
 
 def rows_of(model: Rondo, chunk: Any) -> tuple[NDArray[np.float32], NDArray[np.float64] | None]:
     """The channels of the model in a chunk of rows, and the times of the rows; an array stays as it is."""
+    refuse_forked()
     if isinstance(chunk, np.ndarray):  # a chunk may well be missing throughout
         return chunk, None
     given = chunk if are_several(chunk) else [chunk]

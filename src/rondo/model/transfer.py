@@ -11,6 +11,7 @@ import numpy as np
 from rondo.arrays import generators
 from rondo.data.groups import GroupBy, groups_of_recordings
 from rondo.data.recording import Recording
+from rondo.data.survey import in_learning_order
 from rondo.data.windows import Windows
 from rondo.errors import RecordingError
 from rondo.evidence.tests import find_evidence, shown_after_test
@@ -102,6 +103,7 @@ def _to_learn_from(
     model: Rondo, recordings: Sequence[Recording], resample: bool, group_by: GroupBy = None
 ) -> tuple[list[Windows], list[str]]:
     """The windows and groups of those recordings that are long enough for a window."""
+    recordings = in_learning_order(recordings)
     every = [windowed(model, recording, resample).windows for recording in recordings]
     groups = groups_of_recordings(recordings, group_by)
     long = [(w, group) for w, group in zip(every, groups, strict=True) if len(w)]
@@ -113,7 +115,7 @@ def _to_learn_from(
 def _evidence(model: Rondo, windows: list[Windows], timelines: list[Timeline], motifs: Motifs) -> Evidence:
     """Whether vocabularies that were changed for these windows recur in them."""
     rng = generators(config_of(model).seed, STAGES)["evidence"]
-    return find_evidence(windows, timelines, model.unit_model_.ids, motifs, model.config_, rng)
+    return find_evidence(windows, timelines, model.unit_model_, motifs, model.config_, rng)
 
 
 def transferred(

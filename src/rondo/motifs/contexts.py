@@ -79,13 +79,13 @@ class LongWindows(NamedTuple):
         return np.concatenate(each) if each else np.zeros(0, np.int64)
 
 
-def unit_shares(codes: Ints, first: Ints, n_covered: int, n_units: int) -> Floats:
+def unit_shares(codes: Ints, first: Ints, n_covered: int | Ints, n_units: int) -> Floats:
     """Square roots of the share of each unit in the windows that each long window covers, (n_long_windows, n_units)."""
     shares = np.empty((first.size, n_units))
     for unit in range(n_units):
         summed = np.append(0, np.cumsum(codes == unit))
         shares[:, unit] = summed[first + n_covered] - summed[first]
-    return np.sqrt(shares / n_covered)
+    return np.asarray(np.sqrt(shares / np.reshape(n_covered, (-1, 1))))
 
 
 def persistence(block: Floats, spans: Sequence[Span], lag: int) -> float:

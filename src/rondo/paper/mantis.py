@@ -27,6 +27,7 @@ from rondo.encoders.base import Curves, Representations
 from rondo.errors import ModelError, SettingError
 from rondo.paper.settings import MantisConfig
 from rondo.paper.training import load_weights, stored, weights_of
+from rondo.store.reading import MOST_JSON_BYTES, open_regular, read_regular
 from rondo.wording import Progress, silent
 
 # The network of MantisV2, cut after the layer that is asked for; parameters are named as in the published file.
@@ -391,7 +392,7 @@ def _weights_folder(setting: str) -> Path:
 
 def _read_architecture(path: Path) -> Architecture:
     try:
-        return Architecture.model_validate_json(path.read_bytes())
+        return Architecture.model_validate_json(read_regular(path, MOST_JSON_BYTES))
     except OSError as error:
         raise _unusable(path, f"cannot be read ({error.strerror})") from None
     except ValidationError as error:
@@ -401,7 +402,7 @@ def _read_architecture(path: Path) -> Architecture:
 def _read_weights(path: Path, net: MantisNet) -> str:
     """Put the published weights into the network, those of later layers left out; the checksum of the file."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             checksum = hashlib.file_digest(file, "sha256").hexdigest()
         with safe_open(path, framework="pt") as stored:
             names = set(stored.keys())

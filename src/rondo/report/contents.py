@@ -5,7 +5,6 @@ The choice of recordings, channels and annotations is stored next to the report:
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rondo.errors import RondoWarning, SettingError
 from rondo.run.overview import MOST_DRAWN, least_bytes
 from rondo.store.folder import write_json
-from rondo.store.reading import read_regular
+from rondo.store.reading import read_json
 from rondo.wording import counted, did_you_mean
 
 if TYPE_CHECKING:
@@ -32,7 +31,6 @@ DRAWN_AT_FIRST = 12
 """Recordings, and channels of each, drawn before anyone chooses others."""
 MAX_CHANNELS_INSIDE = 64
 _WISH_FILE = ".report_wish.json"
-_MOST_WISH_BYTES = 1 << 24
 
 
 class TruthFile(NamedTuple):
@@ -165,7 +163,7 @@ def keep_wish(run: Path, wish: Wish) -> None:
 def kept_wish(run: Path) -> Wish:
     """The choice with which the report of this run was last drawn."""
     try:
-        stored = json.loads(read_regular(run / _WISH_FILE, _MOST_WISH_BYTES))
+        stored = read_json(run / _WISH_FILE)
         wish, truth = Wish(tuple(stored["recordings"]), tuple(stored["channels"])), stored["truth"]
         if truth is None:
             return wish
@@ -173,7 +171,7 @@ def kept_wish(run: Path) -> Wish:
         # A run from someone else could name any file of ours; the inode is what nobody elsewhere can know.
         if not path.exists() or _inode(path) == truth.get("inode"):
             return wish._replace(truth=TruthFile(path, truth["key"], truth["rate"]))
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+    except (OSError, ValueError, KeyError, TypeError):
         return EVERYTHING
     warnings.warn(
         f"the report was drawn without its annotations: {path} is not the file that it was drawn with; "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,9 @@ class RunData:
     edits: Edits
     folder: Path | None = None  # that it was read from
     read_events: Callable[[], Sequence[Event]] = tuple
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "read_events": partial(tuple, self.read_events())}
 
     def edited(self, words: Words, edits: Edits) -> RunData:
         """The run under other edits; its evidence and findings stay where they still hold."""

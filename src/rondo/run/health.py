@@ -16,7 +16,7 @@ from urllib.parse import unquote
 
 from rondo.errors import OutputError
 from rondo.store.folder import open_draft
-from rondo.store.reading import read_regular
+from rondo.store.reading import read_json
 from rondo.version import __version__
 from rondo.wording import counted, duration_in_words
 
@@ -111,7 +111,7 @@ def write_health(out: Path, health: HealthReport) -> None:
 def read_health(out: Path) -> HealthReport | None:
     """What a stream wrote last; None if there is nothing of the kind."""
     try:
-        found: Any = json.loads(read_regular(out / HEALTH))
+        found: Any = read_json(out / HEALTH)
         known = {name: found[name] for name in HealthReport.__dataclass_fields__ if name in found}
         known["alarms"] = {  # version 0.2.0 wrote names without messages
             device: alarms if isinstance(alarms, dict) else dict.fromkeys(alarms, "")

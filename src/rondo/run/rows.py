@@ -132,7 +132,7 @@ class RowFrames:
             text = read_regular(path, _MOST_BYTES) if os.path.lexists(path) else ROWS_HEADER.encode() + b"0,0,frame\n"
             lines = text[: text.rfind(b"\n") + 1].decode("utf-8").splitlines()[1:]
             return cls.of((_span(line) for line in lines), n_rows)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, OverflowError) as error:
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise OutputError(f"{path}: expected the rows of `rondo stream`, but {reason}; give its --out") from None
 

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from rondo.arrays import Floats as Floats
 from rondo.data.labels import OTHER, Labels, Runs, from_runs
 from rondo.errors import OutputError
+from rondo.forks import refuse_forked
 from rondo.run.summary import RunSummary
 from rondo.store.reading import regular
 from rondo.units.vocabulary import Level
@@ -129,6 +130,8 @@ def to_pandas(table: pl.DataFrame) -> pd.DataFrame:
     import pandas as pd
     import polars as pl
 
+    refuse_forked()
+
     def column(own: pl.Series) -> NDArray[np.generic] | list[str]:
         if own.dtype == pl.String:
             return own.fill_null("").to_list()
@@ -146,13 +149,12 @@ _MANY_RECORDINGS = 200  # of more, segments are read only as they are needed
 
 def segment_counts(result: Result) -> dict[str, int]:
     """How many segments each recording of a result has."""
-    import polars as pl
 
     path = _large_file(result)
     if path is None:
         return counts_in(result.run.tables["segments"])
     with reading_table(path):
-        rows = pl.scan_parquet(regular(path), glob=False, hive_partitioning=False)
+        rows = _scanned(path, result.summary)
         return dict(rows.group_by("recording").len().collect(engine="streaming").iter_rows())
 
 
@@ -189,6 +191,19 @@ def reading_table(path: Path, what: str = "a table of segments") -> Iterator[Non
         raise OutputError(f"{path}: cannot be read as {what} ({reason}); run `rondo discover` again") from error
 
 
+def _scanned(path: Path, run: RunSummary) -> pl.LazyFrame:
+    """The table, still in its file; by its metadata it has no more rows than the frames of both levels could fill."""
+    import polars as pl
+
+    rows = pl.scan_parquet(regular(path), glob=False, hive_partitioning=False)
+    n_rows, most = rows.select(pl.len()).collect().item(), len(LEVELS) * sum(one.n_frames for one in run.recordings)
+    if n_rows > most:
+        raise OutputError(
+            f"{path}: {n_rows:,} rows do not fit summary.json, at most {most:,} do; run `rondo discover` again"
+        )
+    return rows
+
+
 def read_segments(path: Path, run: RunSummary, recordings: Sequence[str] | None = None) -> pl.DataFrame:
     """A table of segments with all columns, null where there is none; checked against the summary.
 
@@ -200,7 +215,7 @@ def read_segments(path: Path, run: RunSummary, recordings: Sequence[str] | None 
         "recording": pl.String, "level": pl.String, "id": pl.Int32, "start_frame": pl.Int64, "end_frame": pl.Int64,
     }  # fmt: skip
     with reading_table(path):
-        rows = pl.scan_parquet(regular(path), glob=False, hive_partitioning=False)
+        rows = _scanned(path, run)
         if recordings is not None:
             rows = rows.filter(pl.col("recording").is_in(recordings))
         table = rows.collect()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import re
@@ -21,6 +22,7 @@ from pydantic import (
 
 from rondo.errors import OutputError
 from rondo.evidence.verdicts import comes_back
+from rondo.forks import refuse_forked
 from rondo.store.reading import checked_id, read_regular
 
 SUMMARY, UNFINISHED = "summary.json", "unfinished.json"
@@ -315,15 +317,23 @@ def shifted_units(names: str, shift: int) -> str:
     return re.sub(r"u(\d+)", lambda unit: f"u{int(unit[1]) + shift}", names)
 
 
+_MOST_BYTES = 1 << 26  # a recording takes 240 bytes and its notes, an entry 2,000
+_MOST_VALUES = 1 << 22  # a recording has about 22, and the parser takes up to 94 bytes for each
+
+
 def read_summary(run_dir: Path) -> RunSummary:
     """summary.json of a run folder, checked key by key."""
+    refuse_forked()
     path = run_dir / SUMMARY
     if (run_dir / UNFINISHED).exists() and not path.exists():
         raise OutputError(f"{run_dir}: an unfinished run; give the same command again to go on")
     if not run_dir.is_dir():
         raise OutputError(f"{run_dir}: no such folder; give the --out of `rondo discover`, `label` or `stream`")
     try:
-        return RunSummary.model_validate_json(read_regular(path))
+        text = read_regular(path, _MOST_BYTES)
+        if sum(map(text.count, (b"[", b"{", b","))) > _MOST_VALUES:
+            raise OSError(errno.EFBIG, f"more than {_MOST_VALUES:,} values", str(path))
+        return RunSummary.model_validate_json(text)
     except FileNotFoundError:
         raise OutputError(
             f"{path}: no such file, so the folder holds neither a run nor a stream, or not yet: `rondo discover` puts "

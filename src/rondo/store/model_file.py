@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import reprlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,14 +22,16 @@ from numpy.typing import NDArray
 
 from rondo.arrays import Tensors as Tensors
 from rondo.errors import ModelError, OutputError
+from rondo.forks import refuse_forked
 from rondo.store.folder import is_draft, new_file, whole_folder
-from rondo.store.reading import read_regular
+from rondo.store.reading import MOST_JSON_BYTES, open_regular, read_regular
 
 EDITS, EDITS_LOCK = "edits.json", ".edits.json.lock"
 MANIFEST, _TENSORS = "manifest.json", "tensors.safetensors"
-MOST_BYTES = 1 << 32
+MOST_BYTES = 1 << 30
 """Of a file in such a folder; the largest network there is takes 100 MB."""
-_MOST_MANIFEST_BYTES = 1 << 26  # that of a model of 20,000 recordings has 3 MB
+_MOST_MANIFEST_BYTES = 1 << 25  # that of a model of 20,000 recordings has 3 MB
+_LENGTH_BYTES = 8  # of the header of safetensors, before it
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,7 @@ def save(folder: Path, artifact: Artifact, format: Format = MODEL, edits: Mappin
 def load(folder: Path, format: Format = MODEL) -> Artifact:
     """Read and check a folder of that format; every fault is a ModelError that says what is wrong."""
     manifest = read_manifest(folder, format)
-    blob = _read_bytes(folder, _TENSORS, format)
+    blob = _read_bytes(folder, _TENSORS, MOST_BYTES, format, _refuse_other_size)
     if hashlib.sha256(blob).hexdigest() != manifest["tensors_sha256"]:
         raise ModelError(
             f"{folder / _TENSORS}: truncated or changed since it was saved; copy the {format.noun} folder again"
@@ -93,7 +95,9 @@ def load(folder: Path, format: Format = MODEL) -> Artifact:
     return Artifact(manifest["config"], manifest["provenance"], _read_tensors(folder, blob))
 
 
-def _read_bytes(folder: Path, name: str, format: Format) -> bytes:
+def _read_bytes(
+    folder: Path, name: str, most_bytes: int, format: Format, check: Callable[[Path], None] = lambda path: None
+) -> bytes:
     path, noun = folder / name, format.noun
     try:
         if not folder.is_dir():
@@ -102,18 +106,36 @@ def _read_bytes(folder: Path, name: str, format: Format) -> bytes:
             raise ModelError(f"{folder}: not a whole {noun} folder, it has no {name}; {format.place}")
         if not path.is_file():  # a pipe or a device could keep the reader waiting for ever
             raise ModelError(f"{path}: not a regular file; copy the {noun} folder again")
-        return read_regular(path, _MOST_MANIFEST_BYTES if name == MANIFEST else MOST_BYTES)
+        check(path)
+        return read_regular(path, most_bytes)
     except OSError as error:
         raise ModelError(f"{path}: cannot be read ({error.strerror}); check the folder and its permissions") from None
     except MemoryError:
         raise ModelError(f"{path}: does not fit into memory; it is no {noun} that Rondo saved") from None
 
 
+def _refuse_other_size(path: Path) -> None:
+    """A file of tensors has as many bytes as its header says, which comes first: the rest is not read to learn that."""
+    n_bytes = path.stat().st_size
+    with open_regular(path) as file:
+        n_header = int.from_bytes(file.read(_LENGTH_BYTES), "little")
+        text = file.read(min(n_header, MOST_JSON_BYTES))
+    try:
+        header = json.loads(text)
+        stops = [each["data_offsets"][1] for name, each in header.items() if name != "__metadata__"]
+        is_whole = n_bytes == _LENGTH_BYTES + n_header + max(stops, default=0)
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        is_whole = False
+    if not is_whole:
+        raise ModelError(f"{path}: truncated or changed since it was saved, or not a safetensors file; copy it again")
+
+
 def read_manifest(folder: Path, format: Format = MODEL) -> dict[str, Any]:
     """The manifest alone, checked."""
+    refuse_forked()
     path = folder / MANIFEST
     try:
-        found = json.loads(_read_bytes(folder, MANIFEST, format).decode("utf-8"))
+        found = json.loads(_read_bytes(folder, MANIFEST, _MOST_MANIFEST_BYTES, format).decode("utf-8"))
     except (ValueError, RecursionError):
         raise ModelError(
             f"{path}: not JSON, truncated or changed since it was saved; copy the {format.noun} folder again"

@@ -26,6 +26,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -73,6 +74,7 @@ _COMMAS = NumberSpelling(has_decimal_comma=True)  # or points: the more forgivin
 _FEWEST_TO_TELL = 16  # cells, before a column that never changes is taken for a filler
 _KEY_AND_VALUE = 2  # cells of a line above a table
 _FEWEST_FILLED_UP = 2  # lines: one alone may be a header with a single name
+_FEWEST_ROWS = 8  # alike, one below the other, are no heading
 _FEWEST_OF_A_TABLE = 3  # lines with equally many cells, before those above them are taken for remarks
 
 
@@ -179,7 +181,7 @@ class Layout:
 
 def layout_of(lines: Sequence[HeadLine]) -> Layout:
     """The layout of a text, from its first lines, blank ones left out: of a table, or of JSON lines."""
-    if lines[0].text.lstrip().startswith("{"):
+    if is_json_text(lines):
         return json_layout(lines)
     try:
         return _table_layout(lines)
@@ -306,9 +308,23 @@ def _lines_above_the_table(lines: Sequence[HeadLine]) -> int:
         end_in_separators = all(line.text.rstrip().endswith(separator.strip() or separator) for line in lines[n_above:])
         is_wider = counts[-1] - end_in_separators > max(counts[:n_above], default=counts[-1])
         is_table = is_wider and len(counts) - n_above >= _FEWEST_OF_A_TABLE
-        if is_table and not any(_are_values(cells_of(line.text, separator), _COMMAS) for line in lines[:n_above]):
+        above = lines[:n_above]
+        if not is_table or any(_are_values(cells_of(line.text, separator), _COMMAS) for line in above):
+            continue
+        if not hold_rows(above, separator, lines[-1]):
             return n_above
     return 0
+
+
+def hold_rows(lines: Sequence[HeadLine], separator: str, last: HeadLine) -> bool:
+    """Whether lines above a table are rows too: one as its `last` row is, or many alike that begin with a value."""
+    kinds = [tuple(map(_is_value, cells_of(line.text, separator))) for line in (*lines, last)]
+    alike = max((len(list(same)) for kind, same in groupby(kinds[:-1]) if kind[1:] and kind[0]), default=0)
+    return (any(kinds[-1]) and kinds[-1] in kinds[:-1]) or alike >= _FEWEST_ROWS
+
+
+def _is_value(cell: str) -> bool:
+    return is_missing(cell) or _COMMAS.is_number(cell) or is_date(cell)
 
 
 def _filled_cells(table: Sequence[Sequence[str]]) -> list[int]:
@@ -361,6 +377,11 @@ NO_OBJECT = b"\0"
 """The cells of a line that is no JSON object."""
 
 _AS_WRITTEN = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=str)
+
+
+def is_json_text(lines: Sequence[HeadLine]) -> bool:
+    """Whether a text whose first lines these are holds JSON objects."""
+    return lines[0].text.lstrip().startswith("{")
 
 
 def json_layout(lines: Sequence[HeadLine]) -> Layout:

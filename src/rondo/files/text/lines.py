@@ -24,6 +24,7 @@ from rondo.errors import RecordingError
 from rondo.files.extras import optional_library
 from rondo.files.reading import packing_of
 from rondo.memory import in_gigabytes, most_for_a_file, most_text_bytes
+from rondo.store.reading import open_regular, regular
 
 BLOCK_BYTES = 1 << 18
 HEAD_LINES = 64  # that tell how a text is written
@@ -204,7 +205,7 @@ def opened_text(path: Path) -> Iterator[BinaryIO]:
     """The bytes of a text, packed or not; what is packed is unpacked piece by piece, never on the disk."""
     packing = packing_of(path)
     if not packing:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             yield file
         return
     openers: dict[str, Callable[[Path], Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".zst": _Zstandard}
@@ -221,7 +222,7 @@ class Unpacked(io.RawIOBase):
 
     def __init__(self, path: Path, opener: Callable[[Path], Any], most_bytes: int | None) -> None:
         self._path, self._opener, self._most_bytes = path, opener, most_bytes
-        self._stream = opener(path)
+        self._stream = opener(regular(path))
         self._position = 0
 
     def readable(self) -> bool:
@@ -275,7 +276,7 @@ class _Zstandard:
 
     def __init__(self, path: Path) -> None:
         self._library = optional_library("zstandard", "Reading .zst")
-        self._file = path.open("rb")
+        self._file = open_regular(path)
         self._frame: Any = None
         self._left = self._packed = b""
 
@@ -310,7 +311,7 @@ def expected_text_bytes(path: Path, usual: float = 4.0) -> int:
     n_bytes = path.stat().st_size
     said = 0
     if packing_of(path) == ".gz" and n_bytes > 18:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             file.seek(-4, io.SEEK_END)
             (said,) = struct.unpack("<I", file.read(4))
     return max(said, int(usual * n_bytes))

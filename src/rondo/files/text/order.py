@@ -14,13 +14,16 @@ from numpy.typing import NDArray
 from rondo.errors import RecordingError
 from rondo.files.columns import Columns
 from rondo.files.reading import Reading, listed
-from rondo.files.text.clock import Times
+from rondo.files.text.clock import Times, plain_name
 from rondo.files.text.layout import Layout
+from rondo.files.text.spelling import is_date, is_number, is_time_of_day
 from rondo.wording import counted
 
 _FEWEST_STEPS = 8  # before a clock that falls throughout is taken for the newest row first
 _LEAST_ALIKE = 0.8  # of the times that have the same set of values: the first and the last may be cut
 _LEAST_TIMES = 3
+_MOST_WORDS = 0.8  # different ones per row: 48 tags of a plant in the first 64 rows; remarks hardly repeat
+_FRAME_NAMES = ("frameidx", "frameindex", "frame")
 _FAR_BACK = 10.0  # usual steps: a clock that goes back farther was started again
 _HOUR_S = 3600.0
 _MOST_RESTARTS = 0.05  # of rows: more are rows out of order
@@ -53,35 +56,52 @@ def without_events(values: NDArray[np.float32], times: Times, clock: str) -> Row
 def refuse_taking_turns(layout: Layout, columns: Columns, reading: Reading) -> None:
     """Refuse a table in which rows of several recordings, or of several sensors, share each time.
 
-    Each time of the clock then has as many rows as a column has values, with the same values at nearly all times.
-    Columns that the user leaves out are not looked at.
+    Either each time of the clock has as many rows as a column has values, with the same values at nearly all times; or
+    all rows of one time differ in a column of words, of which few stand only once. A counter of frames that repeats is
+    such a clock too. Columns that the user leaves out are not looked at.
     """
-    if columns.clock is None:
+    counter = next((place for place, name in enumerate(layout.names) if plain_name(name)[0] in _FRAME_NAMES), None)
+    clock = counter if columns.clock is None else columns.clock
+    if clock is None:
         return
-    clock = layout.names[columns.clock]
-    when = (columns.clock,) if columns.day is None else (columns.day, columns.clock)
+    when = (clock,) if columns.day is None else (columns.day, clock)
     rows = [row for row in layout.rows if len(row) == len(layout.names)]
-    for teller in _tellers(layout, columns, reading):
+    tellers = _tellers(layout, columns, reading) if columns.clock is not None else []
+    words = [place for place in range(len(layout.names)) if place not in tellers and _tells(layout, place, reading)]
+    for teller in [place for place in (*tellers, *words) if place != clock]:
         at_each = [[row[teller] for row in group] for _, group in groupby(rows, lambda row: [row[at] for at in when])]
         inner = at_each[1:-1] if len(at_each) > _LEAST_TIMES else at_each
+        if any(len(set(cells)) < len(cells) for cells in inner):
+            continue
         sets = [frozenset(cells) for cells in inner]
-        if len(inner) < _LEAST_TIMES or any(
-            len(values) < len(cells) for values, cells in zip(sets, inner, strict=True)
-        ):
-            continue
         usual = max(sets, key=sets.count)
-        if len(usual) < 2 or sets.count(usual) < _LEAST_ALIKE * len(sets):
+        is_regular = len(inner) >= _LEAST_TIMES and len(usual) > 1 and sets.count(usual) >= _LEAST_ALIKE * len(sets)
+        n_shared = sum(len(cells) - 1 for cells in at_each)
+        if not is_regular and not (n_shared >= _FEWEST_STEPS and _tells(layout, teller, reading)):
             continue
-        name, who = layout.names[teller], listed(sorted(usual), 4)
-        channels = [channel for channel in columns.channels if channel != name]
-        if len(channels) == 1:
+        name, who = layout.names[teller], listed(sorted(frozenset().union(*at_each)), 4)
+        channels = [place for place in columns.positions if place not in (teller, counter)]
+        moving = [layout.names[place] for place in channels if len(set(layout.column(place))) > 1]
+        if len(moving) == 1:
             raise RecordingError(
-                f"each time has one reading per row, for {who} in column '{name}'; {_pivot(clock, name, channels[0])}"
+                f"each time has one reading per row, for {who} in column '{name}'; "
+                f"{_pivot(layout.names[clock], name, moving[0])}"
             )
         raise RecordingError(
             f"rows of several recordings share each time: {who} in column '{name}'; --split-by {name!r} takes them "
             f"apart, --label-column {name!r} reads them as one"
         )
+
+
+def _tells(layout: Layout, place: int, reading: Reading) -> bool:
+    """Whether a column holds words, of which some come again."""
+    cells = layout.column(place)
+    few = len(set(cells)) <= _MOST_WORDS * len(cells)
+    return few and not reading.names(layout.names[place]) and not any(map(_is_value, cells))
+
+
+def _is_value(cell: str) -> bool:
+    return is_number(cell) or is_date(cell) or is_time_of_day(cell)
 
 
 def after_going_back(times: Times, layout: Layout, columns: Columns, reading: Reading) -> str:

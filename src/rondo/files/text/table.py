@@ -25,7 +25,7 @@ from rondo.files.columns import Column, Columns, choose_columns, without_empty
 from rondo.files.reading import Reading, listed
 from rondo.files.text.cells import order_in_head, parser_of
 from rondo.files.text.clock import Times, in_seconds, over_midnight, rounded_to, spread
-from rondo.files.text.layout import SEPARATORS, Layout, cells_of
+from rondo.files.text.layout import SEPARATORS, Layout, cells_of, hold_rows, is_json_text
 from rondo.files.text.lines import HEAD_LINES, HeadLine, Lines, count, decoded, opened_text
 from rondo.files.text.order import after_going_back, oldest_first, refuse_taking_turns, without_events
 from rondo.files.text.programs import ACTIWARE_COUNTS, ACTIWARE_SCORES
@@ -156,13 +156,14 @@ def _below_a_heading(file: BinaryIO) -> list[HeadLine]:
 
     From there on all lines are alike, but for a separator that may end the header alone. Either it has a heading or the
     legend of its columns right above its header, lines of fewer cells and no numbers; or every line above it has fewer
-    cells, as where GENEActiv writes a hundred lines of settings.
+    cells, as where GENEActiv writes a hundred lines of settings. Rows of a table above are no heading: the line that
+    interrupts them is refused by whoever reads the rows.
     """
     file.seek(0)
     beginning = file.read(_BYTES_ABOVE)
     whole = beginning[: beginning.rfind(b"\n") + 1]  # at once: with small blocks, each would look at all lines again
     lines = Lines(io.BytesIO(whole).read, block_bytes=_BYTES_ABOVE).head(MOST_LINES_ABOVE, at_end=True) or []
-    if len(lines) <= HEAD_LINES:
+    if len(lines) <= HEAD_LINES or is_json_text(lines):
         return []
     widths_of: dict[str, list[int]] = {}
     for separator in SEPARATORS:
@@ -184,7 +185,7 @@ def _below_a_heading(file: BinaryIO) -> list[HeadLine]:
         above, header = (cells_of(lines[place].text, separator) for place in (start - 1, start))
         is_headed = widths[start - 1] < widths[-1] and not any(map(is_number, (*above, *header)))
         is_wider = widths[-1] > max(widths[:start]) and start == min(begins.values())  # else decimal commas are cells
-        if is_headed or is_wider:
+        if (is_headed or is_wider) and not hold_rows(lines[:start], separator, lines[-1]):
             return lines[start : start + HEAD_LINES]
     return []
 
