@@ -104,9 +104,8 @@ class Stream:
     def standing(self) -> dict[str, str]:
         """By whose statistics it is scaled, and whether the model fits it; "" where that is not known."""
         scaling = self.scaling
-        return (
-            {"statistics": "", "fit": ""} if scaling is None else {"statistics": scaling.statistics, "fit": scaling.fit}
-        )
+        statistics, fit = ("", "") if scaling is None else (scaling.statistics, scaling.fit)
+        return {"statistics": statistics, "fit": fit}
 
     @property
     def n_buffered(self) -> int:
