@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import platform
 import reprlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
@@ -284,8 +285,9 @@ def provenance_of(recordings: Sequence[Recording | Survey]) -> dict[str, Any]:
 def model_card(model: Rondo) -> str:
     """HTML of a fitted model; motifs that are the units under other ids are not listed again."""
     units, motifs, evidence = model.unit_model_, model.motif_model_, model.evidence_
-    found = found_in_words(len(units.ids), len(motifs.ids), motifs_are_units=not motifs.composed)
-    recurs = "yes" if evidence.recurs else "not shown"
+    kinds = Counter(motifs.kind(id) for id in (*motifs.ids, *motifs.unshown_ids))
+    found = found_in_words({kind: kinds[kind] for kind in ("phrase", "context")} | {"unit": len(units.ids)})
+    recurs = "yes" if evidence.recurs else "slow random change would look the same"
     facts = {
         "fitted on": shortened([recording["id"] for recording in model.provenance_["recordings"]]),
         "channels": shortened(model.preprocessor_.channels),
