@@ -61,24 +61,34 @@ def variety_of(by_own: Windows, typical: Typical) -> float:
     return float(np.sqrt(np.square(log_spread(by_own)).sum() / squares)) if squares > 0 else 1.0
 
 
-def common_spread(each: Sequence[Windows]) -> Floats:
+def common_spread(levels: Sequence[Floats]) -> Floats:
     """How much the deviation in windows usually varies, in each channel: root mean square over recordings."""
-    return np.asarray(np.sqrt(np.mean([log_spread(own) ** 2 for own in each], axis=0)))
+    return np.asarray(np.sqrt(np.mean([own.var(axis=0) for own in levels], axis=0)))
 
 
 def log_spread(windows: Windows) -> Floats:
     """How much the logarithm of the deviation in a window varies, (n_channels,)."""
+    return np.asarray(log_deviations(windows).std(axis=0))
+
+
+def log_deviations(windows: Windows) -> Floats:
+    """Logarithm of the deviation of each channel in each window, relative to that in all of them."""
     deviations = np.concatenate([batch.std(axis=2, dtype=np.float64) for batch in thinned(windows).batches()])
     frames = np.concatenate([windows.values[start:stop] for start, stop in windows.grid.spans])
     usual = frames.std(axis=0, dtype=np.float64)
     usual = np.where(usual > 0, usual, 1.0)
-    return np.asarray(np.log(np.maximum(deviations / usual, _FLOOR)).std(axis=0))
+    return np.asarray(np.log(np.maximum(deviations / usual, _FLOOR)))
 
 
 def thinned(windows: Windows) -> Windows:
     """At most a thousand of them, evenly spaced, laid end to end."""
+    return thinned_places(windows)[0]
+
+
+def thinned_places(windows: Windows) -> tuple[Windows, slice]:
+    """The same, and which they are."""
     grid = windows.grid
-    starts = grid.starts[:: max(1, -(-grid.n_windows // _MOST_WINDOWS))]
-    length, n = grid.length_frames, len(starts)
-    frames = (starts[:, None] + np.arange(length)).ravel()
-    return Windows(windows.values[frames], WindowGrid(length, length, n * length, ((0, n * length),)))
+    places = slice(0, None, max(1, -(-grid.n_windows // _MOST_WINDOWS)))
+    starts, length = grid.starts[places], grid.length_frames
+    frames, n = (starts[:, None] + np.arange(length)).ravel(), len(starts) * length
+    return Windows(windows.values[frames], WindowGrid(length, length, n, ((0, n),))), places

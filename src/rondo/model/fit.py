@@ -12,7 +12,8 @@ from rondo.arrays import generators
 from rondo.config.settings import RondoConfig, network_in
 from rondo.data.groups import GroupBy, groups_of_recordings
 from rondo.data.moments import with_silent
-from rondo.data.own_scaling import common_spread
+from rondo.data.one_activity import ONE_EACH, hold_one_each
+from rondo.data.own_scaling import common_spread, log_deviations
 from rondo.data.recording import Recording
 from rondo.data.scaling import Preprocessor, Typical, UsedChannels, surveys_of
 from rondo.data.signal import Signal
@@ -42,6 +43,7 @@ from rondo.registry import MOTIFS, UNITS
 from rondo.units.fit import fit_units
 from rondo.units.fit_profile import FitProfile
 from rondo.units.model import UnitModel
+from rondo.units.shared_ids import shared_ids
 from rondo.units.viterbi import Timeline
 from rondo.wording import Progress, silent
 
@@ -186,21 +188,29 @@ def learn(
     known = iter(timelines)
     read = [next(known) if len(w) else units.timeline(w) for w in every]
     provenance = _provenance(plan, timelines)
+    if (shared := shared_ids(units, windows, [read.ids for read in timelines], own)) is not None:
+        provenance |= {"shared_ids": shared.as_json()}
     limits = UNITS[config.units.method].notes(units.projection, config.units)
+    typical, is_one_each = _typical(plan, sample, every)
+    if is_one_each:
+        limits += [ONE_EACH]
     limits += MOTIFS[config.motifs.method].notes(motifs, config.motifs)
     if limits:
         provenance |= {"training_notes": limits}
-    return Learned(units, motifs, evidence, provenance, read, _typical(plan, windows))
+    return Learned(units, motifs, evidence, provenance, read, typical)
 
 
-def _typical(plan: FitPlan, windows: Sequence[Windows]) -> Typical | None:
-    """What recordings to come are read by; those that are copies of another do not count."""
+def _typical(plan: FitPlan, sample: Sequence[Signal], windows: Sequence[Windows]) -> tuple[Typical | None, bool]:
+    """What recordings to come are read by, and whether each holds one activity; copies of another do not count."""
     config = plan.preprocessor.config
     if config.scaling == "none" or config.statistics != "recording":
-        return None
-    surveys = [survey for survey in plan.surveys if survey.id not in plan.copies]
+        return None, False
+    known = {signal.id: each for signal, each in zip(sample, windows, strict=True) if len(each)}
+    surveys = [survey for survey in plan.surveys if survey.id in known and survey.id not in plan.copies]
     moments = with_silent([survey.moments for survey in surveys], [survey.silent for survey in surveys])
-    return Typical.of(moments, common_spread(windows), config)
+    levels = [log_deviations(known[survey.id]) for survey in surveys]
+    is_one_each = not config.pca_components and hold_one_each(levels, moments)
+    return Typical.of(moments, common_spread(levels), config), is_one_each
 
 
 def _provenance(plan: FitPlan, timelines: Sequence[Timeline]) -> dict[str, Any]:
