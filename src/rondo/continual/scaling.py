@@ -136,7 +136,8 @@ class StreamScaling:
         if typical is None:
             return None
         try:
-            own = mean_and_scale(self._sample.moments, self._preprocessor.config, "the stream")
+            moments = self._sample.moments.with_offsets(self._preprocessor.offsets)
+            own = mean_and_scale(moments, self._preprocessor.config, "the stream")
         except RecordingError:  # every channel is constant so far
             return None
         each = [self._sample.windows(self._preprocessor.seen_by(values, *by), spans) for by in (self._typical, own)]

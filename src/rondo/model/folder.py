@@ -30,6 +30,7 @@ from rondo.data.recording import Recording
 from rondo.data.relations import ChannelRelations
 from rondo.data.scaling import Preprocessor, Typical
 from rondo.data.signal import shortened
+from rondo.data.sound_gate import SoundBounds
 from rondo.data.survey import Survey
 from rondo.device import require_torch
 from rondo.editing.edits_file import read_edits
@@ -98,6 +99,11 @@ def save(model: Rondo, folder: Path) -> None:
         "preprocess.components": preprocessor.components,
         "preprocess.spacing": np.array(preprocessor.spacing, dtype=np.int64),
     }
+    if preprocessor.bounds is not None:
+        bounds = {name: np.array(of) for name, of in preprocessor.bounds._asdict().items()}
+        tensors |= owned("preprocess.bounds", bounds)
+    if preprocessor.offsets:
+        tensors["preprocess.offsets"] = np.array(preprocessor.offsets, np.float64)
     if preprocessor.known is not None:
         tensors |= _known_values(preprocessor.known)
     if preprocessor.typical is not None:
@@ -237,8 +243,17 @@ def _preprocessor(tensors: Tensors, channels: tuple[str, ...], config: RondoConf
         shapes = {"mean": "channels", "scale": "channels", "spread": "dims"}
         check_shapes(stored, shapes, channels=len(channels), dims=n_dims)
         typical = Typical(*(np.asarray(stored[name], np.float64) for name in Typical._fields))
-    parts = (config.preprocess, channels, mean, scale, components, spacing, known, relations)
-    return Preprocessor(*parts, typical=typical)
+    offsets = tuple(np.asarray(tensors.get("offsets", ()), np.float64).tolist())
+    if offsets and len(offsets) != len(channels):
+        raise ValueError("the offsets do not fit the channels")
+    bounds = None
+    if stored := owned_by("bounds", tensors):  # models of 0.2.0 have none
+        bounds = SoundBounds(*(tuple(np.asarray(stored[name], np.float64).tolist()) for name in SoundBounds._fields))
+        if any(len(of) != len(channels) for of in bounds):
+            raise ValueError("the bounds do not fit the channels")
+    more = (spacing, known, relations)
+    fitted = Preprocessor(config.preprocess, channels, mean, scale, components, *more, offsets=offsets, bounds=bounds)
+    return replace(fitted, typical=typical)
 
 
 def _known_values(known: KnownValues) -> dict[str, NDArray[np.generic]]:
