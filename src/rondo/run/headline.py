@@ -214,7 +214,9 @@ def _other(run: RunSummary) -> str:
 
 
 def _fit(run: RunSummary) -> str:
-    """Whether the model fits recordings that it was not fitted on."""
+    """Whether the model fits recordings, or a stream, that it was not fitted on."""
+    if run.stream is not None and run.stream.fit:
+        return f"; the model {run.stream.fit}"
     verdicts = [one.fit.verdict for one in run.recordings if one.fit is not None]
     if len(set(verdicts)) == 1:
         return f"; the model {verdicts[0]}"
