@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import csv
 import re
+import reprlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,6 +42,8 @@ def groups_of(ids: Sequence[str], by: GroupBy, sources: Mapping[str, str] | None
     """
     if by is None:
         return {id: id for id in ids}
+    if not isinstance(by, str | Mapping):
+        raise SettingError(f"group_by: expected a word, a pattern, a .csv or a mapping, got {reprlib.repr(by)}")
     if not isinstance(by, str):
         lost = [id for id in ids if not str(by.get(id) or "")]
         if lost:
