@@ -89,8 +89,11 @@ class RowPlaces:
         return [self._next_row, self._next_frame, self._what]
 
     def load(self, state: list[Any]) -> None:
-        """Go on from this state."""
-        self._next_row, self._next_frame, self._what = state
+        """Go on from this state; ValueError for any other value."""
+        row, frame, what = state
+        if not (isinstance(row, int) and isinstance(frame, int) and min(row, frame) >= 0 and what in _KINDS):
+            raise ValueError(f"rows {state!r:.60}")
+        self._next_row, self._next_frame, self._what = row, frame, what
 
 
 class RowCounts(NamedTuple):
