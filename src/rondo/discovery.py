@@ -22,7 +22,7 @@ from rondo.errors import RondoWarning, SettingError
 from rondo.files.inputs import are_several, as_recordings, recording_files
 from rondo.files.reading import Reading, reading_at
 from rondo.many.driver import ENGINES, ManyFiles, discover_files, engine_of, label_files_with
-from rondo.many.unfinished import check_place
+from rondo.many.unfinished import check_place, reserved
 from rondo.memory import is_much, refuse_all_at_once
 from rondo.methods import DEFAULT, Model, Options, find_method, load_model, refuse_idle
 from rondo.model.describe import carrying
@@ -159,7 +159,8 @@ def discover(
         warnings.warn(note, RondoWarning, stacklevel=3)
     if _log.isEnabledFor(logging.INFO):
         _log.info("\n".join(chosen.notes(inputs, configured, in_detail=True)))
-    return _saved(chosen.discover(inputs, configured, seed, tell), out, tell)
+    with reserved(out):
+        return _saved(chosen.discover(inputs, configured, seed, tell), out, tell)
 
 
 def _options(preset: str, settings: Settings, window: int | str | None, group_by: GroupBy) -> Options:
@@ -273,16 +274,17 @@ def label(
         assert isinstance(fitted, Rondo) and out is not None, "other models and results in memory read all at once"
         return _with_failures(label_files_with(inputs, fitted, out, resample=resample, progress=tell), out)
     tell("labelling", 0, len(inputs))
-    if not isinstance(fitted, Rondo):
-        result = fitted.predict(inputs, resample=resample)
-    elif adapt or refit_motifs:
-        how = {"adapt": adapt, "refit_motifs": refit_motifs, "resample": resample}
-        result = transferred(copy(fitted), inputs, **how, group_by=group_by, progress=tell)
-    elif with_stream:
-        result = relabel(fitted, inputs, resample=resample)
-    else:
-        result = fitted.predict(inputs, resample=resample, group_by=group_by)
-    return _saved(result, out, tell)
+    with reserved(out):
+        if not isinstance(fitted, Rondo):
+            result = fitted.predict(inputs, resample=resample)
+        elif adapt or refit_motifs:
+            how = {"adapt": adapt, "refit_motifs": refit_motifs, "resample": resample}
+            result = transferred(copy(fitted), inputs, **how, group_by=group_by, progress=tell)
+        elif with_stream:
+            result = relabel(fitted, inputs, resample=resample)
+        else:
+            result = fitted.predict(inputs, resample=resample, group_by=group_by)
+        return _saved(result, out, tell)
 
 
 def _model_of(model: Model | str | Path, settings: Mapping[str, Any]) -> tuple[Model, bool]:

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 
 from rondo.errors import InputError, SettingError
 from rondo.store.csv_text import cell_text
-from rondo.store.reading import read_regular
 
 if TYPE_CHECKING:
     from rondo.data.recording import Recording
@@ -99,6 +98,8 @@ def _folders(source: str) -> str:
 
 
 def _of_table(path: Path, ids: Sequence[str]) -> dict[str, str]:
+    from rondo.store.reading import read_regular  # brings numpy, which help does not need
+
     try:
         text = read_regular(path).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
