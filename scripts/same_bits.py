@@ -105,7 +105,7 @@ def of_folder(folder: Path) -> Hashes:
     for path in sorted((folder / "scores").glob("**/*.npz")):
         with np.load(path) as arrays:
             hashes |= {f"scores of {path.stem}: {name}": digest(arrays[name]) for name in arrays.files}
-    for name in ("segments.csv", "unshown_segments.csv", "labels.csv", "rows.csv", "failed.csv"):
+    for name in ("segments.csv", "labels.csv", "rows.csv", "failed.csv"):
         if (folder / name).exists():
             rows = list(csv.DictReader((folder / name).read_text().splitlines()))
             if name.endswith("segments.csv"):

@@ -60,3 +60,58 @@ def naive_surprises(
             tail = sum(math.exp(k * math.log(expected) - expected - math.lgamma(k + 1)) for k in terms)
             surprises[phrase] = -math.log(tail) if count > 1 else 0.0
     return surprises
+
+
+def naive_visits(labels: Sequence[int], spans: Sequence[tuple[int, int]], apart: int) -> dict[int, list[list[int]]]:
+    """The visits [start, stop) of each label; an absence of fewer than `apart` windows inside a span ends none."""
+    visits: dict[int, list[list[int]]] = {}
+    for start, stop in spans:
+        fresh = set(labels)  # labels whose first window of the span is still to come
+        for window in range(start, stop):
+            label = labels[window]
+            own = visits.setdefault(label, [])
+            if label not in fresh and window - own[-1][1] < apart:
+                own[-1][1] = window + 1
+            else:
+                own.append([window, window + 1])
+            fresh.discard(label)
+    return {label: own for label, own in visits.items() if label != -1}
+
+
+def naive_margins(
+    points: NDArray[np.floating],
+    visits: Mapping[int, list[list[int]]],
+    sampled: Mapping[tuple[int, int], Sequence[int]],
+) -> dict[int, tuple[list[float], int]]:
+    """The margin of each visit of each label that is compared, and the nearest other label.
+
+    `sampled[label, i]` are the windows that stand for its i-th visit; `points` is by window, already whitened.
+    """
+    found = {}
+    windows = {label: [w for i in range(len(own)) for w in sampled[label, i]] for label, own in visits.items()}
+    for label, own in visits.items():
+
+        def cycle(window: int, own: list[list[int]] = own) -> int:
+            return sum(start <= window for start, _ in own[1:])
+
+        margins, far = [], {}
+        for fold in (0, 1):
+            known = {k: [w for w in rows if cycle(w) % 2 != fold] for k, rows in windows.items()}
+            centres = {k: np.mean([points[w] for w in rows], axis=0) for k, rows in known.items() if rows}
+            tested = [i for i in range(len(own)) if i % 2 == fold]
+            if label not in centres or len(centres) < 2 or not tested or len(own) < 2:
+                continue
+            logs: dict[int, list[float]] = {}
+            for i in tested:
+                ratios = []
+                for w in sampled[label, i]:
+                    distance = {k: math.dist(points[w], centre) for k, centre in centres.items()}
+                    ratios.append(math.log(min(d for k, d in distance.items() if k != label) / distance[label]))
+                    for k, d in distance.items():
+                        logs.setdefault(k, []).append(math.log(d))
+                margins.append(sum(ratios) / len(ratios))
+            for k in set(logs) - {label}:
+                far[k] = min(far.get(k, math.inf), sum(logs[k]) / len(logs[k]))
+        if margins:
+            found[label] = margins, min(sorted(far), key=far.__getitem__)
+    return found

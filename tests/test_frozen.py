@@ -161,7 +161,7 @@ def test_ids_of_recordings_that_had_a_vocabulary_each_are_shifted_apart(old: Pat
     ]
     assert shares[0] == pytest.approx(shares[1], abs=0.02)
     known = {f"u{one.id}" for one in result.summary.units}
-    assert {unit for units in result.unshown_segments["units"] for unit in units.split()} <= known
+    assert {unit for units in result.segments["units"] for unit in units.split()} <= known
     assert {one.taken_for for one in result.summary.units} <= {"", *known}
     with pytest.raises(OutputError, match="read only"):
         apply_edits(old / "apart", [{"kind": "name", "level": "unit", "ids": [0], "name": "rest"}])

@@ -78,6 +78,6 @@ def test_a_labelling_shows_what_occurs(model: Rondo) -> None:
     unit = int(np.bincount(labelling.units).argmax())
     assert f"{(labelling.units == unit).mean():.1%}" in page.words
     composed = _Page(replace(labelling, motifs=labelling.motifs // 2)._repr_html_()).words
-    assert {"m0", "u0", f"found: {n_units} units and {(n_units + 1) // 2} motifs"} <= set(composed)
+    assert {"m0", "u0", f"found: {(n_units + 1) // 2} motifs made of {n_units} units"} <= set(composed)
     nothing = replace(labelling, units=np.full(1_500, -1, np.int32), motifs=np.full(1_500, -1, np.int32))
     assert _Page(nothing._repr_html_()).n_rows == 0

@@ -81,11 +81,10 @@ def truth_of(run: Path, here: Path) -> Path:
 
 def test_the_layout_is_the_same(run: Path) -> None:
     extra = {path.name for path in run.iterdir()} - LAYOUT - {"health.json"}  # of the command
-    unshown = {"unshown_segments.csv", "unshown_segments.parquet"}  # both kinds of motif are found in these waves
-    assert extra in (unshown, {"labels.csv", "rows.csv", "events.jsonl", "checkpoint"})
+    assert extra in (set(), {"labels.csv", "rows.csv", "events.jsonl", "checkpoint"})
     assert {path.name for path in run.iterdir()} >= LAYOUT - {"scores"}  # which say nothing where all of them are 1
     result = Result.load(run)
-    assert (result.kind == "stream") == (extra != unshown)
+    assert (result.kind == "stream") == bool(extra)
     assert result.recordings[0].id == "x" and result.recordings[0].channels == ("a", "b")
     about = result.recordings[0]
     assert np.load(run / "labels" / "x.npy").shape == (about.n_frames,) == result.units.shape

@@ -23,10 +23,10 @@ from rondo.methods import find_method, load_model, method_names, method_of
 from rondo.report.contents import TruthFile, Wish
 from rondo.run.bucket import check_free_place, run_here, whole_run
 from rondo.run.data import RunData, run_in_memory
-from rondo.run.findings import found_and_fit_sentence
 from rondo.run.folder import running_stream, stored_run
+from rondo.run.headline import headline
 from rondo.run.labelling import FitProfile, Labelling, frame_table
-from rondo.run.segments import to_pandas, whole_columns
+from rondo.run.segments import in_one_table, to_pandas, whole_columns
 from rondo.run.summary import (
     EntrySummary,
     FitSummary,
@@ -128,8 +128,7 @@ class Result:
         """Write the run folder, completely or not at all.
 
         labels/ and units/ hold one .npy for each recording, segments.csv and segments.parquet every occurrence, model/
-        the model, summary.json what was found, report.html the report. unshown_segments.csv and .parquet hold the
-        occurrences of motifs that labels do not show, if there are any.
+        the model, summary.json what was found, report.html the report.
 
         Parameters
         ----------
@@ -259,14 +258,11 @@ class Result:
         """Every occurrence of a unit or motif as a pandas table, one row each.
 
         The columns are recording, level, id, name, start_frame, end_frame (half-open), start_s, end_s, start_time,
-        end_time, score, and units: for a motif, the units inside it, in order. OTHER is left out.
+        end_time, score, and units: for a motif, the units inside it, in order. OTHER is left out. The level is "unit"
+        or "motif", as in the labels. Motifs of the kind that labels do not show follow, with the level "phrase" or
+        "context".
         """
-        return to_pandas(self.run.tables["segments"])
-
-    @property
-    def unshown_segments(self) -> pd.DataFrame:
-        """Every occurrence of a motif of the kind that labels do not show: the columns of `segments`, and `kind`."""
-        return to_pandas(self.run.tables["unshown_segments"])
+        return to_pandas(in_one_table(self.run.tables["segments"], self.run.tables["unshown_segments"]))
 
     @property
     def labels(self) -> pd.DataFrame:
@@ -411,8 +407,9 @@ class Result:
             The format, such as "eaf" or "audacity"; `rondo export --help` lists them.
         path : path
             The file to write. For formats with one recording per file, a path without a suffix is a folder.
-        level : "unit", "motif" or "both"
-            The segments to write.
+        level : "unit", "motif", "both", "phrase", "context" or "all"
+            The segments to write. "motif" are those of the labels; "phrase" and "context" are the motifs of one kind,
+            whether labels show it or not; "all" is everything.
         recording : str or None
             The id of one recording; None writes all.
 
@@ -515,17 +512,13 @@ class Result:
         return replace(self, run=self.run.edited(words, edits))
 
     def __repr__(self) -> str:
-        return f"<Result of {self.method}: {found_and_fit_sentence(self.summary)}>"
+        return f"<Result of {self.method}: {headline(self.summary)}>"
 
     def _repr_html_(self) -> str:
         """The finding and the entries; `plot` draws a figure, `report` writes the whole page."""
         from rondo.report.notebook import result_card
-        from rondo.report.summarize import finding
 
-        # recurrence was tested in the recordings that a model was fitted on, not in others that it labels
-        return result_card(
-            self, finding(self.summary) if self.kind == "discover" else found_and_fit_sentence(self.summary)
-        )
+        return result_card(self, headline(self.summary))
 
 
 def result_in(folder: Path, summary: RunSummary) -> Result:

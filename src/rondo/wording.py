@@ -1,8 +1,4 @@
-"""Words that the command, the report and a notebook use alike: numbers with their nouns, times, names, progress.
-
-Where no composition recurs, every motif is one unit: counting such motifs beside the units would count the same things
-twice. The sentence used instead is made here.
-"""
+"""Words that the command, the report and a notebook use alike: numbers with their nouns, times, names, progress."""
 
 from __future__ import annotations
 
@@ -70,17 +66,32 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
     return f"did you mean '{near}'?" if near else otherwise
 
 
-def found_in_words(n_units: int, n_motifs: int, *, motifs_are_units: bool, where: str = "") -> str:
-    """How many entries there are of each level; motifs that are the units under other ids are not counted again.
+def found_in_words(counts: Mapping[str, int], where: str = "") -> str:
+    """How many entries there are of each kind: motifs first, then the units that they are made of.
 
-    >>> found_in_words(9, 6, motifs_are_units=False, where=" in 1 recording")
-    '9 units and 6 motifs in 1 recording'
-    >>> found_in_words(9, 9, motifs_are_units=True, where=" in 1 recording")
-    '9 units in 1 recording; no motif is longer than a unit'
+    >>> found_in_words({"phrase": 5, "section": 3, "unit": 8}), found_in_words({"unit": 1}, " in 1 recording")
+    ('5 phrases and 3 sections made of 8 units', '1 unit in 1 recording')
     """
-    if motifs_are_units and n_units:
-        return f"{counted(n_units, 'unit')}{where}; {NO_LONGER_MOTIF}"
-    return f"{counted(n_units, 'unit')} and {counted(n_motifs, 'motif')}{where}"
+    *motifs, units = (counted(n, kind) for kind, n in counts.items())
+    kept = [words for words, n in zip(motifs, counts.values(), strict=False) if n]
+    several = f"{', '.join(kept[:-1])} and {kept[-1]}" if kept[1:] else "".join(kept)
+    return f"{several} made of {units}{where}" if kept else f"{units}{where}"
+
+
+def number_in_words(count: int) -> str:
+    """How often: 'once', 'twice', '20 times'."""
+    return {1: "once", 2: "twice"}.get(count, f"{count:,} times")
+
+
+def percent(share: float) -> str:
+    """A share in percent, with a decimal where it is small.
+
+    >>> percent(0.5), percent(0.012), percent(0.0002), percent(0.0)
+    ('50 %', '1.2 %', '<0.1 %', '0 %')
+    """
+    if 0 < share < 0.0005:
+        return "<0.1 %"
+    return f"{100 * share:.0f} %" if share >= 0.0995 or share == 0 else f"{100 * share:.1f} %"
 
 
 def is_utf8(name: str) -> bool:

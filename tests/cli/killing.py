@@ -15,7 +15,7 @@ from tests.systems import LISTENING_PYTHON
 ROOT = Path(__file__).resolve().parents[2]
 
 _SERVER = """
-import json, os, shutil, signal, sys, time
+import json, os, sys, time
 from pathlib import Path
 import rondo.live.cli, rondo.continual.stream, rondo.live.session, rondo.model
 from rondo.cli.main import run
@@ -26,29 +26,9 @@ if sys.argv[1] == "fake":
 
 rondo.live.session.CHUNK_ROWS, rondo.live.session.WINDOWS_BETWEEN = 50, 3  # many chunks, many checkpoints
 
-STEPS = [(os, "write"), (os, "fsync"), (os, "ftruncate"), (Path, "rename"), (Path, "replace"), (Path, "mkdir"),
-         (Path, "unlink"), (shutil, "rmtree")]
-
-def die_at(call):
-    left = [call]
-    def dying(real):
-        def step(*arguments, **named):
-            if left[0] == 0:
-                if real is os_write:  # half of it is with the system already
-                    real(arguments[0], bytes(arguments[1])[: len(arguments[1]) // 2])
-                os.kill(os.getpid(), signal.SIGKILL)
-            left[0] -= 1
-            return real(*arguments, **named)
-        return step
-    os_write = os.write
-    for owner, name in STEPS:
-        setattr(owner, name, dying(getattr(owner, name)))
-
 def child(order):
     for number, name in ((1, "out"), (2, "err")):
         os.dup2(os.open(order[name], os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
-    if order["at_call"] is not None:
-        die_at(order["at_call"])
     try:
         run(order["arguments"])
     except SystemExit as stopped:
@@ -86,7 +66,7 @@ for line in sys.stdin:
 
 
 class Killer:
-    """Runs `rondo` in children, ended after a time, once a file has grown, or at a step that touches the disk."""
+    """Runs `rondo` in children, ended after a time, or once a file or stderr has grown."""
 
     def __init__(self, folder: Path, stream: str) -> None:
         self.out, self.err = folder / "stdout", folder / "stderr"
@@ -106,7 +86,6 @@ class Killer:
         after_s: float | None = None,
         once: tuple[Path, int] | None = None,
         until: str | None = None,
-        at_call: int | None = None,
         signal: int = 9,
     ) -> int:
         """The exit code of the command, or minus the signal that ended it.
@@ -118,7 +97,6 @@ class Killer:
             "after_s": after_s,
             "once": None if once is None else (str(once[0]), once[1]),
             "until": until,
-            "at_call": at_call,
             "signal": signal,
             "out": str(self.out),
             "err": str(self.err),

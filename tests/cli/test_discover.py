@@ -35,7 +35,7 @@ SEGMENTS = {
 SUMMARY_KEYS = {
     "schema", "rondo_version", "kind", "method", "seed", "window_length_frames", "step_frames",
     "findings", "evidence", "fitted", "recordings", "units", "unit_merges", "motifs", "motifs_are_units",
-    "scores", "stream", "failed", "config",
+    "scores", "stream", "failed", "config", "headline",
 }  # fmt: skip
 
 
@@ -79,7 +79,7 @@ def test_the_folder_holds_what_it_should(finished: tuple[Path, Outcome]) -> None
     run, _ = finished
     assert {path.name for path in run.iterdir()} == {
         "labels", "units", "scores", "overview", "model", "segments.csv", "segments.parquet", "summary.json",
-        "report.html", "unshown_segments.csv", "unshown_segments.parquet",
+        "report.html",
     }  # fmt: skip
     for name in ("labels", "units"):
         assert {path.name for path in (run / name).iterdir()} == {"whole.npy", "holed.npy"}
@@ -120,8 +120,8 @@ def test_the_summary_counts_what_the_segments_hold(finished: tuple[Path, Outcome
     run, _ = finished
     summary = json.loads((run / "summary.json").read_text(encoding="utf-8"))
     table = every_segment(run)
-    for level in ("unit", "motif"):
-        own = table.filter(pl.col("level") == level)
+    for level in ("unit", "motif"):  # a motif has rows of its level, or of its kind where labels show the other kind
+        own = table.filter((pl.col("level") == "unit") == (level == "unit"))
         assert {entry["id"]: entry["n_occurrences"] for entry in summary[f"{level}s"]} == dict(
             own["id"].value_counts().iter_rows()
         )
@@ -175,7 +175,7 @@ def test_words_for_people(rondo: Command, here: Path) -> None:
     write_csv(here / "x.csv", waves())
     outcome = rondo("discover", "x.csv", "--out", "a/b/out", "--window", "50")
     found, *findings, last = outcome.out.splitlines()
-    assert found == "3 units in 1 recording; no motif is longer than a unit"
+    assert found == "1 phrase made of 3 units; 1 phrase comes back, clearly, in 1,500 frames of 2 channels"
     order = "Some orders of units recur, but not so clearly that labels show them: every unit is its own motif."
     assert order in findings  # three kinds of waves in turn, three times over
     assert any(line.startswith("Not in the labels: one sequence of units comes back") for line in findings)

@@ -77,7 +77,7 @@ def test_labels_written_afterwards_use_the_kept_id_and_carry_the_names(rondo: Co
     assert "u2 as u0." in labelled.out
     npt.assert_array_equal(np.load(here / "again/units/day.npy"), np.where(before["units"] == 2, 0, before["units"]))
     npt.assert_array_equal(np.load(here / "again/labels/day.npy"), np.where(before["labels"] == 2, 0, before["labels"]))
-    assert labelled.out.splitlines()[0] == "2 units in 1 recording; no motif is longer than a unit"
+    assert labelled.out.splitlines()[0] == "2 units occur in 18 s of 2 channels; the model fits"
     summary = json.loads((here / "again/summary.json").read_text())
     about = [(unit["id"], unit["name"], unit["absorbed"], unit["evidence"]["verdict"]) for unit in summary["units"]]
     assert about == [(0, "reach", [2], "not tested"), (1, "", [], "not tested")]
@@ -92,21 +92,21 @@ def test_labels_written_afterwards_use_the_kept_id_and_carry_the_names(rondo: Co
 @pytest.mark.parametrize(
     ("merged", "said"),
     [
-        (("motif:0", "motif:2"), "3 units and 2 motifs in 1 recording"),  # groups of units, made by hand
-        (("unit:0", "unit:2"), "2 units in 1 recording; no motif is longer than a unit"),
+        (("motif:0", "motif:2"), "1 motif made of 3 units occurs"),  # groups of units, made by hand
+        (("unit:0", "unit:2"), "2 units occur"),
     ],
 )
 def test_no_sentence_contradicts_a_merge(rondo: Command, here: Path, run: Path, merged: list[str], said: str) -> None:
     assert rondo("merge", "run", *merged).code == 0
     write_csv(here / "day.csv", waves(900))
     lines = rondo("label", "run", "day.csv", "--rate", 50, "--out", "again").out.splitlines()
-    own = ": every unit is its own motif." if "no motif" in said else "."
-    assert lines[0] == said
+    own = "." if "motif" in said else ": every unit is its own motif."
+    assert lines[0] == f"{said} in 18 s of 2 channels; the model fits"
     assert f"looked for (motifs.method = 'none'){own}" in "\n".join(lines)
     assert [line for line in lines if line.startswith("Merged by hand")] == [
         f"Merged by hand, and not tested as one: {merged[1][0]}2 as {merged[0][0]}0."
     ]
-    assert said.partition(" in ")[0] in (here / "again/report.html").read_text()
+    assert lines[0] in (here / "again/report.html").read_text()
 
 
 def test_edits_that_someone_has_spoilt(rondo: Command, run: Path) -> None:

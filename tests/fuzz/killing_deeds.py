@@ -2,8 +2,8 @@
 
 import json
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +20,8 @@ class Deed:
     prepare: Callable[[Path], None] | None = None
     may_refuse: bool = False  # given again after it was done, it may say that it was done
     share: int = 1
+    patches: Mapping[str, object] = field(default_factory=dict)  # constants, as `Warm.run` takes them
+    varies: tuple[str, ...] = ()  # files that differ between two undisturbed runs
 
 
 def _edits(work: Path) -> None:
@@ -30,6 +32,7 @@ def _edits(work: Path) -> None:
     edits = [
         {"key": "0011223344556677", "kind": "name", "level": "unit", "ids": [0], "name": "limp"},
         {"key": "0011223344556688", "kind": "relabel", "ids": ["new"], "spans": [["walk", 10, 20]]},
+        {"key": "0011223344556699", "kind": "merge", "ids": [0, 1]},
     ]
     content = {"format": "rondo-edits", "schema": 2, "run": json.loads(found.group(1))["run"], "edits": edits}
     (work / "edits.json").write_text(json.dumps(content))
@@ -40,6 +43,14 @@ def _truth(work: Path) -> None:
     (work / "truth.csv").write_text("label\n" + "\n".join(lines) + "\n")
 
 
+def _walks(work: Path) -> None:
+    """A data set of two recordings."""
+    (work / "walks").mkdir()
+    for seed in range(2):
+        values = np.random.default_rng(seed).normal(size=(600, 3))
+        np.savez(work / "walks" / f"subject_{seed}.npz", X=values, y=np.arange(600) // 150 % 3, rate=50.0)
+
+
 FORMATS = (
     ("csv", "x.csv"),
     ("parquet", "x.parquet"),
@@ -48,11 +59,17 @@ FORMATS = (
     ("label-studio", "x.json"),
 )
 BOTH = ("walk.csv", "day2.csv")
-BENCH = ("bench", "run", "static", "--datasets", "mocap", "--methods", "kmeans")
+QUICK = ("--window", "40", "--step", "20", "--set", "evidence.surrogates=0")
+OFTEN = {"rondo.live.session:CHUNK_ROWS": 300, "rondo.live.session:WINDOWS_BETWEEN": 5}  # checkpoints
+STREAM = ("stream", "run", "--source", "walk.csv", "--out", "o")
+HEALTH = ("o/health.json",)
+BENCH = ("bench", "run", "static", "--datasets", "./walks", "--methods", "kmeans", "--engine", "serial")
 DEEDS = (
-    Deed("discover one", ("discover", "walk.csv", "--out", "o"), may_refuse=True),
-    Deed("discover two", ("discover", *BOTH, "--set", "evidence.surrogates=0", "--out", "o"), BOTH, may_refuse=True),
-    Deed("discover file by file", ("discover", *BOTH, "--engine", "serial", "--out", "o"), BOTH, may_refuse=True),
+    Deed("discover one", ("discover", "walk.csv", "--out", "o", *QUICK), may_refuse=True),
+    Deed("discover two", ("discover", *BOTH, "--out", "o", *QUICK), BOTH, may_refuse=True),
+    Deed(
+        "discover file by file", ("discover", *BOTH, "--engine", "serial", "--out", "o", *QUICK), BOTH, may_refuse=True
+    ),
     Deed("discover clock", ("discover", *BOTH, "--method", "clock", "--out", "o"), BOTH, may_refuse=True, share=3),
     Deed("label", ("label", "run", "day2.csv", "--out", "o"), ("run", "day2.csv"), may_refuse=True, share=3),
     Deed(
@@ -63,13 +80,10 @@ DEEDS = (
         share=3,
     ),
     Deed("label adapted", ("label", "run", "day2.csv", "--adapt", "--out", "o"), ("run", "day2.csv"), may_refuse=True),
-    Deed("stream", ("stream", "run", "--source", "walk.csv", "--out", "o"), ("run", "walk.csv"), share=3),
     Deed(
-        "stream, often",
-        ("stream", "run", "--source", "walk.csv", "--out", "o"),
-        ("run", "walk.csv"),
-        share=3,
+        "stream", ("stream", "run", "--source", "walk.csv", "--out", "o"), ("run", "walk.csv"), share=3, varies=HEALTH
     ),
+    Deed("stream, often", STREAM, ("run", "walk.csv"), share=3, patches=OFTEN, varies=HEALTH),
     Deed("report", ("report", "run"), ("run",), share=3),
     Deed("report compared", ("report", "run", "--compare", "again"), ("run", "again"), share=3),
     *(
@@ -83,7 +97,7 @@ DEEDS = (
         "split", ("split", "run", "unit:1"), ("run",), (("merge", "run", "unit:0", "unit:1"),), may_refuse=True, share=3
     ),
     Deed("apply", ("apply", "run", "edits.json"), ("run",), prepare=_edits, share=3),
-    Deed("undo", ("undo", "run", "1"), ("run",), (("name", "run", "unit:0", "limp"),), may_refuse=True, share=3),
+    Deed("undo", ("undo", "run", "1"), ("run",), (("merge", "run", "unit:0", "unit:1"),), may_refuse=True, share=3),
     Deed(
         "compare, names given",
         ("compare", "run", "truth.csv", "--level", "unit", "--suggest-names", "--apply"),
@@ -92,8 +106,8 @@ DEEDS = (
         share=3,
     ),
     Deed("config init", ("config", "init", "c.toml"), (), may_refuse=True, share=3),
-    Deed("demo", ("demo", "--out", "o"), (), may_refuse=True),
-    Deed("bench run", (*BENCH, "--limit", "2", "--seeds", "1", "--engine", "serial", "--out", "o"), ()),
+    Deed("demo", ("demo", "--out", "o"), (), may_refuse=True, patches={"rondo.cli.demo:N_FRAMES": 3_000}),
+    Deed("bench run", (*BENCH, "--out", "o"), (), prepare=_walks, varies=("o/rows.jsonl",)),
 )
 
 

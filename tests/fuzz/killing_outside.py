@@ -1,8 +1,8 @@
-"""Kills commands that write, at random moments and before single changes of the disk, and judges what is left.
+"""Kills commands that write, or lets one of their calls fail, and judges what is left.
 
-Every command is run to its end twice for the reference: what differs between the two (times of day, durations) is
-compared loosely afterwards. A killed run must leave every file whole, and the same command given again must give the
-reference.
+Every command is run to its end for the reference: what differs between two runs (times of day, durations) is compared
+loosely afterwards. A command that ends early must leave every file whole, and the same command given again must give
+the reference.
 """
 
 import contextlib
@@ -13,13 +13,14 @@ import time
 import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from tests.fuzz.killing_deeds import Deed
 from tests.fuzz.outside_base import Base
 from tests.fuzz.outside_checks import strict
-from tests.fuzz.warm_process import Outcome, Warm, stop
+from tests.fuzz.warm_process import KILL, Outcome, Warm, stop
 
 MOMENT = re.compile(rb"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?")
 # lines are only added to these; a torn one is cut back when the command goes on
@@ -27,15 +28,19 @@ APPENDED = ("labels.csv", "events.jsonl", "rows.csv", "rows.jsonl")
 PRIVATE = ("checkpoint/", "health.json", "parts/", "unfinished.json", "sinks/")
 
 
+State = frozenset[tuple[str, bytes]]
+
+
 @dataclass
 class Reference:
-    """What a command leaves when nobody kills it, how long it takes, and how often it changes the disk."""
+    """What a command leaves when nobody disturbs it, how long it takes, and how many calls it makes to the disk."""
 
     tree: dict[str, bytes]
     volatile: set[str]
     seconds: float
-    changes: int
-    start: dict[str, bytes] = field(default_factory=dict)
+    n_calls: int
+    start: dict[str, bytes]
+    completed: set[State] = field(default_factory=set)  # from which the same command is known to give this tree
 
 
 def tree(work: Path) -> dict[str, bytes]:
@@ -49,6 +54,16 @@ def tree(work: Path) -> dict[str, bytes]:
     return found
 
 
+def state(work: Path) -> State:
+    """All that another command can see; what is in a draft is seen by nobody, but for a folder that waits there."""
+    found = set()
+    for path, data in tree(work).items():
+        inside = re.sub(r"-\d+-[0-9a-f]{16}\.draft", ".draft", path)
+        outer, _, inner = inside.partition(".draft/")
+        found.add((f"{outer}.draft", b"") if inner and ".before/" not in inner else (inside, data))
+    return frozenset(found)
+
+
 def set_up(deed: Deed, work: Path, base: Base, warm: Warm) -> None:
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
@@ -60,19 +75,20 @@ def set_up(deed: Deed, work: Path, base: Base, warm: Warm) -> None:
         deed.prepare(work)
 
 
-def reference(deed: Deed, work: Path, base: Base, warm: Warm) -> Reference:
-    """Run the command to its end, twice."""
+def reference(deed: Deed, work: Path, base: Base, warm: Warm, times: int = 2) -> Reference:
+    """Run the command to its end, twice; once where only `deed.varies` differs between two runs."""
     trees, outcomes, start = [], [], {}
-    for _ in range(2):
+    for _ in range(times):
         set_up(deed, work, base, warm)
-        start = tree(work)
-        outcome = warm.run(deed.args, work, scratch=work.parent / "scratch")
+        start, begun = tree(work), state(work)
+        outcome = run(deed, work, warm)
         assert outcome.code == 0, (deed.args, outcome.stderr)
         trees.append(tree(work))
         outcomes.append(outcome)
-    first, second = trees
+    first, second = trees[0], trees[-1]
     volatile = {path for path in first.keys() | second.keys() if first.get(path) != second.get(path)}
-    return Reference(second, volatile, outcomes[1].seconds, min(o.changes for o in outcomes), start)
+    volatile |= set(deed.varies)
+    return Reference(second, volatile, outcomes[-1].seconds, outcomes[-1].n_calls, start, {begun})
 
 
 def torn(path: str, data: bytes) -> str | None:
@@ -138,37 +154,61 @@ def after_again(known: Reference, work: Path) -> list[str]:
 def kill(
     deed: Deed, known: Reference, work: Path, base: Base, warm: Warm, rng: np.random.Generator
 ) -> tuple[str, list[str]] | None:
-    """Kill one run of a command; what was found, or None where it ended before it could be killed."""
+    """Kill one run of a command at a random moment; what was found, or None where it ended before that."""
     set_up(deed, work, base, warm)
-    scratch = work.parent / "scratch"
-    by_change = bool(rng.random() < 0.5) and known.changes > 0
-    if by_change:
-        at = int(rng.integers(1, known.changes + 1))
-        outcome, how = warm.run(deed.args, work, scratch=scratch, kill_at=at), f"before change {at} of {known.changes}"
-    else:
-        share = float(rng.random())
+    share = float(rng.random())
 
-        def during(pid: int, began: float) -> None:
-            time.sleep(max(0.0, share * known.seconds - (time.monotonic() - began)))
-            stop(pid)
+    def during(pid: int, began: float) -> None:
+        time.sleep(max(0.0, share * known.seconds - (time.monotonic() - began)))
+        stop(pid)
 
-        outcome, how = (
-            warm.run(deed.args, work, scratch=scratch, during=during),
-            f"at {share:.0%} of {known.seconds:.1f} s",
-        )
+    outcome = run(deed, work, warm, during=during)
     if outcome.code != -9:
         return None
-    found = after_kill(known, work)
-    again = warm.run(deed.args, work, scratch=scratch)
-    if again.code != 0:
-        found += _refused(deed, known, work, warm, again)
-    found += after_again(known, work)
-    return how, found
+    return f"at {share:.0%} of {known.seconds:.1f} s", after_kill(known, work) + given_again(deed, known, work, warm)
 
 
-def _refused(deed: Deed, known: Reference, work: Path, warm: Warm, again: Outcome) -> list[str]:
+def fail(
+    deed: Deed, known: Reference, work: Path, base: Base, warm: Warm, nth: int, error: int
+) -> tuple[str, list[str]] | None:
+    """Let the n-th call of a command fail, or kill it there; what was found, or None where it has fewer calls."""
+    set_up(deed, work, base, warm)
+    outcome = run(deed, work, warm, fail_at=nth, error=error)
+    if not outcome.failed_call:
+        return None
+    if outcome.code == 0:  # it could do without
+        found = [fault for fault in after_again(known, work) if ".draft" not in fault and ".lock" not in fault]
+        return outcome.failed_call, found
+    found, lines = after_kill(known, work), _errors(outcome)
+    if error != KILL and (outcome.code != 2 or len(lines) != 1 or b"Traceback" in outcome.stderr):
+        found.append(f"medium: exit code {outcome.code}: {' / '.join(lines) or outcome.stderr.decode()[-500:]}")
+    return outcome.failed_call, found + given_again(deed, known, work, warm)
+
+
+def run(deed: Deed, work: Path, warm: Warm, **how: Any) -> Outcome:
+    return warm.run(deed.args, work, scratch=work.parent / "scratch", patches=deed.patches, **how)
+
+
+def given_again(deed: Deed, known: Reference, work: Path, warm: Warm) -> list[str]:
+    """What is wrong once the same command is given again; from a state that it has completed before, nothing."""
+    left = state(work)
+    if left in known.completed:
+        return []
+    again = run(deed, work, warm)
+    refused = [] if again.code == 0 else _refused(deed, known, work, again)
+    found = refused + after_again(known, work)
+    if not found:
+        known.completed.add(left)
+    return found
+
+
+def _errors(outcome: Outcome) -> list[str]:
+    return [line for line in outcome.stderr.decode(errors="replace").splitlines() if line.startswith("error:")]
+
+
+def _refused(deed: Deed, known: Reference, work: Path, again: Outcome) -> list[str]:
     """The same command said no: fine where the killed one had done everything, and says so in one line."""
-    lines = [line for line in again.stderr.decode().splitlines() if line.startswith("error:")]
+    lines = _errors(again)
     if again.code == 2 and len(lines) == 1 and deed.may_refuse and not after_again(known, work):
         return []
     return [f"medium: given again, exit code {again.code}: {' / '.join(lines) or again.stderr.decode()[-300:]}"]

@@ -47,7 +47,7 @@ def make(folder: Path, warm: Warm) -> Base:
     write_csv(folder / "day2.csv", values[::-1])
     for args in (
         ["discover", "walk.csv", "--out", "run"],
-        ["discover", "walk.csv", "day2.csv", "--out", "pair"],
+        ["discover", "walk.csv", "day2.csv", "--set", "evidence.surrogates=0", "--out", "pair"],
         ["discover", "walk.csv", "day2.csv", "--method", "clock", "--out", "own"],
         ["stream", "run", "--source", "walk.csv", "--out", "live"],
         ["label", "run", "walk.csv", "--out", "again"],

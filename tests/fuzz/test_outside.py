@@ -7,7 +7,6 @@ kills 300 commands, which takes half an hour.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,7 @@ import pytest
 from tests.corpus.case import cases
 from tests.fuzz.killing_deeds import plan
 from tests.fuzz.killing_outside import Reference, kill, reference
-from tests.fuzz.outside_base import Base, make
+from tests.fuzz.outside_base import Base
 from tests.fuzz.outside_cases import FAMILIES, judge
 from tests.fuzz.warm_process import Warm
 
@@ -25,18 +24,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(not hasattr(os, "fork"), reas
 CASES = int(os.environ.get("RONDO_FUZZ", "20"))
 KILLS = int(os.environ.get("RONDO_KILLS", "10"))
 NEEDED = sorted({library for case in cases() for library in case.needs})
-
-
-@pytest.fixture(scope="module")
-def warm() -> Iterator[Warm]:
-    warm = Warm()
-    yield warm
-    warm.close()
-
-
-@pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory, warm: Warm) -> Base:
-    return make(tmp_path_factory.mktemp("outside") / "base", warm)
 
 
 def test_commands_end_as_the_documentation_says(tmp_path: Path, base: Base, warm: Warm) -> None:
@@ -56,8 +43,6 @@ def test_killed_commands_leave_nothing_torn_and_the_same_command_completes_them(
     references: dict[str, Reference] = {}
     found, rng, work = {}, np.random.default_rng(KILLS), tmp_path / "work"
     for number, deed in enumerate(plan(KILLS)):
-        if deed.name == "bench run" and "RONDO_DATA" not in os.environ:
-            continue
         if deed.name not in references:
             references[deed.name] = reference(deed, work, base, warm)
         result = kill(deed, references[deed.name], work, base, warm, rng)

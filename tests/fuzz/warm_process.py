@@ -7,15 +7,18 @@ tests.fuzz.warm_process` the side that forks.
 
 import atexit
 import contextlib
+import ctypes
 import gc
 import importlib
 import json
 import os
 import pkgutil
 import resource
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import traceback
@@ -25,8 +28,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 ADDRESS_SPACE = 12 << 30
+CALLS = Path(__file__).with_name("failing_calls.c")
+KILL = 0  # in the place of an error
 NOT_LOADED = ("__main__", "torch", "nets", "ray", "mqtt", "kafka", "lsl")
 LIBRARIES = ("pandas", "sklearn.mixture", "sklearn.cluster", "scipy.signal", "scipy.io", "h5py", "pyarrow.parquet")
+BENCH = ("rondo_bench.cli", "rondo_bench.experiments.run", "rondo_bench.baselines.window_clusters")
 
 
 @dataclass(frozen=True)
@@ -40,7 +46,8 @@ class Outcome:
     seconds: float
     peak_mb: float
     timed_out: bool = False
-    changes: int = 0  # how often it opened a file to write, renamed, linked or removed one; 0 where it was killed
+    n_calls: int = 0  # that touched files below its folder; 0 where it was killed, and without a C compiler
+    failed_call: str = ""  # the one that failed, or before which it was killed
 
 
 def stop(pid: int) -> None:
@@ -50,14 +57,27 @@ def stop(pid: int) -> None:
 
 
 class Warm:
-    """A process that forks commands."""
+    """A process that forks commands.
+
+    `sees_calls`: whether the calls of commands that touch files are counted and can fail, which takes Linux and `cc`.
+    """
 
     def __init__(self) -> None:
+        self._folder = tempfile.TemporaryDirectory()
+        environment = dict(os.environ)
+        if library := _failing_calls(Path(self._folder.name)):
+            environment["LD_PRELOAD"] = str(library)
+        self.sees_calls = library is not None
         ask, self._ask = os.pipe()
         self._answer, answer = os.pipe()
         command = [sys.executable, "-m", "tests.fuzz.warm_process", str(ask), str(answer)]
         self._process = subprocess.Popen(
-            command, cwd=ROOT, pass_fds=(ask, answer), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+            command,
+            cwd=ROOT,
+            env=environment,
+            pass_fds=(ask, answer),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
         )
         os.close(ask)
         os.close(answer)
@@ -67,6 +87,7 @@ class Warm:
         os.close(self._ask)
         self._answers.close()
         self._process.wait()
+        self._folder.cleanup()
 
     def run(
         self,
@@ -78,21 +99,25 @@ class Warm:
         environment: Mapping[str, str] | None = None,
         timeout_s: float = 120.0,
         during: Callable[[int, float], None] | None = None,
-        kill_at: int = 0,
+        patches: Mapping[str, object] | None = None,
+        fail_at: int = 0,
+        error: int = KILL,
     ) -> Outcome:
         """Run `rondo *args` in `folder`; `stdin` is fed chunk by chunk, None closes it.
 
-        `during` gets the id of the process. Before the `kill_at`-th time that it opens a file to write, renames, links
-        or removes one, the process kills itself.
+        `during` gets the id of the process. `patches` are values of constants: {"rondo.live.session:CHUNK_ROWS": 50}.
+        The `fail_at`-th call that touches a file below `folder` fails with this error, or the process is killed there.
         """
         scratch.mkdir(parents=True, exist_ok=True)
         paths = {name: scratch / name for name in ("stdin", "stdout", "stderr")}
         feeder = _feeder(paths["stdin"], stdin)
         asked = {"args": list(args), "folder": str(folder), "environment": dict(environment or {})}
-        asked |= {name: str(path) for name, path in paths.items()} | {"closed": stdin is None, "kill_at": kill_at}
-        tally = scratch / "tally"
-        tally.unlink(missing_ok=True)
-        asked["tally"] = str(tally)
+        asked |= {name: str(path) for name, path in paths.items()} | {"closed": stdin is None}
+        asked |= {"patches": dict(patches or {}), "fail_at": fail_at, "error": error, "sees_calls": self.sees_calls}
+        tally, failed = scratch / "tally", scratch / "failed"
+        for path in (tally, failed):
+            path.unlink(missing_ok=True)
+        asked |= {"tally": str(tally), "failed": str(failed)}
         began = time.monotonic()
         os.write(self._ask, (json.dumps(asked) + "\n").encode())
         pid = int(json.loads(self._answers.readline())["pid"])
@@ -112,8 +137,18 @@ class Warm:
         code = os.waitstatus_to_exitcode(ended["status"])
         peak = ended["peak_kb"] / 1024
         said = (paths["stdout"].read_bytes(), paths["stderr"].read_bytes())
-        changes = int(tally.read_text() or 0) if tally.exists() else 0  # empty where it was killed while writing
-        return Outcome(tuple(args), code, *said, seconds, peak, late.is_set(), changes)
+        n_calls = int(tally.read_text() or 0) if tally.exists() else 0  # empty where it was killed while writing
+        call = failed.read_text(errors="replace") if failed.exists() else ""
+        return Outcome(tuple(args), code, *said, seconds, peak, late.is_set(), n_calls, call)
+
+
+def _failing_calls(folder: Path) -> Path | None:
+    """The library of `failing_calls.c`; None where it cannot be made."""
+    compiler, library = shutil.which("cc"), folder / "failing_calls.so"
+    if sys.platform != "linux" or compiler is None:
+        return None
+    command = [compiler, "-shared", "-fPIC", "-O1", "-o", str(library), str(CALLS), "-ldl"]
+    return library if subprocess.run(command, check=False).returncode == 0 else None
 
 
 def _feeder(path: Path, chunks: Sequence[bytes] | None) -> threading.Thread | None:
@@ -156,7 +191,7 @@ def _load() -> None:
     """Import what commands import, without using it: no thread may be running when a command is forked."""
     import rondo
 
-    for name in LIBRARIES:
+    for name in (*LIBRARIES, *BENCH):
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
     for module in pkgutil.walk_packages(rondo.__path__, "rondo.", onerror=lambda name: None):
@@ -165,32 +200,22 @@ def _load() -> None:
                 importlib.import_module(module.name)
 
 
-class Tally:
-    """Counts what a command changes on the disk, and kills it before one of these changes."""
+class Calls:
+    """Those of this process that touch files below a folder: counted by the library that was loaded before it."""
 
-    EVENTS = ("os.rename", "os.remove", "os.link", "os.symlink", "os.mkdir", "os.rmdir", "os.truncate")
+    def __init__(self, asked: Mapping[str, object]) -> None:
+        self._tally = Path(str(asked["tally"]))
+        self._library = ctypes.CDLL(None) if asked["sees_calls"] else None
+        if self._library is not None:
+            names = [os.fsencode(str(asked[name])) for name in ("folder", "failed")]
+            self._library.failing_calls_begin(*names, ctypes.c_long(asked["fail_at"]), ctypes.c_int(asked["error"]))  # type: ignore[arg-type]
 
-    def __init__(self, path: str, kill_at: int) -> None:
-        self.path, self.kill_at, self.count = path, kill_at, 0
-        sys.addaudithook(self)
-
-    def __call__(self, event: str, args: tuple[object, ...]) -> None:
-        if event == "open":
-            changes = isinstance(args[2], int) and args[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
-            if not changes or str(args[0]).startswith("/dev/"):
-                return
-        elif event not in self.EVENTS:
-            return
-        self.count += 1
-        if self.count == self.kill_at:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    def write(self) -> None:
-        count, self.kill_at = self.count, -1
-        Path(self.path).write_text(str(count))
+    def end(self) -> None:
+        if self._library is not None:
+            self._tally.write_text(str(self._library.failing_calls_end()))
 
 
-def _become(asked: dict[str, object], others: Sequence[int]) -> Tally:
+def _become(asked: dict[str, object], others: Sequence[int]) -> Calls:
     """In the fork: take the place, the pipes and the limits that were asked for, then be `rondo`."""
     for number in others:
         os.close(number)
@@ -209,14 +234,15 @@ def _become(asked: dict[str, object], others: Sequence[int]) -> Tally:
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     os.environ.update(asked["environment"])  # type: ignore[call-overload]
-    import tempfile
-
     tempfile.tempdir = None
+    for place, value in asked["patches"].items():  # type: ignore[attr-defined]
+        module, _, name = place.partition(":")
+        setattr(importlib.import_module(module), name, value)
     sys.argv = ["rondo", *asked["args"]]  # type: ignore[misc]
-    return Tally(str(asked["tally"]), int(asked["kill_at"]))  # type: ignore[call-overload]
+    return Calls(asked)
 
 
-def _be_rondo(tally: Tally) -> None:
+def _be_rondo(calls: Calls) -> None:
     """Run the command and end as it ends, without taking the loaded modules apart one by one, which takes a second."""
     from rondo.cli.main import run
 
@@ -233,11 +259,11 @@ def _be_rondo(tally: Tally) -> None:
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(Exception):
             stream.flush()
-    tally.write()
+    calls.end()
     os._exit(code)
 
 
-def serve(ask: int, answer: int) -> Tally:
+def serve(ask: int, answer: int) -> Calls:
     """Fork a command for every line that asks for one; returns in the fork, which then is that command."""
     gc.freeze()
     for line in _lines(ask):

@@ -176,34 +176,6 @@ def test_killed_at_random_and_started_again(killer: Killer, n_wanted: int, here:
     pytest.fail(f"only {n_kills} of 50 runs were killed before their end")
 
 
-def run_to_its_end_with_a_death_at_every_step(
-    killer: Killer, here: Path, arguments: list[object], whole: dict[str, bytes | None], steps: range
-) -> int:
-    """One run for each step that touches the disk: killed there, started again; how many were killed."""
-    n_kills = 0
-    for step in steps:
-        out = here / f"out{step}"
-        code = killer.rondo(*arguments, "--out", out, at_call=step)
-        n_kills += code == -signal.SIGKILL
-        assert code == 0 or killer.rondo(*arguments, "--out", out) == 0, killer.err.read_text()
-        assert written(out) == whole, f"killed at step {step}"
-        if code == 0:
-            break
-    return n_kills
-
-
-@pytest.mark.slow
-@needs_posix
-@pytest.mark.parametrize("killer", ["fake", "real"], indirect=True)
-def test_killed_at_steps_throughout_that_touch_the_disk(killer: Killer, here: Path, model: Path) -> None:
-    """Every fourth of them, a minute each; RONDO_EVERY_STEP=1 takes all."""
-    each = 1 if os.environ.get("RONDO_EVERY_STEP") else 4
-    write_csv(here / "x.csv", waves(160))
-    arguments: list[object] = ["stream", model, "--source", here / "x.csv"]
-    whole, _ = uninterrupted(killer, here, *arguments)
-    assert run_to_its_end_with_a_death_at_every_step(killer, here, arguments, whole, range(0, 1000, each)) >= 40 // each
-
-
 @pytest.mark.slow
 @needs_posix
 @pytest.mark.parametrize("killer", ["fake"], indirect=True)

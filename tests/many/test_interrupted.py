@@ -1,4 +1,4 @@
-"""Killed at any step, the same command goes on and leaves the same run; another command is refused, and says why."""
+"""Killed with its workers, the same command goes on; another command is refused, and says why."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rondo.cli.main import app
 from rondo.many import driver
 from tests.cli.killing import Killer
 from tests.cli.running import call, tree
-from tests.many.sets import QUICK, RATE, Pulled, assert_same_run, write_set
+from tests.many.sets import QUICK, RATE, Labeller, Pulled, assert_same_run, write_set
 from tests.systems import needs_posix
 
 pytestmark = needs_posix
@@ -54,34 +54,13 @@ def command(files: Path, out: Path, *more: object) -> tuple[object, ...]:
     return ("discover", files, "--out", out, *RATE, *QUICK, "--engine", "serial", *more)
 
 
-def kill_everywhere(killer: Killer, files: Path, whole: Path, folder: Path, every: int) -> int:
-    """Kill a run at every so many steps that touch the disk, and go on; how many kills there were."""
-    n_kills = 0
-    for step in range(0, 1000, every):
-        out = folder / f"run{step}"
-        code = killer.rondo(*command(files, out), at_call=step)
-        if code == 0:
-            return n_kills
-        assert code == -9, killer.err.read_text()
-        n_kills += 1
-        is_over = (out / "summary.json").exists() and not (out / "unfinished.json").exists()
-        assert killer.rondo(*command(files, out)) == (2 if is_over else 0), killer.err.read_text()
-        assert_same_run(whole, out)
-        shutil.rmtree(out)
-    return n_kills
-
-
-@pytest.mark.slow
-def test_killed_at_more_steps_the_same_command_goes_on(
-    killer: Killer, files: Path, whole: Path, tmp_path: Path
-) -> None:
-    assert kill_everywhere(killer, files, whole, tmp_path, every=5) > 20
-
-
 @pytest.fixture
-def unfinished(killer: Killer, files: Path, tmp_path: Path) -> Path:
+def unfinished(files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     out = tmp_path / "unfinished"
-    assert killer.rondo(*command(files, out), at_call=20) == -9
+    with monkeypatch.context() as patch:
+        Labeller(patch, stop_after=2)
+        with pytest.raises(Pulled):
+            app([str(word) for word in command(files, out)], standalone_mode=False)
     return out
 
 

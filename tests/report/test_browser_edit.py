@@ -17,6 +17,10 @@ import polars as pl
 import pytest
 
 from rondo.edit import apply_edits, apply_file, edits_in
+from rondo.model.rondo import Rondo
+from rondo.result import Result
+from rondo.synthetic.plan import StreamPlan
+from rondo.synthetic.streams import plant
 from tests.cli.running import call, waves, write_csv
 from tests.report.browsing import Opened
 
@@ -72,6 +76,55 @@ def viewed(run: Path) -> Iterator[str]:
     finally:
         process.send_signal(signal.SIGKILL)
         process.communicate()
+
+
+@pytest.fixture(scope="module")
+def cycles(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run with both kinds of motif: labels show one, the page can show the other."""
+    planted = plant(StreamPlan(motifs="cycles", n_units=12, n_motifs=3), n_frames=30_000, seed=3).recording
+    run = tmp_path_factory.mktemp("cycles") / "run"
+    Rondo().fit_predict(planted).save(run)
+    return run
+
+
+@pytest.mark.slow
+def test_the_kind_that_labels_do_not_show_is_pressed_and_named(opened: Any, cycles: Path, tmp_path: Path) -> None:
+    run = Path(shutil.copytree(cycles, tmp_path / "run"))
+    before = Result.load(run)
+    other = before.summary.unshown_motifs[0]
+    labels = before.motifs.copy()
+    with viewed(run) as address:
+        page = opened(address)
+        switch = page.page.locator("#kinds button")
+        assert {it.get_attribute("data-kind") for it in switch.all()} == {"phrase", "context", "unit"}
+        kind_of_lane = "rondoPage.timelines[0].lanes.find((it) => it.kind === 'motif')?.of"
+        for kind in ("unit", "phrase", "context", other.kind):
+            page.page.locator(f"#kinds button[data-kind={kind}]").click()
+            assert page.evaluate(kind_of_lane) == (None if kind == "unit" else kind)
+            assert page.page.locator("#kinds button[aria-pressed=true]").get_attribute("data-kind") == kind
+        in_edit_mode(page)
+        lane = page.evaluate("rondoPage.timelines[0].lanes.findIndex((it) => it.kind === 'motif')")
+        first = before.segments[(before.segments["level"] == other.kind) & (before.segments["id"] == other.id)].iloc[0]
+        press(page, float(first["start_frame"] + first["end_frame"]) / 2, lane)
+        assert page.evaluate("rondoPage.chosen") == f"motif|m{other.id}"
+        assert page.page.get_by_label("entry to merge with").count() == 0  # no frame of the labels is its own
+        page.page.get_by_label(f"name of m{other.id}").fill("rowing")
+        page.page.get_by_role("button", name="rename", exact=True).click()
+        until_made(page, 1)
+        page.page.reload()
+        page.wait("window.rondoUnpacked")
+        assert page.evaluate(kind_of_lane) == other.kind  # the switch is kept
+        drawn = "rondoPage.timelines[0].lanes.find((it) => it.kind === 'motif')"
+        assert f"m{other.id} rowing" in page.evaluate(f"{drawn}.entries.map((it) => it.name)")
+        shown = next(one for one in before.summary.shown_motifs if one.kind != "unit")
+        page.page.locator("table.entries button.entry", has_text=f"m{shown.id}").first.click()
+        assert page.evaluate(kind_of_lane) == shown.kind  # what is pressed in a table is drawn
+        page.page.goto("about:blank")  # it would miss its server
+    named = Result.load(run)
+    assert {one.id: one.name for one in named.summary.motifs if one.name} == {other.id: "rowing"}
+    assert (named.motifs == labels).all()
+    (table,) = named.export("csv", tmp_path / "them.csv", level=other.kind)
+    assert "rowing" in set(pl.read_csv(table)["label"]) and set(pl.read_csv(table)["level"]) == {other.kind}
 
 
 def in_edit_mode(page: Opened) -> None:

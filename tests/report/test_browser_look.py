@@ -270,7 +270,7 @@ def plain_report(tmp_path_factory: pytest.TempPathFactory) -> str:
     return write_report(write_run_folder(tmp_path_factory.mktemp("run"), channels=channels)).as_uri()
 
 
-@pytest.mark.parametrize(("size", "most"), [(LAPTOP, 160), (TABLET, 160), (PHONE, 260)])
+@pytest.mark.parametrize(("size", "most"), [(LAPTOP, 160), (TABLET, 175), (PHONE, 260)])
 def test_the_first_signal_is_on_the_first_screen_and_nothing_is_off_it(
     opened: Any, plain_report: str, size: tuple[int, int], most: int
 ) -> None:
@@ -397,7 +397,7 @@ def test_with_nothing_chosen_the_panel_lists_both_levels(opened: Any, panel_repo
     )
     assert all(own == sorted(own, reverse=True) for own in shares)
     pale = page.page.locator("#panel .legend tr.unproven")
-    assert pale.count() == 4 and all("Recurrence:" in row.get_attribute("title") for row in pale.all())
+    assert pale.count() == 4 and all("Comes back:" in row.get_attribute("title") for row in pale.all())
     page.page.locator("#panel .legend button.entry", has_text="m1").click()
     assert page.evaluate("rondoPage.chosen") == "motif|m1"
     assert page.page.locator("#panel h2").inner_text() == "m1"

@@ -20,11 +20,9 @@ from rondo.errors import OutputError
 from rondo.report.contents import PAGE_BYTES
 from rondo.report.lanes import timeline
 from rondo.report.render import content_policy, render
-from rondo.report.summarize import finding
 from rondo.report.tables import MAX_ENTRIES_SHOWN
 from rondo.run.decisions import COLUMNS
 from rondo.run.overview import overview_path
-from rondo.run.summary import read_summary
 from tests.report.on_folders import compare, summarize, write_report
 from tests.report.run_folders import add_fit, edit_summary, write_run_folder
 from tests.report.stream_folders import EVENTS, write_stream_folder
@@ -125,31 +123,6 @@ def test_what_a_page_says(
     assert page == golden[make.__name__]
 
 
-@pytest.mark.parametrize(
-    ("units", "motifs", "n_recurring", "is_doubted"),
-    [
-        (["recurs clearly"] * 5, ["recurs clearly"] * 3, "5 units and 3 motifs recur", False),
-        (
-            ["recurs clearly", "not shown", "recurs clearly", "occurs once", "recurs clearly"],
-            ["recurs clearly"] * 3,
-            "3 of 5 units and 3 motifs",
-            False,
-        ),
-        (["not shown"] * 5, ["occurs once"] * 3, "5 units and 3 motifs found", True),
-        (["recurs clearly"] * 4 + ["not tested"], ["recurs clearly"] * 3, "5 units and 3 motifs found", False),
-    ],
-)
-def test_only_what_was_shown_to_recur_is_said_to(
-    tmp_path: Path, units: list[str], motifs: list[str], n_recurring: str, is_doubted: bool
-) -> None:
-    folder = write_run_folder(tmp_path)
-    for level, verdicts in (("units", units), ("motifs", motifs)):
-        rows = zip(read(folder)[level], verdicts, strict=True)
-        edit_summary(folder, **{level: [row | {"evidence": {"p": 0.05, "verdict": it}} for row, it in rows]})
-    heading = finding(read_summary(folder))
-    assert heading.startswith(n_recurring) and ("not shown" in heading) == is_doubted
-
-
 def test_motifs_that_are_units_are_shown_once(tmp_path: Path) -> None:
     folder = grouped(tmp_path / "run")
     edit_summary(folder, motifs_are_units=True)
@@ -217,7 +190,7 @@ def test_an_empty_vocabulary_makes_a_page(tmp_path: Path) -> None:
     folder = write_run_folder(tmp_path, with_truth=False)
     pl.read_parquet(folder / "segments.parquet").clear().write_parquet(folder / "segments.parquet")
     edit_summary(folder, units=[], motifs=[])
-    assert Tags(render(summarize(folder))).text.count("None found.") == 2
+    assert Tags(render(summarize(folder))).text.count("None found.") == 1
 
 
 def test_groups_have_a_cell_for_every_entry_and_intervals_where_there_is_spread(tmp_path: Path) -> None:
@@ -266,7 +239,7 @@ def test_a_stream_that_has_just_begun_has_a_page(tmp_path: Path, kept: int) -> N
     path.write_bytes(path.read_bytes()[:kept])
     (folder / "events.jsonl").unlink()
     page = render(summarize(folder), live="now")
-    assert "0 units and 0 motifs occur" in page and "state.json" in page
+    assert "0 units occur" in page and "state.json" in page
 
 
 def test_motifs_of_a_stream_are_units_until_one_of_them_is_not(tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ class Shown(HTMLParser):
 def test_the_finding_and_the_entries() -> None:
     html = result_by_hand()._repr_html_()
     words = Shown(html).words
-    assert "4 units and 2 motifs" in "\n".join(words)
+    assert "2 motifs made of 4 units" in "\n".join(words)
     assert {"m0", "m1", "u0", "u3", "25 %", "1 s", 'result.report("report.html")'} <= set(words)
     assert all(look_of(level, id).colour in html for level, id in (("unit", 2), ("motif", 1)))
     assert "<script" not in html and "<iframe" not in html

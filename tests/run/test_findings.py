@@ -13,7 +13,6 @@ from rondo.evidence.verdicts import EntryEvidence, Evidence, Reason, Verdict
 from rondo.run.findings import (
     composition_sentence,
     fit_sentence,
-    found_sentence,
     place_sentence,
     recurrence_sentence,
 )
@@ -21,19 +20,23 @@ from rondo.run.shown import edited_findings
 from rondo.run.summary import FitSummary, Profile, RecordingSummary, RunSummary
 
 
-def evidence(p: float, *verdicts: Verdict) -> Evidence:
-    entries = {id: EntryEvidence(p, 1.0, 2, verdict) for id, verdict in enumerate(verdicts)}
-    return replace(Evidence.not_tested({}, {}), p=p, units=entries, motifs={0: entries[0]})
+def evidence(p: float, *verdicts: Verdict, motifs: tuple[Verdict, ...] = ()) -> Evidence:
+    units, others = ({id: EntryEvidence(p, 1.0, 2, one) for id, one in enumerate(own)} for own in (verdicts, motifs))
+    return replace(Evidence.not_tested({}, {}), p=p, units=units, motifs=others)
 
 
-def test_what_recurs_is_counted() -> None:
-    told = recurrence_sentence(evidence(0.05, "recurs clearly", "occurs once", "not shown"))
-    assert re.findall(r"[\d.]*\d", told) == ["1", "3", "1", "1", "1", "0.05"]
+def test_what_comes_back_is_counted_by_kind() -> None:
+    some = evidence(0.05, "recurs clearly", "occurs once", "blurred", motifs=("recurs faintly", "occurs once"))
+    words = recurrence_sentence(some, {0: "phrase", 1: "context"})
+    assert re.findall(r"[\d.]*\d [a-z]+", words)[:4] == ["1 phrase", "1 of", "3 units", "1 occurs"]
+    assert words.startswith("1 phrase comes back, faintly; 1 of 3 units") and "p = 0.05" in words
+    elsewhere = recurrence_sentence(some, {}, is_foreign=True)
+    assert elsewhere.startswith("Where the model was fitted: 1 of 3 units")
 
 
-def test_motifs_that_are_units_are_not_counted_once_more() -> None:
-    told = recurrence_sentence(evidence(0.05, "recurs clearly", "recurs clearly", "not shown"), is_flat=True)
-    assert told.startswith("2 of 3 units") and "motif" not in told
+def test_what_chance_explains_is_named_once() -> None:
+    words = recurrence_sentence(evidence(0.6, "not shown", "not shown"), {})
+    assert words.count("p = 0.6") == 1 and "unit" not in words
 
 
 def test_units_that_most_recordings_have_at_the_same_place_are_named_as_a_recording_goes() -> None:
@@ -53,13 +56,6 @@ def summary(**changes: Any) -> RunSummary:
         recordings=(recording, recording.model_copy(update={"id": "b"})), units=(), motifs=(),
     )  # fmt: skip
     return plain.model_copy(update=changes)
-
-
-def test_counts() -> None:
-    found = summary(units=("a unit",))
-    assert re.findall(r"\d+ \w+", found_sentence(found)) == ["1 unit", "0 motifs", "2 recordings"]
-    flat = found.model_copy(update={"motifs_are_units": True})
-    assert re.findall(r"\d+ \w+", found_sentence(flat)) == ["1 unit", "2 recordings"]
 
 
 @pytest.mark.parametrize(("n_units", "n_units_of_model", "said"), [(1, 9, True), (1, 1, False), (2, 9, False)])

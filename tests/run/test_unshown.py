@@ -1,12 +1,14 @@
-"""Motifs of the kind that labels do not show: listed after the others, with their occurrences, in every result."""
+"""Both kinds of motif are there, and labels show one: the other follows in every list and table of a result."""
 
 from __future__ import annotations
 
 import copy
 import json
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
@@ -32,6 +34,11 @@ def result() -> Result:
     return Rondo().fit_predict(CYCLES)
 
 
+def others(result: Result) -> pd.DataFrame:
+    """The rows of motifs that labels do not show."""
+    return result.segments[result.segments["level"] == "context"]
+
+
 @pytest.fixture
 def motifs(result: Result) -> ComposedMotifs:
     own = result.model.motif_model_
@@ -51,14 +58,14 @@ def test_they_follow_on_the_motifs_of_the_labels_in_one_list(result: Result, mot
     assert {one.evidence.verdict for one in result.summary.unshown_motifs if one.evidence} == {"recurs clearly"}
     assert {one.kind for one in result.summary.unshown_motifs} == {"context"}
     assert any("; mostly u" in one.composition for one in result.summary.unshown_motifs)  # it goes round
-    assert f"{len(motifs.ids)} motifs" in repr(result)
-    assert any(said.startswith(f"Besides, {len(motifs.unshown)} contexts recur") for said in result.findings)
+    kinds = Counter(one.kind for one in listed.values())
+    assert f"{kinds['phrase']} phrases and {kinds['context']} contexts made of" in repr(result)
+    assert f"{kinds['context']} contexts come back" in result.findings[0]
 
 
 def test_their_occurrences_are_a_table(result: Result, motifs: ComposedMotifs) -> None:
-    table = result.unshown_segments
-    assert table.columns.tolist() == [*result.segments.columns, "kind"]
-    assert set(table["level"]) == {"motif"} and set(table["kind"]) == {"context"}
+    assert set(result.segments["level"]) == {"unit", "motif", "context"}
+    table = others(result)
     counts = {one.id: one.n_occurrences for one in result.summary.unshown_motifs}
     assert table["id"].value_counts().to_dict() == counts
     units = result.segments[result.segments["level"] == "unit"]
@@ -74,33 +81,34 @@ def test_a_run_folder_keeps_them_and_their_names(
 ) -> None:
     run, rondo = tmp_path / "run", command(capfd)
     result.save(run)
-    assert pl.read_csv(run / "unshown_segments.csv").height == len(result.unshown_segments)
+    assert pl.read_csv(run / "segments.csv").height == len(result.segments)
     again = Result.load(run)
-    pd.testing.assert_frame_equal(again.unshown_segments, result.unshown_segments)
+    pd.testing.assert_frame_equal(again.segments, result.segments)
+    assert np.array_equal(np.load(next((run / "labels").glob("*.npy"))), result.motifs)
     written = json.loads((run / "summary.json").read_text(encoding="utf-8"))["motifs"]
     assert [one["in_labels"] for one in written] == [one.in_labels for one in result.summary.motifs]
     id = motifs.unshown_ids[0]
     assert rondo("name", run, f"motif:{id}", "rowing").code == 0
     named = Result.load(run)
     assert {one.id: one.name for one in named.summary.motifs if one.name} == {id: "rowing"}
-    assert set(named.unshown_segments.loc[named.unshown_segments["id"] == id, "name"]) == {"rowing"}
+    assert set(others(named).loc[others(named)["id"] == id, "name"]) == {"rowing"}
     refused = rondo("merge", run, f"motif:{id}", "motif:0")
     assert refused.code == 2 and f"motif:{id} is" in refused.err
-    before = (run / "unshown_segments.csv").read_bytes()
-    first = result.unshown_segments.iloc[0]["units"].split()[0]
+    before = (run / "segments.csv").read_bytes()
+    first = others(result).iloc[0]["units"].split()[0]
     other = next(f"u{unit}" for unit in range(12) if f"u{unit}" != first)
     assert rondo("merge", run, first, other).code == 0
     merged = max(int(first[1:]), int(other[1:]))
-    assert f"u{merged}" not in " ".join(Result.load(run).unshown_segments["units"]).split()
+    assert f"u{merged}" not in " ".join(others(Result.load(run))["units"]).split()
     assert rondo("split", run, f"u{merged}").code == 0
-    assert (run / "unshown_segments.csv").read_bytes() == before
+    assert (run / "segments.csv").read_bytes() == before
 
 
 def test_a_result_in_hand_follows_the_edits_of_its_model(result: Result, motifs: ComposedMotifs) -> None:
     id = motifs.unshown_ids[-1]
     model = copy.copy(result.model).name(f"motif:{id}", "rowing")
     named = replace(result, _read_model=lambda: model).edited()
-    assert set(named.unshown_segments.loc[named.unshown_segments["id"] == id, "name"]) == {"rowing"}
+    assert set(others(named).loc[others(named)["id"] == id, "name"]) == {"rowing"}
     assert {one.id: one.name for one in named.summary.motifs if one.name} == {id: "rowing"}
 
 
@@ -120,8 +128,7 @@ def test_python_refuses_to_merge_them_and_a_stream_takes_none_of_their_ids(
 
 def test_without_a_second_kind_there_is_no_table(tmp_path: Path) -> None:
     bare = Rondo(settings={"motifs.method": "none"}).fit_predict(CYCLES)
-    assert bare.unshown_segments.empty and bare.unshown_segments.columns.tolist()[-1] == "kind"
+    assert set(bare.segments["level"]) == {"unit", "motif"}
     assert {one.kind for one in bare.summary.motifs} == {"unit"} and all(one.in_labels for one in bare.summary.motifs)
     bare.save(tmp_path / "run")
-    assert not list((tmp_path / "run").glob("unshown*"))
-    assert Result.load(tmp_path / "run").unshown_segments.empty
+    pd.testing.assert_frame_equal(Result.load(tmp_path / "run").segments, bare.segments)

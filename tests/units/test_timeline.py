@@ -214,6 +214,27 @@ def test_stopping_anywhere_and_adding_entries_changes_nothing(costs: Floats, lag
     assert plain.flush().tolist() == kept.flush().tolist()
 
 
+@pytest.mark.parametrize("has_flushed", [False, True])
+@pytest.mark.parametrize("best", [0, 1, 2])
+def test_an_entry_added_between_two_spans_starts_like_any_other(has_flushed: bool, best: int) -> None:
+    viterbi = Viterbi(2, penalty=5.0)
+    if has_flushed:
+        viterbi.push(np.array([[3.0, 1.0]]))
+        viterbi.flush()
+    viterbi.add_entry()
+    viterbi.push(np.where(np.arange(3) == best, 0.0, 0.5)[None])
+    assert viterbi.flush().tolist() == [best]
+
+
+def test_an_entry_added_within_a_span_costs_the_penalty_of_a_change() -> None:
+    for cost, column in ((4.0, 0), (6.0, 2)):  # of staying: less and more than the penalty
+        viterbi = Viterbi(2, penalty=5.0)
+        viterbi.push(np.array([[0.0, 9.0]]))
+        viterbi.add_entry()
+        viterbi.push(np.array([[cost, 9.0, 0.0]]))
+        assert viterbi.flush().tolist() == [0, column]
+
+
 def test_an_entry_added_late_is_reached_only_from_then_on() -> None:
     viterbi = Viterbi(1, 1.0, lag=2)
     path = viterbi.push(np.full((3, 1), 5.0)).tolist()
@@ -240,7 +261,7 @@ def test_chunks_give_the_path_of_each_span_alone(
     rng = np.random.default_rng(seed)
     edges = np.cumsum([0, *(length + 3 for length in lengths)])  # windows between spans belong to none
     spans = [(int(start), int(start) + length) for start, length in zip(edges, lengths, strict=False)]
-    costs, penalty = scale * rng.integers(0, 64, (int(edges[-1]), n_entries)) / 64, scale * penalty
+    costs, penalty = scale * rng.integers(0, 64, (spans[-1][1], n_entries)) / 64, scale * penalty
     expected = [smooth(costs[start:stop], penalty) for start, stop in spans]
     npt.assert_array_equal(smooth_spans(costs, spans, penalty), np.concatenate(expected))
 

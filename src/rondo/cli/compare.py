@@ -88,7 +88,7 @@ def _apply(run: Path, level: Level, suggested: dict[int, str]) -> dict[int, str]
 
 def _lines(comparison: Comparison, level: Level, names: dict[int, str]) -> list[str]:
     from rondo.report.lanes import entry_name
-    from rondo.report.tables import percent
+    from rondo.wording import percent
 
     def called(id: int) -> str:
         return " ".join([entry_name(level, id), *([names[id]] if id in names else [])])

@@ -7,7 +7,6 @@ from typing import Any
 
 from rondo.cli import options
 from rondo.cli.terminal import aligned, print, print_json, progress
-from rondo.wording import found_in_words
 
 N_FRAMES = 60_000  # twenty minutes at 50 Hz
 
@@ -26,6 +25,7 @@ def demo(
     from rondo.model.folder import from_config
     from rondo.model.rondo import Rondo
     from rondo.run.bucket import check_free_place
+    from rondo.run.headline import headline
     from rondo.synthetic.streams import plant
 
     settings = options.resolve_settings("default", None, None, {"seed": seed, "device": device})
@@ -44,9 +44,7 @@ def demo(
         return
     minutes = recording.n_frames / (60 * stream.plan.rate)
     print(f"planted: {len(stream.units)} units and {len(stream.motifs)} motifs in {minutes:.0f} minutes")
-    n_units, n_motifs, blind = len(summary.units), len(summary.shown_motifs), ", without seeing the truth"
-    found = found_in_words(n_units, n_motifs, motifs_are_units=summary.motifs_are_units, where=blind)
-    print(f"found:   {found}")
+    print(f"found:   {headline(summary)}")
     print(score_table({} if summary.scores is None else summary.scores.model_dump()))
     print(f"report:  {out / 'report.html'}")
 

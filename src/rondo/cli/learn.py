@@ -157,7 +157,8 @@ def read_all(paths: list[Path], reading: Reading) -> list[Recording]:
 
 def _announce(out: Path, summary: RunSummary, json: bool) -> None:
     """Print what was found and where it lies, notes about the data on stderr; exit code 2 where files failed."""
-    from rondo.run.findings import fit_sentences, found_sentence, unfit_notes
+    from rondo.run.findings import fit_sentences, unfit_notes
+    from rondo.run.headline import headline
 
     detail(f"window {summary.window_length_frames} frames, step {summary.step_frames}, seed {summary.seed}")
     notes = [*unfit_notes(summary), *notes_by_recording((one.id, one.notes) for one in summary.recordings)]
@@ -168,7 +169,7 @@ def _announce(out: Path, summary: RunSummary, json: bool) -> None:
     if json:
         print_json(summary.as_json() | {"out": str(as_location(out))})
     else:
-        for sentence in (found_sentence(summary), *fit_sentences(summary), *summary.findings):
+        for sentence in (headline(summary), *fit_sentences(summary), *summary.findings):
             print(sentence)
         print(f"report: {joined(out, 'report.html')}")
     raise typer.Exit(2 if summary.failed else 0)

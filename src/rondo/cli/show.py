@@ -13,6 +13,8 @@ from rondo.errors import SettingError
 if TYPE_CHECKING:
     from rondo.view.media import Beside
 
+_LEVELS = ("unit", "motif", "both", "phrase", "context", "all")
+
 
 def report(
     run: options.Run,
@@ -127,7 +129,8 @@ def export(
         Path, options.option("--out", "PATH", "File to write; for {formats_in_files} also a folder (no suffix).")
     ],
     level: Annotated[
-        str, options.option("--level", "NAME", "unit, motif or both.", options.completing("unit", "motif", "both"))
+        str,
+        options.option("--level", "NAME", "unit, motif, both, phrase, context or all.", options.completing(*_LEVELS)),
     ] = "both",
     recording: Annotated[str | None, options.option("--recording", "ID", "Only this recording of the run.")] = None,
     json: options.Json = False,

@@ -26,7 +26,6 @@ from rondo.motifs.model import MotifModel
 from rondo.units.model import joined_spans
 from rondo.units.viterbi import Timeline
 
-_CLARITY: dict[str, int] = {"recurs clearly": 2, "recurs faintly": 1}
 _LONGEST = 8  # runs; longer phrases are judged by their first ones
 _MOST_RUNS, _STRETCH_RUNS = 4000, 400  # more runs are asked about in evenly spread stretches
 
@@ -48,9 +47,9 @@ def composition_evidence(
     longest = min(_LONGEST, max((len(phrase) for phrases in composed.values() for phrase in phrases), default=0))
     own, best = {}, np.zeros(0)
     if longest:
-        ids, codes = _by_first_appearance(runs.units)
-        asked, first = sampled(codes, runs.first, _MOST_RUNS, _STRETCH_RUNS)
-        sequence = Sequences(asked[None], first, ids.size)
+        ids = np.array(sorted(units))
+        asked, first = sampled(runs.units, runs.first, _MOST_RUNS, _STRETCH_RUNS)
+        sequence = Sequences(np.searchsorted(ids, asked)[None], first, ids.size)
         best = sequence.shuffled(n_surrogates, rng).most_surprising(longest)
         own = {tuple(ids[list(phrase)].tolist()): found for phrase, found in sequence.surprises(longest).items()}
     entries: dict[int, EntryEvidence] = {}
@@ -75,24 +74,22 @@ def accepted_evidence(phrases: MotifModel, units: Entries, p_whole: float) -> En
 
 
 def _of_phrases(p: float, counts: Counter[tuple[int, ...]], units: Entries) -> EntryEvidence:
-    """Evidence for a motif of several units: p is about their order; it is as clear as the faintest of its units."""
+    """Evidence for a motif of several units: p is about their order, and most of its units say how clear it is.
+
+    Its order tells it from others, so it is never blurred.
+    """
     n = counts.total()
-    own = [units[unit] for unit in {unit for phrase in counts for unit in phrase}]
-    faintest = min(own, key=lambda unit: (_CLARITY.get(unit.verdict, 0), np.nan_to_num(unit.margin)))
-    verdict: Verdict = faintest.verdict if faintest.comes_back else "blurred"
+    n_clear = n_runs = 0
+    for phrase, count in counts.items():
+        n_clear += count * sum(units[unit].verdict == "recurs clearly" for unit in phrase)
+        n_runs += count * len(phrase)
+    verdict: Verdict = "recurs clearly" if 2 * n_clear > n_runs else "recurs faintly"
     if n < 2:
         verdict = "occurs once"
     elif not p <= SIGNIFICANT:
         verdict = "not tested" if np.isnan(p) else "not shown"
     reason = Reason("sequence" if comes_back(verdict) else "")
-    return EntryEvidence(p, np.nan, n, verdict, reason, n, faintest.recognised, faintest.margin)
-
-
-def _by_first_appearance(units: Ints) -> tuple[Ints, Ints]:
-    """The units in the order in which they first appear, and the place of each run's among them."""
-    ids, first, codes = np.unique(units, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    return ids[order], np.argsort(order)[codes]
+    return EntryEvidence(p, np.nan, n, verdict, reason, n)
 
 
 _SHUFFLES = 79  # two figures at p = 0.025 each; they cost next to nothing

@@ -25,9 +25,8 @@ class Tested(NamedTuple):
 
 
 def ids_in(runs: UnitRuns) -> list[int]:
-    """The units that occur, by first appearance: what is drawn for each does not depend on its id. OTHER is none."""
-    ids, first = np.unique(runs.units, return_index=True)
-    return [int(id) for id in ids[np.argsort(first)] if id != OTHER]
+    """The units that occur; OTHER is none."""
+    return [int(id) for id in np.unique(runs.units) if id != OTHER]
 
 
 def _successive(runs: UnitRuns, id: int) -> tuple[Ints, Ints]:

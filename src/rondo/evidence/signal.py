@@ -5,7 +5,9 @@ Clustering finds units in any slow signal, noise included. Whether they are more
 measure is closeness of the windows' statistics, of at most ten mixtures of channels: its mean over all windows, against
 three kinds of surrogates; p is the largest of three. Those of the windows' statistics keep how slowly each statistic
 changes. Those of the signal are right for a linear process. Those with the signal's loudness keep in addition how loud
-it is for how long. The closeness of a unit is the mean over its windows to windows of the same unit in another run.
+it is for how long. What passes is tested once more without its *common loudness*, signal and surrogates divided by it:
+noise that is loud and quiet in all channels at once would pass otherwise. The closeness of a unit is the mean over its
+windows to windows of the same unit in another run.
 
 With n surrogates of mean m and deviation s, p = P(t_{n-1} >= (figure - m) / (s sqrt(1 + 1/n))): closeness is a mean
 over many windows. A rank among surrogates would need 19 of them for p = 0.05, and could not be corrected for the other
@@ -15,9 +17,9 @@ than 60 windows nothing is judged, and p is NaN: surrogates of short spans are r
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -28,10 +30,15 @@ from scipy.special import stdtr
 from rondo.arrays import Floats, Ints
 from rondo.data.labels import OTHER, Labels
 from rondo.data.windows import Span, WindowGrid, Windows
-from rondo.evidence.surrogates import LoudnessRandomiser, PhaseRandomiser, window_statistics
+from rondo.encoders.base import Representations
+from rondo.evidence.surrogates import LoudnessRandomiser, PhaseRandomiser, evened, window_statistics
+from rondo.evidence.verdicts import SIGNIFICANT
 
 _SAME = 1e-3  # windows closer than this share of the median distance are the same (dead sensors, silence)
 _ROWS = 128  # of the distances, evenly spread, from which the median is taken
+
+
+Draw = Callable[[], Representations]
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,27 +165,46 @@ def alike_test(
     if 2 * sum(b - a for a, b in axis.spans if b - a >= _SHORTEST_SPAN) < len(own_labels):
         return Alike(np.nan, whole, {}, own)
     p, by_chance = 0.0, {}
-    for kind in ("statistics", "signal", "loudness"):
-        randomiser: PhaseRandomiser | LoudnessRandomiser
-        if kind == "statistics":
-            randomiser = PhaseRandomiser.of(statistics, axis.spans)
-        elif kind == "signal":
-            randomiser = PhaseRandomiser.of(asked.values, asked.grid.spans)
-        else:
-            randomiser = LoudnessRandomiser.of(asked.values, asked.grid.spans, _LOUDNESS_WINDOWS * length)
-        figures: list[float] = []
-        while True:
-            surrogate = randomiser.draw(rng)
-            if kind != "statistics":
-                surrogate = window_statistics(surrogate, starts, length)
-            figures.append(axis.closeness(surrogate))
-            if len(figures) >= n_surrogates or (len(figures) >= _AT_LEAST and _is_clear(whole, figures)):
-                break
-        by_chance[kind] = np.array(figures)
+    for kind, draw in _kinds(asked, statistics, axis, rng):
+        by_chance[kind] = _drawn(draw, axis, whole, n_surrogates)
         p = max(p, surrogate_p(whole, by_chance[kind]))
         if p > 0.5:
             break  # no kind can make it smaller
+    if p <= SIGNIFICANT:
+        p = max(p, _evened_p(asked, axis, n_surrogates, rng))
     return Alike(p, whole, by_chance, own)
+
+
+def _kinds(
+    asked: Windows, statistics: Representations, axis: WindowAxis, rng: np.random.Generator
+) -> Iterator[tuple[str, Draw]]:
+    """Each kind of surrogate, by name, and what draws the statistics of one."""
+    values, spans, starts, length = asked.values, asked.grid.spans, asked.grid.starts, asked.grid.length_frames
+    yield "statistics", partial(PhaseRandomiser.of(statistics, axis.spans).draw, rng)
+    signal = PhaseRandomiser.of(values, spans)
+    yield "signal", lambda: window_statistics(signal.draw(rng), starts, length)
+    loud = LoudnessRandomiser.of(values, spans, _LOUDNESS_WINDOWS * length)
+    yield "loudness", lambda: window_statistics(loud.draw(rng), starts, length)
+
+
+def _evened_p(asked: Windows, axis: WindowAxis, n_surrogates: int, rng: np.random.Generator) -> float:
+    """p of the signal without its common loudness, against surrogates of that, without theirs."""
+    spans, starts, length = asked.grid.spans, asked.grid.starts, asked.grid.length_frames
+    even = evened(asked.values, spans, length)
+    whole, signal = axis.closeness(window_statistics(even, starts, length)), PhaseRandomiser.of(even, spans)
+
+    def draw() -> Representations:
+        return window_statistics(evened(signal.draw(rng), spans, length), starts, length)
+
+    return surrogate_p(whole, _drawn(draw, axis, whole, n_surrogates))
+
+
+def _drawn(draw: Draw, axis: WindowAxis, whole: float, most: int) -> Floats:
+    """Closeness of surrogates, until more of them would hardly change the verdict."""
+    figures = [axis.closeness(draw()) for _ in range(min(most, _AT_LEAST))]
+    while len(figures) < most and whole > max(figures) and surrogate_p(whole, np.array(figures)) > _CLEAR:
+        figures.append(axis.closeness(draw()))
+    return np.array(figures)
 
 
 def surrogate_p(figure: float, by_chance: Floats) -> float:
@@ -192,11 +218,6 @@ def surrogate_p(figure: float, by_chance: Floats) -> float:
         return 1.0
     spread = max(float(by_chance.std(ddof=1)), _LEAST_SPREAD) * np.sqrt(1 + 1 / n)
     return float(stdtr(n - 1, -(figure - by_chance.mean()) / spread))
-
-
-def _is_clear(whole: float, figures: list[float]) -> bool:
-    """Whether more surrogates would hardly change the verdict."""
-    return whole <= max(figures) or surrogate_p(whole, np.array(figures)) <= _CLEAR
 
 
 def _asked(windows: Sequence[Windows], labels: Sequence[Labels]) -> tuple[Windows, Labels]:

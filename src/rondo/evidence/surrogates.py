@@ -27,6 +27,7 @@ from rondo.encoders.base import Representations
 from rondo.encoders.summary_stats import SummaryStatsConfig
 
 _SILENCE = 1e-12  # power below which a channel is silent
+_LEAST_POWER = 1e-6  # of the mean: stretches in which all channels stand still stay quiet; chosen by hand
 _LARGEST_SEAM = 0.05  # of the power of all steps from frame to frame
 
 
@@ -97,6 +98,22 @@ class LoudnessRandomiser:
     def draw(self, rng: np.random.Generator) -> NDArray[np.float32]:
         """One surrogate."""
         return self.mean + self.loudness.draw(rng) * self.carrier.draw(rng)
+
+
+def evened(values: NDArray[np.float32], spans: Sequence[Span], width: int) -> NDArray[np.float32]:
+    """The values inside spans divided by the loudness that all channels have in common over `width` frames.
+
+    Noise that is loud and quiet in all channels at once comes back to quiet stretches, in a way that no randomiser
+    keeps; without its loudness it does not.
+    """
+    even = values.copy()
+    for start, stop in spans:
+        own = values[start:stop].astype(np.float64)
+        own -= own.mean(axis=0)
+        own /= np.maximum(own.std(axis=0), _SILENCE)
+        power = uniform_filter1d(np.square(own).mean(axis=1), min(width, max(1, stop - start)), mode="reflect")
+        even[start:stop] = own / np.sqrt(np.maximum(power, _LEAST_POWER))[:, None]
+    return even
 
 
 def _normal_scores(column: NDArray[np.float32]) -> NDArray[np.float64]:

@@ -15,7 +15,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from hashlib import blake2b
 
 import numpy as np
 
@@ -50,11 +49,8 @@ def find_evidence(
 ) -> Evidence:
     """Evidence in these windows for the units of their timelines and for the motifs found in them.
 
-    It draws from `rng` only and changes nothing. With no surrogates nothing is tested. The order of the recordings does
-    not matter.
+    It draws from `rng` only and changes nothing. With no surrogates nothing is tested.
     """
-    order = sorted(range(len(windows)), key=lambda i: blake2b(windows[i].values.tobytes()).digest())
-    windows, timelines = [windows[i] for i in order], [timelines[i] for i in order]
     shown: AnyMotifs = motifs
     unshown: AnyMotifs | None = None
     if isinstance(motifs, ComposedMotifs):

@@ -35,17 +35,13 @@ from rondo.evidence.verdicts import SIGNIFICANT, EntryEvidence, Reason, Verdict,
 from rondo.motifs.base import UnitRuns
 from rondo.units.model import joined_spans
 
-# Chosen on 88 recordings of 18 public sets, 24 plain simulations and 18 planted streams, with 220 of noise; held to
-# fresh ones in docs/results/evidence.md.
-RECOGNISED = 2 / 3  # of the visits of an entry
-CLEAR = 0.20  # score
-CLOSENESS_COUNTS = 0.25
-_RIDGE = 0.1  # of the mean variance
-_COMPONENTS = 30
-_MOST_WINDOWS, _FEWEST_OF_ENTRY = 4096, 16  # sampled, in all and of an entry; more change no figure
-_PER_VISIT, _FEWEST_VISITS = 8, 8  # windows of an entry over its visits, where it has many of them
-_BATCH_VALUES = 1 << 22  # that are encoded at once
-_TINY = 1e-9
+# Chosen on recordings of ten public sets, plain simulations, planted streams and noise; docs/results/evidence.md.
+RECOGNISED, CLEAR, CLOSENESS_COUNTS = 2 / 3, 0.20, 0.25
+_RIDGE, _COMPONENTS = 0.1, 30  # of the mean variance within entries; the same sets, where others change little
+_MOST_WINDOWS, _FEWEST_OF_ENTRY = 4096, 16  # sampled, in all and of an entry; bounds time, chosen by hand
+_PER_VISIT, _FEWEST_VISITS = 8, 8  # windows of an entry over its visits, where it has many; chosen by hand
+_BATCH_VALUES = 1 << 22  # that are encoded at once; bounds memory
+_TINY = 1e-9  # far below any distance
 
 
 class Grade(NamedTuple):
@@ -78,7 +74,7 @@ class Visits(NamedTuple):
         begins = np.ones(order.size, np.bool_)
         begins[1:] = (np.diff(entries) != 0) | (np.diff(span) != 0) | (starts[1:] - stops[:-1] >= apart)
         first = np.flatnonzero(begins)
-        last = np.append(first[1:], order.size) - 1
+        last = np.append(first, order.size)[1:] - 1
         return cls(entries[first], starts[first], stops[last])
 
 

@@ -185,7 +185,9 @@ def evidence_words(evidence: Evidence, rate: float | None) -> dict[str, Any]:
 def findings_of(model: Rondo, is_foreign: bool) -> list[str]:
     """What the whole run says about recurrence and composition."""
     is_flat, are_units = not model.motif_model_.composed, _motifs_are_units(model)
-    found = [recurrence_sentence(model.evidence_, is_foreign, is_flat)]
+    motifs = model.motif_model_
+    kinds = {id: motifs.kind(id) for id in (*motifs.ids, *motifs.unshown_ids)}
+    found = [recurrence_sentence(model.evidence_, kinds, is_foreign)]
     if not is_foreign and (placed := place_sentence(model.evidence_.units)):
         found.append(placed)
     if is_flat:
@@ -208,15 +210,17 @@ def _composition_sentences(model: Rondo) -> list[str]:
         return []
     frames, rate, phrases, n = model.motif_window_frames_, model.rate_, motifs.phrases, len(motifs.unshown)
     if motifs.shown == "phrase" and phrases:
-        told = [phrase_sentence("Motifs are phrases: ", *_commonest(phrases, phrases.motif_of_phrase))]
-        besides = f"Besides, {counted(n, 'context')} {'recurs' if n == 1 else 'recur'}: stretches in which the same"
-        return [*told, f"{besides} units keep coming."] if n else told
+        told = [phrase_sentence("Labels show phrases: ", *_commonest(phrases, phrases.motif_of_phrase))]
+        stretches = (
+            f"{counted(n, 'context')}: {'a stretch that reuses' if n == 1 else 'stretches that reuse'} the same units"
+        )
+        return [*told, f"Not in the labels: {stretches}."] if n else told
     in_phrases = _commonest(phrases, motifs.unshown) if phrases and n else None
     if motifs.shown == "unit":
         return [phrase_sentence("Not in the labels: ", *in_phrases)] if in_phrases else []
     long = f"{frames} frames" if rate is None else duration_in_words(frames / rate)
-    told = [f"Motifs are contexts: stretches, looked for in windows of {long}, in which the same units keep coming."]
-    return [*told, phrase_sentence("Besides, ", *in_phrases)] if in_phrases else told
+    told = [f"Labels show contexts: stretches that reuse the same units (windows of {long})."]
+    return [*told, phrase_sentence("Not in the labels: ", *in_phrases)] if in_phrases else told
 
 
 def _commonest(phrases: MotifModel, among: Sequence[int]) -> tuple[int, str, int]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import platform
 import reprlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
@@ -29,6 +30,7 @@ from rondo.data.recording import Recording
 from rondo.data.relations import ChannelRelations
 from rondo.data.scaling import Preprocessor
 from rondo.data.signal import shortened
+from rondo.data.sound_gate import SoundBounds
 from rondo.data.survey import Survey
 from rondo.device import require_torch
 from rondo.editing.edits_file import read_edits
@@ -97,6 +99,11 @@ def save(model: Rondo, folder: Path) -> None:
         "preprocess.components": preprocessor.components,
         "preprocess.spacing": np.array(preprocessor.spacing, dtype=np.int64),
     }
+    if preprocessor.bounds is not None:
+        bounds = {name: np.array(of) for name, of in preprocessor.bounds._asdict().items()}
+        tensors |= owned("preprocess.bounds", bounds)
+    if preprocessor.offsets:
+        tensors["preprocess.offsets"] = np.array(preprocessor.offsets, np.float64)
     if preprocessor.known is not None:
         tensors |= _known_values(preprocessor.known)
     if preprocessor.relations is not None:
@@ -228,7 +235,16 @@ def _preprocessor(tensors: Tensors, channels: tuple[str, ...], config: RondoConf
         relations = ChannelRelations(**{name: np.asarray(array, np.float64) for name, array in stored.items()})
         if relations.correlations.shape != (len(channels),) * 2 or relations.scale.shape != mean.shape:
             raise ValueError("the relations of channels do not fit the channels")
-    return Preprocessor(config.preprocess, channels, mean, scale, components, spacing, known, relations)
+    offsets = tuple(np.asarray(tensors.get("offsets", ()), np.float64).tolist())
+    if offsets and len(offsets) != len(channels):
+        raise ValueError("the offsets do not fit the channels")
+    bounds = None
+    if stored := owned_by("bounds", tensors):  # models of 0.2.0 have none
+        bounds = SoundBounds(*(tuple(np.asarray(stored[name], np.float64).tolist()) for name in SoundBounds._fields))
+        if any(len(of) != len(channels) for of in bounds):
+            raise ValueError("the bounds do not fit the channels")
+    more = (spacing, known, relations)
+    return Preprocessor(config.preprocess, channels, mean, scale, components, *more, offsets=offsets, bounds=bounds)
 
 
 def _known_values(known: KnownValues) -> dict[str, NDArray[np.generic]]:
@@ -275,8 +291,9 @@ def provenance_of(recordings: Sequence[Recording | Survey]) -> dict[str, Any]:
 def model_card(model: Rondo) -> str:
     """HTML of a fitted model; motifs that are the units under other ids are not listed again."""
     units, motifs, evidence = model.unit_model_, model.motif_model_, model.evidence_
-    found = found_in_words(len(units.ids), len(motifs.ids), motifs_are_units=not motifs.composed)
-    recurs = "yes" if evidence.recurs else "not shown"
+    kinds = Counter(motifs.kind(id) for id in (*motifs.ids, *motifs.unshown_ids))
+    found = found_in_words({kind: kinds[kind] for kind in ("phrase", "context")} | {"unit": len(units.ids)})
+    recurs = "yes" if evidence.recurs else "slow random change would look the same"
     facts = {
         "fitted on": shortened([recording["id"] for recording in model.provenance_["recordings"]]),
         "channels": shortened(model.preprocessor_.channels),

@@ -17,12 +17,11 @@ from rondo.data.grid import FrameClock
 from rondo.errors import MissingExtraError, RondoWarning, SettingError
 from rondo.report.contents import TruthFile
 from rondo.report.lanes import annotation_lanes, ink_on, lanes_of, match_looks
-from rondo.report.summarize import finding
-from rondo.report.tables import percent
 from rondo.run.clock import clock_of
+from rondo.run.headline import headline
 from rondo.run.overview import Overview
 from rondo.run.segments import LEVELS, segments_of
-from rondo.wording import counted, did_you_mean, duration_in_words, found_in_words, is_date, noun, one_of
+from rondo.wording import counted, did_you_mean, duration_in_words, found_in_words, is_date, noun, one_of, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -262,13 +261,14 @@ def figures_of(result: Result, view: Cutout, figsize: tuple[float, float] | None
 def _finding_in(result: Result, recording: RecordingSummary, lanes: Mapping[str, Mapping[str, Any]]) -> str:
     """What was found in one recording. Recurrence was tested in all fitted recordings together."""
     if len(result) == 1 and result.kind == "discover":
-        return finding(result.summary)
+        return headline(result.summary)
     fit = "" if recording.fit is None else f"; the model {recording.fit.verdict}"
     seconds = recording.duration_s
     length = f"{recording.n_frames:,} frames" if seconds is None else duration_in_words(seconds)
     where = f" in {length} of {counted(len(recording.channels), 'channel')}"
-    n_units, n_motifs = (len(set(lanes[level]["names"]) - {"OTHER"}) for level in LEVELS)
-    found = found_in_words(n_units, n_motifs, motifs_are_units=result.summary.motifs_are_units, where=where)
+    levels = ("unit",) if result.summary.motifs_are_units else ("motif", "unit")
+    counts = {level: len(set(lanes[level]["names"]) - {"OTHER"}) for level in levels}
+    found = found_in_words(counts, where)
     return f"{found}; {percent(round(recording.share_other, 3))} OTHER{fit}"
 
 

@@ -86,8 +86,8 @@ def compare(result: Result, beside: Result, wish: Wish = EVERYTHING) -> dict[str
         id, lanes = recording["id"], []
         for lane in recording["lanes"]:
             level = lane["kind"]
-            if level in levels:
-                lanes.append(lane | {"title": f"{level}s {names[0]}"})
+            if level in levels and lane.get("in_labels", True):
+                lanes.append(lane | {"title": f"{level}s {names[0]}", "of": ""})
                 if id in common:
                     lanes.append(_other_lane(lane_of(id, level, level, tables[1]), names[1], looks[level]))
         annotated = [lane for lane in recording["lanes"] if lane["kind"] == "annotation"]
@@ -95,7 +95,8 @@ def compare(result: Result, beside: Result, wish: Wish = EVERYTHING) -> dict[str
         scores = {names[0]: result.run.scores[id]} | ({names[1]: beside.run.scores[id]} if id in common else {})
         recording["scores"] = score_rows(scores, _SCORE_BYTES)
     agreed = {"names": names, "n_recordings": len(common), "levels": agreements, "motifs_are_units": repeats}
-    return summary | {"title": f"Rondo report: {names[0]} and {names[1]}", "agreement": agreed, "scores": []}
+    title = f"Rondo report: {names[0]} and {names[1]}"
+    return summary | {"title": title, "agreement": agreed, "scores": []}
 
 
 def _names(result: Result, beside: Result) -> tuple[str, str]:

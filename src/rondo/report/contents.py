@@ -82,7 +82,7 @@ def contents_of(run: RunSummary, n_segments: Sequence[Mapping[str, int]], wish: 
     counts = {it.id: [table[it.id] for table in n_segments if it.id in table] for it in wanted}
     lanes = {id: _LANES_BYTES + _SEGMENT_BYTES * sum(each) if each else 0 for id, each in counts.items()}
     least = {it.id: int(_BASE64 * least_bytes(len(channels[it.id]) + 2, it.n_frames)) for it in wanted}
-    n_entries = len(run.units) + len(run.shown_motifs)
+    n_entries = len(run.units) + len(run.motifs)
     room = PAGE_BYTES - min(_TEXT_BYTES + _ENTRY_BYTES * n_entries, _MOST_TEXT_BYTES)
     n_inside, room = _fitting([lanes[it.id] for it in wanted[:MOST_DRAWN]], room)
     drawn = tuple(wanted[:n_inside])

@@ -28,9 +28,10 @@ from rondo.data.labels import OTHER
 from rondo.errors import OutputError, SettingError
 from rondo.report.lanes import entry_name, look_of
 from rondo.run.clock import run_clock
+from rondo.run.segments import KINDS, in_one_table
 from rondo.run.summary import SUMMARY, RecordingSummary
 from rondo.store.folder import whole_files
-from rondo.wording import did_you_mean
+from rondo.wording import did_you_mean, one_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -38,34 +39,66 @@ if TYPE_CHECKING:
     from rondo.result import Result
 
 
-LEVELS = ("unit", "motif")
+LEVELS = ("unit", "motif", *KINDS)
+_CHOICES = ("unit", "motif", "both", *KINDS, "all")
 
 
 def choose(result: Result, level: str = "both", recording: str | None = None) -> Export:
-    """The segments of one or all recordings and levels, with their labels and clocks; `level`: unit, motif or both."""
+    """The segments of one or all recordings and levels, with their labels and clocks.
+
+    `level`: unit, motif (those of the labels), both, phrase or context (motifs of one kind, whether labels show it or
+    not), or all.
+    """
     import polars as pl
 
-    if level not in (*LEVELS, "both"):
-        raise SettingError(f"--level is unit, motif or both, got '{level}'")
-    levels = LEVELS if level == "both" else (level,)
-    summary, segments = result.summary, result.run.tables["segments"]
+    if level not in _CHOICES:
+        raise SettingError(f"--level is {one_of(_CHOICES)}, got '{level}'")
+    summary, segments = result.summary, _segments_of(result, level)
     chosen = [it for it in summary.recordings if recording in (None, it.id)]
     if not chosen:
         known = ", ".join(f"'{it.id}'" for it in summary.recordings[:8])
         where = "" if result.run.folder is None else f"{result.run.folder}: "
         raise SettingError(f"{where}there is no recording '{recording}' in this run; it has {known}")
-    wanted = pl.col("recording").is_in([it.id for it in chosen]) & pl.col("level").is_in(levels)
+    wanted = pl.col("recording").is_in([it.id for it in chosen])
     table = _labelled(segments.filter(wanted & (pl.col("id") != OTHER)))
+    there = {"unit", "motif"} if level == "both" else {*table["level"]} if level == "all" else {level}
+    levels = tuple(one for one in LEVELS if one in there)
     recordings = tuple(
-        _exported(it, table.filter(pl.col("recording") == it.id), run_clock(it, segments)) for it in chosen
+        _exported(it, table.filter(pl.col("recording") == it.id), run_clock(it, result.run.tables["segments"]))
+        for it in chosen
     )
     ids = {(it.level, it.label): it.id for exported in recordings for it in exported.segments}
     ordered = sorted(ids.items(), key=lambda it: (LEVELS.index(it[0][0]), it[1], it[0][1]))
-    labels = tuple(ExportedLabel(level, text, look_of(level, id).colour) for (level, text), id in ordered)
+    labels = tuple(ExportedLabel(level, text, look_of(_kind_of(level), id).colour) for (level, text), id in ordered)
     written_s = None if result.run.folder is None else int((result.run.folder / SUMMARY).stat().st_mtime)
     # the same run gives the same file
     made_at = datetime.now(UTC).replace(microsecond=0) if written_s is None else datetime.fromtimestamp(written_s, UTC)
     return Export(recordings, levels, labels, table, made_at, f"rondo {summary.rondo_version}")
+
+
+def _segments_of(result: Result, level: str) -> pl.DataFrame:
+    """The rows of a choice of levels."""
+    import polars as pl
+
+    segments, summary = result.run.tables["segments"], result.summary
+    if level in ("unit", "motif", "both"):
+        return segments.filter(pl.col("level") == level) if level != "both" else segments
+    whole = in_one_table(segments, result.run.tables["unshown_segments"])
+    if level == "all":
+        return whole
+    ids = [motif.id for motif in summary.motifs if motif.kind == level]
+    if not ids:
+        kinds = {motif.kind for motif in summary.motifs} & {*KINDS}
+        there = (
+            f"it has {', '.join(f'{kind}s' for kind in sorted(kinds))}" if kinds else "no motif is longer than a unit"
+        )
+        raise SettingError(f"--level {level}: the run has no {level}s; {there}; give --level motif")
+    return whole.filter((pl.col("level") != "unit") & pl.col("id").is_in(ids)).with_columns(level=pl.lit(level))
+
+
+def _kind_of(level: str) -> str:
+    """What an entry of this level looks like."""
+    return "unit" if level == "unit" else "motif"
 
 
 def _labelled(table: pl.DataFrame) -> pl.DataFrame:
@@ -76,10 +109,12 @@ def _labelled(table: pl.DataFrame) -> pl.DataFrame:
     entries = list(table.select("level", "id").iter_rows())
     # Tabs and line ends part the cells of other formats, and XML knows no other control characters.
     plain = [re.sub(r"[\x00-\x1f\x7f\ufffe\uffff\ud800-\udfff]+", " ", name).strip() for name in names]
-    labels = {entry: name or entry_name(*entry) for entry, name in zip(entries, plain, strict=True)}
+    labels = {
+        (level, id): name or entry_name(_kind_of(level), id) for (level, id), name in zip(entries, plain, strict=True)
+    }
     uses = Counter(labels.values())
     for entry, label in labels.items():
-        id = entry_name(*entry)
+        id = entry_name(_kind_of(entry[0]), entry[1])
         labels[entry] = f"{label} ({id})" if uses[label] > 1 and label != id else label
     return table.with_columns(pl.Series("label", [labels[entry] for entry in entries], dtype=pl.String))
 

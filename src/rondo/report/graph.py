@@ -21,8 +21,8 @@ from rondo.analysis.sequence import (
     transitions_in,
 )
 from rondo.report.lanes import entry_look
-from rondo.report.tables import entries_shown, entry_key, is_unproven, levels_shown, percent
-from rondo.wording import spread_in_words
+from rondo.report.tables import entries_shown, entry_key, is_unproven, levels_shown
+from rondo.wording import percent, spread_in_words
 
 if TYPE_CHECKING:
     import polars as pl

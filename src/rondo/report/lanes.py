@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -94,14 +95,27 @@ def entry_look(level: str, entry_id: int, name: str | None = "") -> dict[str, st
     return {"name": entry_name(level, entry_id, name), **look_of(level, entry_id)._asdict()}
 
 
-def lanes_of(recording_id: str, segments: pl.DataFrame, truth: pl.DataFrame | None) -> list[dict[str, Any]]:
-    """Each level of a recording, with its truth beneath it if there is one."""
+def lanes_of(
+    recording_id: str,
+    segments: pl.DataFrame,
+    truth: pl.DataFrame | None,
+    labelled: str = "",
+    others: Mapping[str, pl.DataFrame] = MappingProxyType({}),
+) -> list[dict[str, Any]]:
+    """Each level of a recording, with its truth beneath it if there is one.
+
+    `labelled`: the kind of motif that labels show; `others`: the segments of motifs of other kinds, by kind.
+    """
     lanes = []
     for level in ("unit", "motif"):
         lanes.append(lane_of(recording_id, level, level, segments))
         if truth is not None:
             lanes.append(lane_of(recording_id, level, f"true {level}", truth))
-    return lanes
+    for lane in lanes:
+        if lane["kind"] == "motif":
+            lane["of"] = labelled
+    own = [lane_of(recording_id, "motif", "motif", table) | {"of": kind} for kind, table in others.items()]
+    return [*lanes, *(lane | {"in_labels": False} for lane in own)]
 
 
 def lane_of(recording_id: str, level: str, kind: str, table: pl.DataFrame) -> dict[str, Any]:
@@ -145,7 +159,11 @@ def timeline(recording: dict[str, Any], *, motif_lane: bool = True) -> dict[str,
         "clock": recording.get("clock"),
         "signal": recording["signal"],
         "scores": recording["scores"],
-        "lanes": [_packed(lane) for lane in recording["lanes"] if motif_lane or lane["kind"] != "motif"],
+        "lanes": [
+            _packed(lane)
+            for lane in recording["lanes"]
+            if motif_lane or lane["kind"] != "motif" or not lane.get("in_labels", True)
+        ],
         "journal": recording.get("journal", []),
     }
 
@@ -158,7 +176,9 @@ def _packed(lane: dict[str, Any]) -> dict[str, Any]:
     scores = np.array([np.nan if score is None else score for score in lane["scores"]], dtype=np.float32)
     return {
         "kind": lane["kind"],
-        "title": lane.get("title", _LANE_TITLES[lane["kind"]]),
+        "title": lane.get("title", f"{lane['of']}s" if lane.get("of") else _LANE_TITLES[lane["kind"]]),
+        "of": lane.get("of", ""),
+        "in_labels": lane.get("in_labels", True),
         "run": lane.get("run", ""),
         "entries": [
             {"name": name, "colour": colour, "pattern": pattern, "ink": ink_on(colour)}

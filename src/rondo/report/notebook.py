@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from rondo.report.lanes import look_of
 from rondo.report.panel import about_entry
+from rondo.run.headline import motifs_by_kind
 from rondo.wording import MOST_ROWS, noun
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from rondo.units.vocabulary import Level
 
 _MOST_FINDINGS = 4
-_HEADER = ("occurrences", "share", "lasts", "recurs", "made of")
+_HEADER = ("occurrences", "share", "lasts", "comes back", "made of")
 _LEFT = ' style="text-align:left"'
 _PALE = ' style="opacity:.8"'
 
@@ -28,8 +29,10 @@ def result_card(result: Result, finding: str) -> str:
     """HTML of a few kilobytes, however many recordings and entries there are."""
     findings = "".join(f"<div{_PALE}>{escape(sentence)}</div>" for sentence in result.findings[:_MOST_FINDINGS])
     head = f"<div><b>{escape(finding)}</b></div>{findings}"
-    motifs = () if result.summary.motifs_are_units else result.summary.shown_motifs
-    tables = f"{_table('motif', motifs)}{_table('unit', result.summary.units)}"  # side by side where there is room
+    run = result.summary
+    motifs = [(kind, own) for kind, own in motifs_by_kind(run).items() if kind != "motif" or not run.motifs_are_units]
+    tables = "".join(_table(f"{kind}s", "motif", own) for kind, own in motifs)
+    tables += _table("units", "unit", result.summary.units)  # next to each other where there is room
     first = next(iter(f"{level}:{entry.id}" for level, entry in result.entries), "")
     calls = {'result.report("report.html")': "writes the whole page", "result.plot()": "draws a figure"}
     calls |= {f'result.plot_entry("{first}")': "one entry"} if first else {}
@@ -39,12 +42,12 @@ def result_card(result: Result, finding: str) -> str:
     return f'<div style="max-width:920px;line-height:1.45">{head}{tables}{hints}</div>'
 
 
-def _table(level: Level, entries: Sequence[EntrySummary]) -> str:
+def _table(heading: str, level: Level, entries: Sequence[EntrySummary]) -> str:
     """The entries with the largest share of time, in their order."""
     if not entries:
         return ""
     largest = sorted(entries, key=lambda entry: -entry.share)[:MOST_ROWS]
-    header = ("", f"{level}s", *_HEADER[: 5 if level == "motif" else 4])
+    header = ("", heading, *_HEADER[: 5 if level == "motif" else 4])
     head = "".join(f"<th{_LEFT}>{name}</th>" for name in header)
     rows = "".join(_row(level, entry) for entry in entries if entry in largest)
     left = len(entries) - len(largest)
@@ -53,14 +56,13 @@ def _table(level: Level, entries: Sequence[EntrySummary]) -> str:
 
 
 def _row(level: Level, entry: EntrySummary) -> str:
-    about, evidence = about_entry(level, entry), entry.evidence
-    verdict = "" if evidence is None else "yes" if evidence.comes_back else evidence.verdict
+    about = about_entry(level, entry)
     cells = [
         about["name"],
         f"{about['n']:,}",
         about["share"],
         about["lasts"],
-        verdict,
+        about["recurs"],
         *([entry.composition] * (level == "motif")),
     ]
     told = "".join(f"<td{_LEFT}>{escape(str(cell))}</td>" for cell in cells)

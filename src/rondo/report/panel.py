@@ -31,10 +31,10 @@ from rondo.analysis.shape import (
 from rondo.arrays import Floats
 from rondo.data.labels import from_runs
 from rondo.report.lanes import entry_look
-from rondo.report.tables import entries_shown, entry_key, evidence_words, is_unproven, percent
+from rondo.report.tables import entries_shown, entry_key, evidence_words, is_unproven, recurrence_words
 from rondo.run.clock import seconds_at
 from rondo.run.overview import MISSING, Overview
-from rondo.wording import counted, duration_in_words, moment_in_words, spread_in_words
+from rondo.wording import counted, duration_in_words, moment_in_words, percent, spread_in_words
 
 if TYPE_CHECKING:
     import polars as pl
@@ -102,7 +102,7 @@ def about_entry(level: str, entry: EntrySummary) -> dict[str, Any]:
     else:
         spread = spread_in_words(entry.median_duration_s, entry.p10_duration_s or 0.0, entry.p90_duration_s or 0.0)
         median = duration_in_words(entry.median_duration_s)
-    share, evidence = percent(entry.share), evidence_words(entry.evidence)
+    share, recurs = percent(entry.share), recurrence_words(level, entry)
     return {
         "level": level,
         **entry_look(level, entry.id, entry.name),
@@ -111,9 +111,11 @@ def about_entry(level: str, entry: EntrySummary) -> dict[str, Any]:
         "share": share,
         "facts": f"{counted(entry.n_occurrences, 'occurrence')}, {share} of the time, lasts {spread}",
         "lasts": median,
-        "evidence": evidence,
-        "unproven": evidence if is_unproven(entry) else "",
+        "recurs": recurs,
+        "evidence": evidence_words(entry.evidence),
+        "unproven": recurs if is_unproven(entry) else "",
         "taken_for": entry.taken_for,
+        "in_labels": entry.in_labels,
         "absorbed": list(entry.absorbed),
     }
 

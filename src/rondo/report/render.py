@@ -106,7 +106,6 @@ def render(summary: dict[str, Any], *, live: str = "", server: Mapping[str, Any]
             "events": [],
             "n_events": 0,
             "n_refined": 0,
-            "unshown": [],
             **summary,
             "heading": agreement_finding(agreement) if agreement else summary["finding"],
             "is_sheet": len(recordings) > DRAWN_AT_FIRST,
@@ -136,8 +135,9 @@ def render(summary: dict[str, Any], *, live: str = "", server: Mapping[str, Any]
             "agreement": agreement,
             "groups": None if agreement else summary.get("groups"),
             "motif_lane": not repeats,
+            "kinds_to_show": [] if agreement else [kind for kind in summary["kinds"] if kind != "motif" or not repeats],
             "composition_key": composition_key(
-                entry["composition"] for entry in (*summary["entries"]["motif"], *summary.get("unshown", []))
+                entry["composition"] for rows in summary["entries"].values() for entry in rows
             ),
             "no_longer_motif": NO_LONGER_MOTIF.capitalize(),
             "has_evidence": any(entry["evidence"] for rows in summary["entries"].values() for entry in rows),

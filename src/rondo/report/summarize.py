@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rondo.evidence.verdicts import comes_back
 from rondo.report.contents import DRAWN_AT_FIRST, EVERYTHING, SCORES_SHARE, Contents, Wish, contents_of
 from rondo.report.graph import composition
 from rondo.report.lanes import annotation_lanes, entry_name, lanes_of, match_looks
@@ -16,71 +15,34 @@ from rondo.report.tables import (
     group_table,
     growth_in_words,
     journal,
-    levels_shown,
     marks,
-    percent,
 )
 from rondo.run.clock import page_clock
+from rondo.run.headline import (
+    heading_of,
+    headline,
+    kinds_of,
+    length_and_channels,
+    motifs_by_kind,
+    occurring,
+    range_in_words,
+    share_other,
+)
 from rondo.run.overview import Overview, least_bytes, packed, score_rows
 from rondo.run.segments import counts_in, segment_counts, segments_of
-from rondo.wording import counted, day_and_time, duration_in_words, found_in_words, is_date, noun
+from rondo.wording import counted, day_and_time, duration_in_words, found_in_words, is_date, percent
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from rondo.result import Result
     from rondo.run.summary import RecordingSummary, RunSummary
-
-
-def finding(run: RunSummary) -> str:
-    """How much recurs, in how much data: '5 units and 3 motifs recur in 2 min of 6 channels; 12 % OTHER'.
-
-    Of recordings that a model was applied to, how much occurs: recurrence was tested where it was fitted.
-    """
-    levels = levels_shown(run)
-    entries = [entry for group in levels.values() for entry in group]
-    length, channels = _extent_of(run.recordings)
-    extent = f"{length} of {channels}"
-    if len(run.recordings) > 1:
-        extent = f"{counted(len(run.recordings), 'recording')} ({extent})"
-    where = f"{extent}; {percent(_share_other(run.recordings))} OTHER"
-    verdicts = {id(entry): None if entry.evidence is None else entry.evidence.verdict for entry in entries}
-    is_tested = run.kind == "discover" and bool(entries) and not {None, "not tested"} & {*verdicts.values()}
-    if is_tested and any(comes_back(verdict or "") for verdict in verdicts.values()):
-        n_recurring = {name: sum(comes_back(verdicts[id(it)] or "") for it in group) for name, group in levels.items()}
-        found = " and ".join(
-            counted(n, name) if n == len(levels[name]) else f"{n:,} of {counted(len(levels[name]), name)}"
-            for name, n in n_recurring.items()
-            if levels[name]
-        )
-        return f"{found} {'recurs' if len(entries) == 1 else 'recur'} in {where}"
-    found = " and ".join(counted(len(group), name) for name, group in levels.items())
-    if run.kind != "discover":
-        return f"{found} {'occurs' if len(entries) == 1 else 'occur'} in {where}"
-    return f"{found} found{', not shown to recur,' if is_tested else ''} in {where}"
 
 
 def agreement_finding(agreement: Mapping[str, Any]) -> str:
     scores = ", ".join(f"{level['level']}s {level['scores']['ari']:.0f}" for level in agreement["levels"])
     names = " and ".join(agreement["names"])
     return f"{names} agree in {counted(agreement['n_recordings'], 'recording')}: ARI of {scores} (100 is the same)"
-
-
-def _extent_of(recordings: Sequence[RecordingSummary]) -> tuple[str, str]:
-    """How long recordings are together, and how many channels they have, in words."""
-    seconds = [recording.duration_s for recording in recordings if recording.duration_s is not None]
-    n_frames = sum(recording.n_frames for recording in recordings)
-    length = duration_in_words(sum(seconds)) if len(seconds) == len(recordings) else f"{n_frames:,} frames"
-    n_channels = _range_of((len(recording.channels) for recording in recordings), "d")
-    return length, f"{n_channels} {noun(1 if n_channels == '1' else 2, 'channel')}"
-
-
-def _range_of(values: Iterable[float], form: str) -> str:
-    lowest, *rest = sorted(set(values))
-    return f"{lowest:{form}}" if not rest else f"{lowest:{form}} to {rest[-1]:{form}}"
-
-
-def _share_other(recordings: Sequence[RecordingSummary]) -> float:
-    n_frames = sum(recording.n_frames for recording in recordings)
-    return sum(recording.share_other * recording.n_frames for recording in recordings) / max(1, n_frames)
 
 
 # What a page needs to know to be edited: which run it shows, and what people have changed in it so far.
@@ -104,21 +66,24 @@ def summarize(result: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
 
     Keys: title, finding, overview, findings, provenance, scores (rows), fit (rows), groups (entries by group, or None),
     notes, n_recordings, motifs_are_units (no motif is longer than a unit), left_out (in words), recordings (those
-    inside the page, each with its signal, scores and lanes), entries (unit and motif rows), unshown (rows of motifs
-    that labels do not show), n_entries, details (of entries, by key), composition, edit (what is known of edits); of a
-    stream events, n_events and n_refined.
+    inside the page, each with its signal, scores and lanes), kinds (of motifs, the one that is shown first), headings
+    and entries (rows of units and of each kind of motif), n_entries, details (of entries, by key), composition, edit
+    (what is known of edits); of a stream events, n_events and n_refined.
     """
     from rondo.arrays import Lazy
     from rondo.run.data import overview_bytes  # brings pydantic, which importing the report does without
 
     run, truth = result.summary, result.run.tables.get("truth")
-    counts = [segment_counts(result), *([] if truth is None else [counts_in(truth)])]
+    more = [result.run.tables["unshown_segments"]] if run.unshown_motifs else []
+    counts = [segment_counts(result), *(counts_in(table) for table in (truth, *more) if table is not None)]
     contents = contents_of(run, counts, wish)
     drawn = contents.recordings
     segments = segments_of(result, [recording.id for recording in drawn])
     by_recording = segments.partition_by("recording", as_dict=True)
 
-    levels = {"unit": run.units, "motif": run.shown_motifs}
+    kinds, others = motifs_by_kind(run), _others_of(result, drawn)
+    labelled = next((kind for kind in kinds if kind not in others), "")
+    groups = {"unit": run.units, **kinds}
     unit_names = {unit.id: entry_name("unit", unit.id, unit.name) for unit in run.units if unit.name}
     annotated = {} if wish.truth is None else annotation_lanes(result, wish.truth)
     recordings = []
@@ -127,7 +92,7 @@ def summarize(result: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
         scores = result.run.scores[id] if contents.bytes_of[id] else None
         about = _recording(recording, _signal(result.run.overviews[id], contents, id)) | {
             "scores": score_rows({"": scores}, int(SCORES_SHARE * contents.bytes_of[id])),
-            "lanes": lanes_of(id, rows, truth) + ([annotated[id]] if id in annotated else []),
+            "lanes": lanes_of(id, rows, truth, labelled, others) + ([annotated[id]] if id in annotated else []),
             "at_first": place < DRAWN_AT_FIRST,
             "journal": marks(result.events, recording.rate),
         }
@@ -136,11 +101,13 @@ def summarize(result: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
     overviews, ids = result.run.overviews, [recording.id for recording in drawn]
     inside = Lazy(ids, overviews.__getitem__, overview_bytes)
     details: dict[str, Any] = {}
-    for level, entries in levels.items():
-        details |= panel_entries(level, entries, segments, inside, drawn)
+    for kind, entries in groups.items():
+        level = "unit" if kind == "unit" else "motif"
+        own = panel_entries(level, entries, others.get(kind, segments), inside, drawn)
+        details |= {key: entry | {"of": "" if level == "unit" else kind} for key, entry in own.items()}
     return {
         "title": "Rondo report" if run.stream is None else "Rondo stream",
-        "finding": finding(run) if run.stream is None else _stream_sentence(result),
+        "finding": headline(run) if run.stream is None else _stream_sentence(result),
         "overview": _overview_sentence(run) if run.stream is None else _stream_sentence(result),
         "findings": list(run.findings),
         "provenance": _provenance(result),
@@ -152,14 +119,28 @@ def summarize(result: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
         "motifs_are_units": run.motifs_are_units,
         "left_out": list(contents.left_out),
         "recordings": recordings,
-        "entries": {level: entry_table(level, entries, drawn, unit_names) for level, entries in levels.items()},
-        "unshown": entry_table("motif", run.unshown_motifs, drawn, unit_names),
-        "n_entries": {level: len(entries) for level, entries in levels.items()},
+        "kinds": [*kinds],
+        "headings": {kind: heading_of(kind, entries) for kind, entries in groups.items()},
+        "entries": {
+            kind: entry_table("unit" if kind == "unit" else "motif", entries, drawn, unit_names)
+            for kind, entries in groups.items()
+        },
+        "n_entries": {kind: len(entries) for kind, entries in groups.items()},
         "details": details,
         "composition": composition(run, segments, result.run.tables["unshown_segments"], drawn),
         "edit": edit_data(result),
         **journal(result.events, run.recordings[0].rate),
     }
+
+
+def _others_of(result: Result, drawn: Sequence[RecordingSummary]) -> dict[str, pl.DataFrame]:
+    """The segments of motifs that labels do not show, by kind."""
+    if not result.summary.unshown_motifs:
+        return {}
+    table = result.run.tables["unshown_segments"]
+    table = table.filter(table["recording"].is_in([one.id for one in drawn]))
+    kinds = dict.fromkeys(motif.kind for motif in result.summary.unshown_motifs)
+    return {kind: table.filter(table["kind"] == kind) for kind in kinds}
 
 
 def _provenance(result: Result) -> str:
@@ -174,22 +155,20 @@ def _provenance(result: Result) -> str:
 
 def _overview_sentence(run: RunSummary) -> str:
     finder = "Rondo" if run.method == "rondo" else f"The method '{run.method}'"
-    length, channels = _extent_of(run.recordings)
+    length, channels = length_and_channels(run.recordings)
     rates = [recording.rate for recording in run.recordings if recording.rate is not None]
-    clock = f" at {_range_of(rates, '.4g')} Hz" if len(rates) == len(run.recordings) else ""
+    clock = f" at {range_in_words(rates, '.4g')} Hz" if len(rates) == len(run.recordings) else ""
     where = f" in {counted(len(run.recordings), 'recording')} ({length}, {channels}{clock})"
-    n_motifs = len(run.shown_motifs)
-    found = found_in_words(len(run.units), n_motifs, motifs_are_units=run.motifs_are_units, where=where)
-    return f"{finder} found {found}. {percent(_share_other(run.recordings))} of the time is OTHER."
+    found = found_in_words({name: len(own) for name, own in kinds_of(run).items()}, where)
+    return f"{finder} found {found}. {percent(share_other(run.recordings))} of the time is OTHER."
 
 
 def _stream_sentence(result: Result) -> str:
     run = result.summary
     (stream,) = run.recordings
     length = f"{stream.n_frames:,} frames" if stream.rate is None else duration_in_words(stream.n_frames / stream.rate)
-    found = found_in_words(len(run.units), len(run.motifs), motifs_are_units=run.motifs_are_units, where=" occur")
-    other = percent(stream.share_other)
-    return f"In {length} of the stream {found}; {growth_in_words(result.events)}. {other} of the time is OTHER."
+    other = f"{percent(stream.share_other)} of the time is OTHER"
+    return f"In {length} of the stream {occurring(run)}; {growth_in_words(result.events)}. {other}."
 
 
 def _score_rows(run: RunSummary) -> list[dict[str, Any]]:

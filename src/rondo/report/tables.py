@@ -20,7 +20,7 @@ from rondo.analysis.usage import (
 from rondo.continual.journal import Event
 from rondo.evidence.verdicts import is_pale
 from rondo.report.lanes import entry_look, entry_name, look_of
-from rondo.wording import counted, duration_in_words, moment_in_words, spread_in_words
+from rondo.wording import counted, duration_in_words, moment_in_words, number_in_words, percent, spread_in_words
 
 if TYPE_CHECKING:
     from rondo.result import Result
@@ -61,7 +61,7 @@ def entry_table(
             "share": percent(entry.share),
             "part": entry.share,
             **_durations(entry),
-            "evidence": evidence_words(entry.evidence),
+            "evidence": recurrence_words(level, entry),
             "unproven": is_unproven(entry),
             "exemplars": [_exemplar(one, places, several) for one in entry.exemplars],
             "kind": entry.kind,
@@ -132,17 +132,6 @@ def fit_rows(run: RunSummary) -> list[dict[str, Any]]:
     ]
 
 
-def percent(share: float) -> str:
-    """A share in percent, with a decimal where it is small.
-
-    >>> percent(0.5), percent(0.012), percent(0.0002), percent(0.0)
-    ('50 %', '1.2 %', '<0.1 %', '0 %')
-    """
-    if 0 < share < 0.0005:
-        return "<0.1 %"
-    return f"{100 * share:.0f} %" if share >= 0.0995 or share == 0 else f"{100 * share:.1f} %"
-
-
 def _durations(entry: EntrySummary) -> dict[str, str]:
     if entry.mean_duration_s is None or entry.median_duration_s is None:
         middle = f"{entry.median_duration_frames:.0f} ({entry.p10_duration_frames:.0f}–{entry.p90_duration_frames:.0f})"
@@ -151,15 +140,35 @@ def _durations(entry: EntrySummary) -> dict[str, str]:
     return {"mean_duration": duration_in_words(entry.mean_duration_s), "median_duration": middle}
 
 
+def recurrence_words(level: str, entry: EntrySummary) -> str:
+    """How often an entry comes back, and how clearly: '20 times, clearly'; "" where the method has no test.
+
+    It is '20 times' alone where slow random change would look the same.
+    """
+    evidence = entry.evidence
+    if evidence is None or evidence.verdict == "not tested":
+        return "" if evidence is None else evidence.verdict
+    if evidence.verdict == "occurs once":
+        return number_in_words(1)
+    often = number_in_words(evidence.n_visits or entry.n_occurrences)
+    if evidence.verdict == "blurred":
+        other = "another" if evidence.like is None else entry_name(level, evidence.like)
+        return f"{often}; hard to tell from {other}"
+    return f"{often}, {evidence.verdict.removeprefix('recurs ')}" if evidence.comes_back else often
+
+
 def evidence_words(evidence: EntryEvidenceSummary | None) -> str:
-    """The verdict on an entry with its reason and p; empty if no model was fitted."""
+    """What speaks for an entry, in figures: its reason, p and margin; "" where nothing was compared."""
     if evidence is None:
         return ""
-    verdict = "yes" if evidence.comes_back else evidence.verdict
-    words = f"{verdict}: {evidence.reason}" if evidence.reason else verdict
-    if evidence.p is None:
-        return words
-    return f"{words} (p < 0.001)" if evidence.p < 0.001 else f"{words} (p = {evidence.p:.2g})"
+    words = [evidence.reason] if evidence.reason else []
+    if evidence.p is not None:
+        words.append("p < 0.001" if evidence.p < 0.001 else f"p = {evidence.p:.2g}")
+    if evidence.recognised is not None and evidence.margin is not None:
+        words.append(
+            f"{percent(evidence.recognised)} of visits nearer to it than to any other, margin {evidence.margin:.2f}"
+        )
+    return "; ".join(words)
 
 
 def _exemplar(exemplar: Exemplar, places: dict[str, tuple[int, RecordingSummary]], named: bool) -> dict[str, Any]:

@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rondo.evidence.verdicts import Entries, Evidence, comes_back
+from rondo.evidence.verdicts import Entries, Evidence
+from rondo.run.headline import by_chance, recurrence_in_words
 from rondo.run.summary import FitSummary, Profile, RunSummary
-from rondo.wording import counted, found_in_words
+from rondo.wording import counted
 
 NOTHING_SHARED = "Each recording was learned separately: no two recordings share a unit."
 FLAT = "No composition of units into longer motifs recurs here"
@@ -20,24 +21,6 @@ _MOST_FITS = 50  # recordings with a sentence each on their fit
 _MOST_PLACES = 4  # units that a sentence names
 _MOST_COPIES = 3  # pairs that a sentence names
 NOT_TESTED = "Recurrence was not tested"
-
-
-def found_sentence(summary: RunSummary) -> str:
-    """How many entries of each level occur in how many recordings: '3 units and 1 motif in 1 recording'."""
-    where = f" in {counted(len(summary.recordings), 'recording')}"
-    return found_in_words(
-        len(summary.units), len(summary.shown_motifs), motifs_are_units=summary.motifs_are_units, where=where
-    )
-
-
-def found_and_fit_sentence(summary: RunSummary) -> str:
-    """What was found, and whether the model fits recordings that it was not fitted on."""
-    n_frames = sum(one.n_frames for one in summary.recordings)
-    other = sum(one.share_other * one.n_frames for one in summary.recordings) / max(1, n_frames)
-    verdicts = [one.fit.verdict for one in summary.recordings if one.fit is not None]
-    fits = f"; the model {verdicts[0]}" if len(set(verdicts)) == 1 else ""
-    fits = f"; the model fits {verdicts.count('fits')} of {len(verdicts)}" if len(set(verdicts)) > 1 else fits
-    return f"{found_sentence(summary)}; {other:.0%} OTHER{fits}"
 
 
 def fit_sentence(recording: str, fit: FitSummary, fitted: Profile) -> str:
@@ -149,25 +132,25 @@ def copies_sentence(copies: Mapping[str, str]) -> str:
     return f"{hold} the same values as {others} ({', '.join(pairs[:_MOST_COPIES])}{more}): each was learned from once."
 
 
-def recurrence_sentence(evidence: Evidence, is_foreign: bool = False, is_flat: bool = False) -> str:
-    """How many entries recur; `is_foreign`: in other recordings than these.
+def recurrence_sentence(evidence: Evidence, kinds: Mapping[int, str], is_foreign: bool = False) -> str:
+    """How many entries come back; `kinds`: of motifs, `is_foreign`: in other recordings than these.
 
-    `is_flat`: motifs are the units under other ids, and not counted once more.
+    Motifs that are one unit are not counted twice, and contexts that occur once are sections.
     """
     if math.isnan(evidence.p):
         return f"{NOT_TESTED}."
     where = "Where the model was fitted: " if is_foreign else ""
     if not evidence.recurs:
-        return f"{where}Recurrence not shown (p = {evidence.p:.2g}): the units may describe slow change only."
-    levels = {"unit": evidence.units} | ({} if is_flat else {"motif": evidence.motifs})
-    verdicts = [[entry.verdict for entry in entries.values()] for entries in levels.values()]
-    if not any(comes_back(verdict) for own in verdicts for verdict in own):
-        return (
-            f"{where}The signal as a whole comes back to earlier states (p = {evidence.p:.2g}), "
-            "but recurrence was not shown for any single unit."
-        )
-    shown = " and ".join(_recurring(own, noun) for own, noun in zip(verdicts, levels, strict=True))
-    return f"{where}{shown} (p <= 0.05, corrected for the number of tests)."
+        words = by_chance(evidence.p)
+        return f"{where}{words if where else words.capitalize()}."
+    groups: dict[str, list[str]] = {"phrase": [], "context": []}
+    for id, entry in {**evidence.motifs, **evidence.unshown}.items():
+        if (kind := kinds.get(id, "unit")) != "unit" and (kind, entry.verdict) != ("context", "occurs once"):
+            groups.setdefault(kind, []).append(entry.verdict)
+    groups["unit"] = [entry.verdict for entry in evidence.units.values()]
+    parts = [recurrence_in_words(own, kind) for kind, own in groups.items() if own]
+    told = "; ".join(main.removesuffix(",") + rest.replace("; ", ", ") for main, rest in parts)
+    return f"{where}{told}. The 5 % error holds for the whole (p = {evidence.p:.2g}), not for each entry."
 
 
 def place_sentence(units: Entries) -> str:
@@ -178,12 +161,3 @@ def place_sentence(units: Entries) -> str:
     common = sorted(common, key=lambda own: -own[1].figure)[:_MOST_PLACES]
     told = [f"u{id} {reason.in_words()}" for id, reason in sorted(common, key=lambda own: kinds.index(own[1].kind))]
     return f"Over the recordings: {', '.join(told)}." if told else ""
-
-
-def _recurring(verdicts: Sequence[str], noun: str) -> str:
-    """How many recur, and what is to be said of the others."""
-    n_once, n_untested = (verdicts.count(verdict) for verdict in ("occurs once", "not tested"))
-    n = sum(map(comes_back, verdicts))
-    told = f"{n} of {counted(len(verdicts), noun)} {'recurs' if n == 1 else 'recur'}"
-    once = f", {n_once} {'occurs' if n_once == 1 else 'occur'} once" if n_once else ""
-    return told + once + (f", {n_untested} not tested" if n_untested else "")

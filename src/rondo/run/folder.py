@@ -4,7 +4,6 @@
     scores/<id>.npz                   how well each frame fits them, where the method says so
     overview/<id>.npz                 the signal, small enough to draw
     segments.csv, segments.parquet    every occurrence (`rondo.run.segments`)
-    unshown_segments.csv, .parquet    the same of motifs that labels do not show, with their kind; where there are any
     found.parquet                     segments before people merged entries or changed frames; only where they have
     truth.parquet, training.csv       ground truth, curves of training; where there are any
     failed.csv                        files that could not be read, where recordings were read one by one
@@ -47,7 +46,7 @@ from rondo.run.overview import (
     scores_path,
 )
 from rondo.run.rows import RowFrames
-from rondo.run.segments import LEVELS, SEGMENTS, labels_in, read_segments, reading_table, with_kinds
+from rondo.run.segments import KINDS, LEVELS, SEGMENTS, labels_in, read_segments, reading_table, with_kinds
 from rondo.run.summary import RecordingSummary, RunSummary, model_place, shifted_units
 from rondo.run.tally import Words
 from rondo.run.writer import FOUND, TRAINING, TRUTH
@@ -58,7 +57,7 @@ from rondo.units.vocabulary import Level
 if TYPE_CHECKING:
     import polars as pl
 
-UNSHOWN = "unshown_segments.parquet"
+UNSHOWN = "unshown_segments.parquet"  # of 0.2.0: what segments.parquet holds under the levels KINDS today
 
 
 def run_edits(run_dir: Path, summary: RunSummary) -> Edits:
@@ -83,9 +82,7 @@ def stored_run(run_dir: Path, summary: RunSummary) -> RunData:
         return rows(name).get((id,), tables[name].clear()) if name in tables else None
 
     def table(name: str) -> pl.DataFrame:
-        if name != "unshown_segments":
-            return tables[name]
-        return with_kinds(tables[name] if name in tables else tables["segments"].clear(), summary)
+        return with_kinds(tables[name], summary) if name == "unshown_segments" else tables[name]
 
     def labelling(id: str, *, found: bool) -> Labelling:
         return _labelling(run_dir, about[id], rows_of, summary.id_shifts.get(id, 0), found=found)
@@ -96,7 +93,7 @@ def stored_run(run_dir: Path, summary: RunSummary) -> RunData:
         labellings,
         Lazy(ids, lambda id: _overview(run_dir, about[id]), overview_bytes),
         Lazy(ids, lambda id: read_scores(scores_path(run_dir, id), about[id].n_frames), _score_bytes),
-        Lazy([*tables, "unshown_segments"], table),
+        Lazy([*tables], table),
         Lazy(ids, lambda id: labelling(id, found=True)) if "found" in tables else labellings,
         run_edits(run_dir, summary),
         run_dir,
@@ -129,11 +126,22 @@ def _tables(run_dir: Path, summary: RunSummary) -> Lazy[pl.DataFrame]:
         if name == "found" and summary.kind == "stream":  # what was issued stays issued
             decisions = read_decisions(run_dir / DECISIONS)
             return decided_segments(RowFrames.read(run_dir).decisions_on_rows(decisions), summary.recordings[0].id)
+        if name == "unshown_segments":
+            return _read_unshown(run_dir, summary)
         return _with_shifted_ids(read_segments(run_dir / f"{name}.parquet", summary), summary.id_shifts)
 
-    there = [name for name in (FOUND, UNSHOWN, TRUTH, TRAINING) if (run_dir / name).exists()]
+    there = [name for name in (FOUND, TRUTH, TRAINING) if (run_dir / name).exists()]
     there += [FOUND] if summary.kind == "stream" else []
-    return Lazy(["segments", *(name.partition(".")[0] for name in there)], read)
+    return Lazy(["segments", "unshown_segments", *(name.partition(".")[0] for name in there)], read)
+
+
+def _read_unshown(run_dir: Path, summary: RunSummary) -> pl.DataFrame:
+    """Occurrences of motifs that labels do not show, as rows of level 'motif'."""
+    import polars as pl
+
+    if (run_dir / UNSHOWN).exists():
+        return _with_shifted_ids(read_segments(run_dir / UNSHOWN, summary), summary.id_shifts)
+    return read_segments(run_dir / SEGMENTS, summary, levels=KINDS).with_columns(level=pl.lit("motif"))
 
 
 def _with_shifted_ids(table: pl.DataFrame, shifts: Mapping[str, int]) -> pl.DataFrame:

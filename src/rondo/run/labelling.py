@@ -253,8 +253,8 @@ class Labelling:
         return with_dates(pl.concat(tables).with_columns(pl.col("start_s", "end_s").fill_nan(None)))
 
     def _found(self) -> str:
-        n_units, n_motifs = (np.unique(track[track != OTHER]).size for track in (self.units, self.motifs))
-        return found_in_words(n_units, n_motifs, motifs_are_units=self.motifs_are_units)
+        tracks = {"unit": self.units} if self.motifs_are_units else {"motif": self.motifs, "unit": self.units}
+        return found_in_words({level: np.unique(track[track != OTHER]).size for level, track in tracks.items()})
 
     def __repr__(self) -> str:
         found = f"{self._found()}; {self.share_other:.0%} OTHER"

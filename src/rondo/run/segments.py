@@ -1,6 +1,7 @@
 """The table of segments: every occurrence of a unit or motif, in frames, seconds and dates; OTHER is left out.
 
-    recording, level     which recording, and "unit" or "motif"
+    recording, level     which recording; "unit" or "motif", or "phrase" or "context" for motifs of the kind that
+                         labels do not show
     id, name             of the entry; the name that people gave it, "" where they gave none
     start_frame, end_frame   half-open
     start_s, end_s       by the clock of the recording, or frames over its rate; null where it has neither
@@ -16,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 
 
 LEVELS: tuple[Level, ...] = ("unit", "motif")
+Table = TypeVar("Table", "pl.DataFrame", "pl.LazyFrame")
+KINDS = ("phrase", "context")  # of motifs: the levels of the kind that labels do not show
 COLUMNS = (
     "recording", "level", "id", "name", "start_frame", "end_frame", "start_s", "end_s", "start_time", "end_time",
     "score", "units",
@@ -106,11 +109,18 @@ def labels_between_ends(units: Runs, motifs: Runs) -> tuple[Labels, Labels]:
 
 
 def with_kinds(unshown: pl.DataFrame, summary: RunSummary) -> pl.DataFrame:
-    """Segments of motifs that labels do not show, with the kind of each motif."""
+    """Segments of motifs that labels do not show, with the kind of each motif; unknown ones are phrases."""
     import polars as pl
 
-    kinds = {one.id: one.kind for one in summary.unshown_motifs}
+    kinds = {one.id: one.kind or "phrase" for one in summary.unshown_motifs}
     return unshown.with_columns(pl.Series("kind", [kinds[id] for id in unshown["id"]], dtype=pl.String))
+
+
+def in_one_table(segments: Table, unshown: Table) -> Table:
+    """The segments of labels, and after them those of motifs that labels do not show, under their kind as level."""
+    import polars as pl
+
+    return pl.concat([segments, unshown.with_columns(level=pl.col("kind")).select(COLUMNS)])
 
 
 def unit_sequences(occurrences: Runs, units: Runs) -> list[str]:
@@ -192,11 +202,14 @@ def reading_table(path: Path, what: str = "a table of segments") -> Iterator[Non
 
 
 def _scanned(path: Path, run: RunSummary) -> pl.LazyFrame:
-    """The table, still in its file; by its metadata it has no more rows than the frames of both levels could fill."""
+    """The table, still in its file; by its metadata it has no more rows than the frames of all levels could fill."""
     import polars as pl
 
     rows = pl.scan_parquet(regular(path), glob=False, hive_partitioning=False)
-    n_rows, most = rows.select(pl.len()).collect().item(), len(LEVELS) * sum(one.n_frames for one in run.recordings)
+    n_rows, most = (
+        rows.select(pl.len()).collect().item(),
+        (1 + len(LEVELS)) * sum(one.n_frames for one in run.recordings),
+    )
     if n_rows > most:
         raise OutputError(
             f"{path}: {n_rows:,} rows do not fit summary.json, at most {most:,} do; run `rondo discover` again"
@@ -204,10 +217,12 @@ def _scanned(path: Path, run: RunSummary) -> pl.LazyFrame:
     return rows
 
 
-def read_segments(path: Path, run: RunSummary, recordings: Sequence[str] | None = None) -> pl.DataFrame:
+def read_segments(
+    path: Path, run: RunSummary, recordings: Sequence[str] | None = None, levels: Sequence[str] = LEVELS
+) -> pl.DataFrame:
     """A table of segments with all columns, null where there is none; checked against the summary.
 
-    `recordings`: only their rows are read.
+    `recordings`, `levels`: only their rows are read.
     """
     import polars as pl
 
@@ -225,10 +240,11 @@ def read_segments(path: Path, run: RunSummary, recordings: Sequence[str] | None 
         kinds = wanted | {name: kind for name, kind in optional_columns().items() if name in table.columns}
         table = whole_columns(table.with_columns(pl.col(name).cast(kind) for name, kind in kinds.items()))
     _check_spans(table, path, run)
+    table = table.filter(pl.col("level").is_in(levels))
     places = {one.id: place for place, one in enumerate(run.recordings)}
     order = [
         pl.col("recording").replace_strict(places),
-        pl.col("level").replace_strict({"unit": 0, "motif": 1}),
+        pl.col("level").replace_strict({level: place for place, level in enumerate((*LEVELS, *KINDS))}),
         pl.col("start_frame"),
     ]
     return table.sort(order, maintain_order=True)
@@ -247,7 +263,7 @@ def _check_spans(table: pl.DataFrame, path: Path, run: RunSummary) -> None:
     times_ok = (start_s.is_null() & end_s.is_null()) | in_order.fill_null(False)
     sound = (
         (spans_ok & (pl.col("end_frame") <= pl.col("n_frames"))).fill_null(False)
-        & pl.col("level").is_in(["unit", "motif"]).fill_null(False)
+        & pl.col("level").is_in([*LEVELS, *KINDS]).fill_null(False)
         & pl.col("id").is_not_null()
         & times_ok
         & (pl.col("score").is_null() | pl.col("score").is_finite())

@@ -244,6 +244,14 @@ class RunSummary(_Stored):
                 raise ValueError(f"its entries cannot be read ({error!r})") from None
         return found
 
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def headline(self) -> str:
+        """The first line of the report: how many entries come back, in how much data."""
+        from rondo.run.headline import headline  # which reads this class
+
+        return headline(self)
+
     @property
     def shown_motifs(self) -> tuple[EntrySummary, ...]:
         """The motifs that labels show."""

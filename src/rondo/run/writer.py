@@ -6,7 +6,10 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +18,7 @@ import numpy as np
 from rondo.run.data import RunData
 from rondo.run.labelling import Labelling
 from rondo.run.overview import FrameScores, Overview, stored_overview, stored_scores
+from rondo.run.segments import in_one_table
 from rondo.run.summary import SUMMARY, RunSummary
 from rondo.store.csv_text import csv_of_rows, csv_of_table, plain_table
 from rondo.store.folder import PartFolder, clear_drafts, whole_file, write_json, write_text
@@ -69,9 +73,14 @@ class RunWriter:
         draw: Callable[[Path], object] | None = None,
     ) -> None:
         """Write the tables and what else there is, draw the page, and write summary.json."""
-        for name in ("segments", "unshown_segments", "found", "truth", "training"):
-            if name in tables and (name != "unshown_segments" or summary.unshown_motifs):
+        if "unshown_segments" in tables:
+            both: Any = [tables[name] for name in ("segments", "unshown_segments")]
+            tables = {**tables, "segments": in_one_table(*both)}
+        for name in ("segments", "found", "truth", "training"):
+            if name in tables:
                 self._write_table(name, tables[name])
+        for suffix in ("csv", "parquet"):  # version 0.2.0 wrote them apart
+            (self.folder.path / f"unshown_segments.{suffix}").unlink(missing_ok=True)
         if summary.failed:
             rows = ((one.file, one.why) for one in summary.failed)
             write_text(self.folder.path / FAILED, csv_of_rows(("file", "why"), rows))
@@ -83,10 +92,10 @@ class RunWriter:
         import polars as pl
 
         if name != "training":
-            with whole_file(self.folder.path / f"{name}.parquet") as file:
+            with whole_file(self.folder.path / f"{name}.parquet") as file, _polars_os_errors():
                 table.sink_parquet(file) if isinstance(table, pl.LazyFrame) else table.write_parquet(file)
         if name not in ("found", "truth"):
-            with whole_file(self.folder.path / f"{name}.csv") as file:
+            with whole_file(self.folder.path / f"{name}.csv") as file, _polars_os_errors():
                 if isinstance(table, pl.LazyFrame):
                     plain_table(table).sink_csv(file)
                 else:
@@ -110,6 +119,20 @@ class RunWriter:
         except UNREADABLE:
             return False
         return np.array_equal(labels, labelling.motifs) and np.array_equal(units, labelling.units)
+
+
+@contextmanager
+def _polars_os_errors() -> Iterator[None]:
+    """What the system refuses to polars is an OSError, as it is elsewhere."""
+    from polars.exceptions import PolarsError
+
+    try:
+        yield
+    except PolarsError as error:
+        number = re.search(r"\(os error (\d+)\)", str(error))
+        if number is None:
+            raise
+        raise OSError(int(number[1]), os.strerror(int(number[1]))) from error
 
 
 def found_table(run: RunData) -> pl.DataFrame | None:

@@ -7,7 +7,7 @@ const idAt = (lane, frame) => {
   const at = firstEndingAfter(lane, frame)
   return at < lane.starts.length && lane.starts[at] <= frame ? idOf(lane.entries[lane.entry[at]].name) : -1
 }
-const isFound = (lane) => (lane.kind === "unit" || lane.kind === "motif") && lane.run === ""
+const isFound = (lane) => (lane.kind === "unit" || lane.kind === "motif") && lane.run === "" && lane.in_labels
 
 class Editor {
   constructor(page, store) {
@@ -93,7 +93,7 @@ class Editor {
     else if (facts) facts.after(section)
     else panel.prepend(section)
     const entry = this.page.chosen === null ? null : this.page.entries[this.page.chosen]
-    if (entry && !old && this.store.hasFrames) tickCells(this, entry)
+    if (entry?.in_labels && !old && this.store.hasFrames) tickCells(this, entry)
   }
 
   // ------------------------------------------------------------ occurrences that are ticked

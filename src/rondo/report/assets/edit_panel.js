@@ -6,7 +6,7 @@ const calledOf = (name) => name.split(" ").slice(1).join(" ")
 
 // The entries of a level that frames can belong to, as [id, name].
 function entriesOf(page, level) {
-  const own = Object.values(page.entries).filter((it) => it.level === level)
+  const own = Object.values(page.entries).filter((it) => it.level === level && it.in_labels)
   return own.map((it) => [idOf(it.name), it.name]).sort(([one], [other]) => one - other)
 }
 
@@ -30,6 +30,7 @@ function entryEdits(editor, entry) {
     if (event.key === "Escape") name.blur()
   })
   const rows = [editRow(name, pressable("rename", "call it so from now on; empty: no name", rename))]
+  if (!entry.in_labels) return [...rows, quietly("It has no frames in the labels: it can be named, not merged or divided.")]
   const others = entriesOf(editor.page, level).filter(([other]) => other !== id)
   if (others.length) {
     const other = entrySelect("entry to merge with", others)

@@ -15,9 +15,14 @@ class Page {
     this.isFitShown = remembered("fit") === "shown"
     this.data = new Map()
     this.lanes = new Map()
+    this.kindButtons = [...document.querySelectorAll("#kinds button")]
+    this.kinds = this.kindButtons.map((it) => it.dataset.kind)
+    this.kind = this.kinds.includes(remembered("kind")) ? remembered("kind") : this.kinds[0] ?? "" // "unit": no motifs
   }
 
   start() {
+    for (const button of this.kindButtons) button.addEventListener("click", () => this.showKind(button.dataset.kind))
+    this.markKind()
     startTheme(this, (isNow) => this.redraw(isNow))
     this.help()
     choosing("choose-channels", (names) => { this.channels = new Set(names); this.layOut() })
@@ -85,9 +90,31 @@ class Page {
     return this.data.get(place)
   }
 
+  // The lanes that are drawn: of motifs, those of the kind that is shown.
   lanesOf(data) {
     if (!this.lanes.has(data)) this.lanes.set(data, data.lanes.map(laneOf))
-    return this.lanes.get(data)
+    return this.lanes.get(data).filter((lane) => this.isShown(lane))
+  }
+
+  isShown({kind, of}) { return kind !== "motif" || of === this.kind || !this.kinds.includes(of) }
+
+  // Phrases, contexts or units alone; a chosen motif of another kind is left.
+  showKind(kind) {
+    this.kind = kind
+    remember("kind", kind)
+    this.markKind()
+    for (const timeline of this.drawn) {
+      Object.assign(timeline, {lanes: this.lanesOf(timeline.data), cursor: null, marked: null})
+      timeline.strip.state = null
+    }
+    this.sheet?.lanes.clear()
+    this.layOut()
+    const chosen = this.entries[this.chosen]
+    this.choose(chosen && !this.isShown({kind: chosen.level, of: chosen.of}) ? null : this.chosen)
+  }
+
+  markKind() {
+    for (const button of this.kindButtons) button.setAttribute("aria-pressed", String(button.dataset.kind === this.kind))
   }
 
   showRecordings(places) {
@@ -165,6 +192,7 @@ class Page {
     const isOther = key !== null && key.endsWith("|OTHER") && !key.startsWith("annotation|") // there it is a class
     this.chosen = isOther ? null : key
     const entry = this.chosen === null ? undefined : this.entries[this.chosen]
+    if (entry && !this.isShown({kind: entry.level, of: entry.of})) return this.showKind(entry.of)
     if (!entry && this.panel.contains(document.activeElement)) this.cameFrom?.focus({preventScroll: true})
     if (entry && this.isTipFixed) this.tip(null)
     if (!entry) for (const timeline of this.drawn) timeline.marked = null

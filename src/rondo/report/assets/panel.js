@@ -6,14 +6,16 @@ const MOST_LISTED = 60
 // ---------------------------------------------------------------- nothing chosen: what there is
 
 function showLegend(element, page) {
-  const hasMotifs = page.places.length && page.dataOf(0).lanes.some((lane) => lane.kind === "motif")
-  const levels = [["motif", "Motifs"], ["unit", "Units"]].slice(hasMotifs ? 0 : 1)
+  const motifs = page.places.length && page.lanesOf(page.dataOf(0)).find((lane) => lane.kind === "motif")
+  const heading = motifs && motifs.of ? `${motifs.of[0].toUpperCase()}${motifs.of.slice(1)}s` : "Motifs"
+  const levels = [["motif", heading], ["unit", "Units"]].slice(motifs ? 0 : 1)
   const parts = levels.map(([level, heading]) => legendOf(page, level, heading)).filter((it) => it !== null)
   element.replaceChildren(...parts.length ? parts : [quietly("Nothing was found.")])
 }
 
 function legendOf(page, level, heading) {
-  const own = Object.entries(page.entries).filter(([, entry]) => entry.level === level)
+  const own = Object.entries(page.entries)
+    .filter(([, entry]) => entry.level === level && (level === "unit" || !page.kind || entry.of === page.kind))
     .sort(([, one], [, other]) => other.part - one.part)
   if (!own.length) return null
   const head = htmlOf("tr", {}, ...[heading, "share", "times", "lasts"].map((it) => htmlOf("th", {textContent: it})))
@@ -28,7 +30,7 @@ function legendRow(page, key, entry) {
   const name = htmlOf("td", {}, swatchOf(entry), entryButton(page, key, entry.name))
   const figures = [entry.share, entry.n, entry.lasts].map((it) => htmlOf("td", {textContent: it}))
   const row = htmlOf("tr", {}, name, ...figures)
-  if (entry.unproven) Object.assign(row, {className: "unproven", title: `Recurrence: ${entry.unproven}`})
+  if (entry.unproven) Object.assign(row, {className: "unproven", title: `Comes back: ${entry.unproven}`})
   return row
 }
 
@@ -49,10 +51,11 @@ function factsOf(entry) {
   const facts = htmlOf("div", {className: "facts"}, htmlOf("h2", {}, swatchOf(entry), entry.name),
     htmlOf("p", {textContent: `${entry.facts}.`}))
   facts.setAttribute("aria-live", "polite")
-  if (entry.evidence) {
+  if (entry.recurs) {
     const className = entry.unproven ? "evidence quiet" : "evidence"
-    facts.append(htmlOf("p", {className, textContent: `Recurs? ${entry.evidence}.`}))
+    facts.append(htmlOf("p", {className, textContent: `Comes back: ${entry.recurs}.`}))
   }
+  if (entry.evidence) facts.append(quietly(`${entry.evidence}.`))
   if (entry.taken_for) facts.append(quietly(`Often taken for ${entry.taken_for}.`))
   return facts
 }

@@ -8,7 +8,6 @@ class Sheet {
     this.place = place
     this.page = page
     this.opened = null
-    this.kind = page.places.some((_, i) => this.rawLane(i, "motif")) ? "motif" : "unit"
     const inFrames = page.places.some((_, i) => page.dataOf(i).frame_s === null)
     this.lengths = page.places.map((_, i) => page.dataOf(i).n_frames * (inFrames ? 1 : page.dataOf(i).frame_s))
     this.inFrames = inFrames
@@ -43,19 +42,8 @@ class Sheet {
     filter.addEventListener("input", () => this.filter(filter.value.trim().toLowerCase()))
     const tools = Object.assign(document.createElement("div"), {className: "tools"})
     tools.append(filter)
-    if (this.kind === "motif") this.levelButton(tools)
     head.append(words, about, tools)
     return head
-  }
-
-  levelButton(tools) {
-    const button = addButton(tools, "units", "show units in place of motifs", () => {
-      this.kind = this.kind === "motif" ? "unit" : "motif"
-      button.setAttribute("aria-pressed", String(this.kind === "unit"))
-      this.lanes.clear()
-      this.draw()
-    })
-    button.setAttribute("aria-pressed", "false")
   }
 
   addChunk(first) {
@@ -87,11 +75,11 @@ class Sheet {
     this.draw()
   }
 
-  rawLane(place, kind) { return this.page.dataOf(place).lanes.find((lane) => lane.kind === kind) }
-
+  // Motifs where the page shows any, else units.
   laneAt(place) {
     if (!this.lanes.has(place)) {
-      const raw = this.rawLane(place, this.kind)
+      const {page} = this, own = page.dataOf(place).lanes
+      const raw = own.find((lane) => lane.kind === "motif" && page.isShown(lane)) ?? own.find((lane) => lane.kind === "unit")
       this.lanes.set(place, raw ? laneOf(raw) : null)
     }
     return this.lanes.get(place)

@@ -1,20 +1,16 @@
-"""Edits killed at any step, and several at the same time: the same command completes them, and nothing is lost."""
+"""Every edit taken back, and several made at the same time: nothing is lost."""
 
 from __future__ import annotations
 
 import json
-import re
 import shutil
-import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from rondo.result import Result
-from tests.cli.killing import Killer
 from tests.cli.running import call, tree, waves, write_csv
 
 FOUND = ("labels/day.npy", "units/day.npy", "segments.csv", "segments.parquet", "summary.json")
@@ -46,67 +42,14 @@ def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture
-def killer(here: Path) -> Iterator[Killer]:
-    with Killer(here, "real") as killer:
-        yield killer
-
-
-def left_by(run: Path) -> dict[str, bytes | None]:
-    """All of a run folder but the times at which it was edited, and the lock of a process that was killed."""
-    found = {name: content for name, content in tree(run).items() if not name.endswith(".lock")}
-    return found | {"model/edits.json": re.sub(rb'"at": "[^"]*"', b"", found["model/edits.json"] or b"")}
-
-
-def killed_everywhere(killer: Killer, here: Path, begun: Path, *command: object, every: int = 1) -> None:
-    """The command killed at each of its steps and given again leaves what it leaves when nobody disturbs it."""
-    name, *rest = command
-    whole = Path(shutil.copytree(begun, here / "whole"))
-    assert killer.rondo(name, whole, *rest) == 0, killer.err.read_text()
-    expected, n_kills = left_by(whole), 0
-    for step in range(0, 200, every):
-        run = Path(shutil.copytree(begun, here / f"run{step}"))
-        code = killer.rondo(name, run, *rest, at_call=step)
-        n_kills += code == -signal.SIGKILL
-        assert code == 0 or killer.rondo(name, run, *rest) == 0, killer.err.read_text()
-        assert left_by(run) == expected, f"killed at step {step}"
-        shutil.rmtree(run)
-        if code == 0:
-            break
-    assert n_kills >= 14 // every
-    shutil.rmtree(whole)
-
-
-@pytest.mark.slow
-def test_apply_killed_at_every_step_is_completed_by_the_same_command(killer: Killer, here: Path, fitted: Path) -> None:
-    killed_everywhere(killer, here, fitted / "run", "apply", fitted / "edits.json")
-
-
-@pytest.mark.slow
-def test_undo_killed_at_every_step_is_completed_and_gives_back_what_was_found(
-    killer: Killer, here: Path, fitted: Path
-) -> None:
-    begun = Path(shutil.copytree(fitted / "run", here / "begun"))
-    for arguments in (
-        ("apply", begun, fitted / "edits.json"),
-        ("undo", begun, 4),
-        ("undo", begun, 3),
-        ("undo", begun, 2),
-    ):
-        assert killer.rondo(*arguments) == 0, killer.err.read_text()
-    killed_everywhere(killer, here, begun, "undo", 1)
-    assert killer.rondo("undo", begun, 1) == 0
-    assert {name: (begun / name).read_bytes() for name in FOUND} == {
+def test_undoing_every_edit_gives_back_what_was_found(here: Path, fitted: Path) -> None:
+    run = Path(shutil.copytree(fitted / "run", here / "run"))
+    assert call("apply", run, fitted / "edits.json").code == 0
+    for number in (4, 3, 2, 1):
+        assert call("undo", run, number).code == 0
+    assert {name: (run / name).read_bytes() for name in FOUND} == {
         name: (fitted / "run" / name).read_bytes() for name in FOUND
     }
-
-
-@pytest.mark.slow
-def test_name_and_split_killed_at_every_step_are_completed(killer: Killer, here: Path, fitted: Path) -> None:
-    killed_everywhere(killer, here, fitted / "run", "name", "unit:1", "reach")
-    merged = Path(shutil.copytree(fitted / "run", here / "merged"))
-    assert killer.rondo("merge", merged, "unit:0", "unit:1") == 0, killer.err.read_text()
-    killed_everywhere(killer, here, merged, "split", "unit:1", every=5)
 
 
 _AT_ONCE = """
