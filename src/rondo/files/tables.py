@@ -144,7 +144,7 @@ def table_recording(frame: Any, id: str, reading: Reading) -> Recording:
 
 
 def _as_table(frame: Any) -> nw.DataFrame[Any]:
-    columns = [str(name) for name in (frame.columns if hasattr(frame, "iloc") else ())]  # of pandas
+    columns = [str(name) for name in (getattr(frame, "columns", ()) if hasattr(frame, "iloc") else ())]
     twice = next((name for name in columns if columns.count(name) > 1), None)
     if twice is not None:
         raise RecordingError(f"two columns are named '{twice}'; rename one of them")
