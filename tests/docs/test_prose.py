@@ -29,7 +29,7 @@ BUDGETS = {
     "docs/judging.md": 1_900,
     "docs/recipes.md": 1_300,
     "docs/notebooks/index.md": 150,
-    "docs/streams.md": 3_200,
+    "docs/streams.md": 3_400,
     "docs/many.md": 1_600,
     "docs/tutorials/live_stream.md": 900,
     "docs/tutorials/wearable.md": 1_100,
