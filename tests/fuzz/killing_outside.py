@@ -179,6 +179,9 @@ def fail(
     if outcome.code == 0:  # it could do without
         found = [fault for fault in after_again(known, work) if ".draft" not in fault and ".lock" not in fault]
         return outcome.failed_call, found
+    is_read = outcome.failed_call.startswith("open ") and outcome.failed_call.removeprefix("open ") in deed.args
+    if outcome.code == 2 and is_read and "o/failed.csv" in tree(work):
+        return outcome.failed_call, after_kill(known, work)  # of many files, one that cannot be read is a row
     found, lines = after_kill(known, work), _errors(outcome)
     if error != KILL and (outcome.code != 2 or len(lines) != 1 or b"Traceback" in outcome.stderr):
         found.append(f"medium: exit code {outcome.code}: {' / '.join(lines) or outcome.stderr.decode()[-500:]}")
