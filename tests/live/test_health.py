@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -83,7 +84,8 @@ def test_silence_is_raised_once_and_cleared_with_its_length(tmp_path: Path) -> N
 def test_a_refused_device_is_named_once_and_decides_the_exit_code(tmp_path: Path) -> None:
     lines: list[str] = []
     health = Health(tmp_path, silent_s=60.0, say=lines.append)
-    Device(health, tmp_path / "a", "a").step([1])
+    (tmp_path / "devices").mkdir()
+    Device(health, tmp_path / "devices" / "a", "a").step([1])
     assert health.exit_code == 0
     for _ in range(3):
         health.refused("b", "it lacks the channel 'x'")
@@ -92,7 +94,7 @@ def test_a_refused_device_is_named_once_and_decides_the_exit_code(tmp_path: Path
     found = stored(tmp_path)
     assert (found.state, found.n_refused, found.alarms["b"]["refused"]) == ("alarm", 1, "it lacks the channel 'x'")
     assert health.exit_code == DEVICES_REFUSED == 3
-    (tmp_path / "a" / "summary.json").write_text("{}")
+    (tmp_path / "devices" / "a" / "summary.json").write_text("{}")
     assert [device.in_words().partition(",")[0] for device in devices_of(tmp_path, found, time.time())] == [
         "a: ok",
         "b: alarm (refused: it lacks the channel 'x')",
@@ -122,11 +124,33 @@ def test_a_process_that_is_gone_is_dead(tmp_path: Path) -> None:
     assert (code, f"process {process.pid} is gone" in words) == (2, True)
 
 
-@pytest.mark.parametrize("content", ["", "[]", '{"state": "ok"}', '{"state": "good", "written_s": 1}', '{"state": 1}'])
+BEGUN = '{"state": "ok", "written_s": 1, '
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "", "[]", '{"state": "ok"}', '{"state": "good", "written_s": 1}', '{"state": 1}', "[" * 100_000,
+        '{"a":' * 100_000, '{"state": "ok", "written_s": NaN}', f'{{"state": "ok", "written_s": {"9" * 400}}}',
+        f'{{"state": "ok", "written_s": {"9" * 5000}}}', f'{BEGUN}"pid": {"9" * 400}}}', f'{BEGUN}"pid": 0}}',
+        f'{BEGUN}"backlog_bytes": {"9" * 400}}}', f'{BEGUN}"n_rows": "x"}}', f'{BEGUN}"alarms": {{"d": 3}}}}',
+        f'{BEGUN}"alarms": [3]}}', f'{BEGUN}"sinks": [[]]}}', f'{BEGUN}"sinks": 3}}', f'{BEGUN}"pid": []}}',
+    ],
+)  # fmt: skip
 def test_a_file_that_is_no_health(tmp_path: Path, content: str) -> None:
     (tmp_path / "health.json").write_text(content)
-    assert read_health(tmp_path) is None
-    assert judged(None, 30.0, 0.0)[0] == 2
+    found = read_health(tmp_path)
+    assert found is None
+    assert judged(found, 30.0, 0.0)[0] == 2
+
+
+@pytest.mark.parametrize("alarm", ["nan", "²", "9" * 400, "\x1b[31m", "\0"])
+def test_odd_words_in_a_health_are_words(tmp_path: Path, alarm: str) -> None:
+    about = {"state": "alarm", "written_s": 1.0, "pid": 1, "n_rows": 10**400, "alarms": {alarm: {alarm: alarm}}}
+    (tmp_path / "health.json").write_text(json.dumps(about | {"last_row_s": float("nan"), "exit_code": alarm}))
+    found = read_health(tmp_path)
+    assert found is not None and judged(found, 30.0, 0.0)[1]
+    assert [each.alarms for each in devices_of(tmp_path, found, 0.0)] == [{alarm: alarm}]
 
 
 def test_a_source_that_is_refused_is_an_alarm_and_the_end(tmp_path: Path) -> None:
