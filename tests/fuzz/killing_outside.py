@@ -195,7 +195,8 @@ def run(deed: Deed, work: Path, warm: Warm, **how: Any) -> Outcome:
 def given_again(deed: Deed, known: Reference, work: Path, warm: Warm) -> list[str]:
     """What is wrong once the same command is given again; from a state that it has completed before, nothing."""
     left = state(work)
-    if left in known.completed:
+    is_done = all(".lock" in fault for fault in after_again(known, work))
+    if left in known.completed or (deed.goes_on and is_done):
         return []
     again = run(deed, work, warm)
     refused = [] if again.code == 0 else _refused(deed, known, work, again)
