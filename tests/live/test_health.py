@@ -7,12 +7,19 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
+from rondo import Recording
+from rondo.config.settings import PreprocessConfig
+from rondo.continual.journal import Event
+from rondo.data.preparation import Preparation
+from rondo.data.scaling import Preprocessor
 from rondo.editing.edits import Edits
 from rondo.errors import RecordingError
 from rondo.live.health import DEVICES_REFUSED, Health
@@ -31,17 +38,17 @@ class Device:
         self.health, self.folder, self.name = health, folder, name
         folder.mkdir(exist_ok=True)
         (folder / "labels.csv").write_text(",".join(COLUMNS) + "\n")
-        self.session: Any = SimpleNamespace(counters=Counters(), edits=Edits())
+        self.session: Any = SimpleNamespace(counters=Counters(), edits=Edits(), fit="")
         health.begin(name, folder, self.session)
 
-    def step(self, units: list[int]) -> None:
+    def step(self, units: list[int], events: Sequence[Event] = ()) -> None:
         before = self.session.counters
         labels = [self._label(before.n_windows + i, unit) for i, unit in enumerate(units)]
         with (self.folder / "labels.csv").open("a") as file:
             file.writelines(",".join(str(value) for value in label.values()) + "\n" for label in labels)
         n_rows, n_windows = before.n_rows + WINDOW_FRAMES * len(units), before.n_windows + len(units)
         self.session.counters = Counters(n_rows=n_rows, n_windows=n_windows)
-        self.health.after(self.name, self.folder, Written(labels, []), self.session)
+        self.health.after(self.name, self.folder, Written(labels, list(events)), self.session)
 
     def _label(self, n: int, unit: int) -> Label:
         row = (WINDOW_FRAMES * n, WINDOW_FRAMES * (n + 1), n * WINDOW_S, (n + 1) * WINDOW_S, unit, 0, 0.5, 0.5)
@@ -65,6 +72,44 @@ def test_nothing_fits_is_raised_once_and_cleared_once_whatever_the_chunks(tmp_pa
         "alarm: d: nothing-fits: no unit fits since 40.0 s, 30 s of data",
         "alarm over: d: nothing-fits: a unit fits again after 35 s of data",
     ]
+
+
+def test_doubtful_labels_are_raised_once_and_cleared_once(tmp_path: Path) -> None:
+    lines: list[str] = []
+    health = Health(tmp_path, say=lines.append)
+    device = Device(health, tmp_path)
+    for fit in ("", "fits in part", "does not fit", "does not fit", "fits"):
+        device.session.fit = fit
+        device.step([1])
+        assert ("labels-doubtful" in health._in_alarm().get("d", {})) is (fit == "does not fit")
+    assert [line.partition(": d: ")[0] for line in lines] == ["alarm", "alarm over"]
+    device.session.fit = "does not fit"  # a session that resumes
+    lines.clear()
+    Device(Health(tmp_path, say=lines.append), tmp_path)
+    assert not lines
+    other = Health(tmp_path, say=lines.append)
+    other.begin("d", tmp_path, device.session)
+    assert len(lines) == 1
+
+
+@pytest.mark.parametrize("n_each", [7, 4_000])
+def test_a_stuck_channel_and_one_far_outside_are_alarms_with_channel_and_time(tmp_path: Path, n_each: int) -> None:
+    rows = np.random.default_rng(0).normal(size=(4_000, 3))
+    fitted = Preprocessor.fit([Recording(rows, 50.0, ("x", "y", "z"))], PreprocessConfig())
+    rows[500:1_500, 0] = rows[500, 0]  # 10 s to 30 s: known to be stuck after 10 s
+    rows[2_000, 2] = 65_535
+    rows[2_020:2_100, 1:] = 65_535
+    preparation, lines = Preparation(fitted.row_plan(50.0)), list[str]()
+    device = Device(Health(tmp_path, say=lines.append), tmp_path)
+    for start in range(0, len(rows), n_each):
+        preparation.push(rows[start : start + n_each], np.arange(start, min(start + n_each, len(rows))) / 50.0)
+        device.step([], [Event(kind, "input", *event, (), about) for kind, *event, about in preparation.take_events()])
+    raised, cleared = ([line for line in lines if line.startswith(word)] for word in ("alarm: d", "alarm over: d"))
+    assert [line.split(": ")[2] for line in lines] == ["stuck", "stuck", "outside", "outside"]
+    assert "'x'" in raised[0] and "20.0 s" in raised[0] and "501 such rows" in cleared[0]
+    assert "'z'" in raised[1] and "40.0 s" in raised[1] and len(cleared) == 2
+    device.health.close("finished")
+    assert not stored(tmp_path).alarms
 
 
 def test_silence_is_raised_once_and_cleared_with_its_length(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from rondo.config.settings import RondoConfig
 from rondo.continual.frozen import FrozenReader
+from rondo.continual.reading import DEFAULT_RULE
 from rondo.continual.stream import Stream, StreamReport
 from rondo.data.groups import GroupBy, groups_of_recordings
 from rondo.data.recording import Recording
@@ -25,13 +26,14 @@ from rondo.model import folder as model_folder
 from rondo.model.describe import fit_notes, fit_profile, known_ids, result_of
 from rondo.model.fit import learn_from
 from rondo.model.folder import model_card
-from rondo.model.label import label_one, labelled, windowed
+from rondo.model.label import label_one, labelled, stream_scaling, windowed
 from rondo.model.transfer import move_units, refit_motifs
 from rondo.motifs.base import Motifs
 from rondo.registry import RULES
 from rondo.result import Result
 from rondo.run.bucket import run_here
 from rondo.run.shown import shown_decisions
+from rondo.store.locations import as_location
 from rondo.units.model import UnitModel
 from rondo.wording import Progress, card, counted, silent
 
@@ -296,7 +298,8 @@ class Rondo:
             (self.window_length_frames_, self.step_frames_),
             aligned=self.config_.windows.projection == "aligned",
         )
-        return Stream(self.preprocessor_, self.rate_, reader)
+        scaling = stream_scaling(self, reader) if reader.rule == DEFAULT_RULE else None
+        return Stream(self.preprocessor_, self.rate_, reader, scaling)
 
     def partial_fit(self, chunk: Any, y: Any = None) -> StreamReport:
         """Continual: read the next rows of the stream that this model follows.
@@ -474,7 +477,7 @@ class Rondo:
         True
         """
         self._check_fitted()
-        model_folder.save(self, Path(folder))
+        model_folder.save(self, Path(as_location(folder)))
 
     @classmethod
     def load(cls, folder: str | Path) -> Rondo:
