@@ -132,6 +132,40 @@ def test_sizes_are_known_before_a_folder_is_read(rondo: Command, here: Path, run
         tracemalloc.stop()
 
 
+# ------------------------------------------------------------ values that no command writes
+
+
+def with_scores(value: float) -> Callable[[Path], object]:
+    def write(run: Path) -> None:
+        table = pl.read_parquet(run / "segments.parquet")
+        table.with_columns(pl.lit(value).alias("score")).write_parquet(run / "segments.parquet")
+
+    return write
+
+
+ODD: dict[str, tuple[Callable[[Path], object], str]] = {
+    "infinite scores": (with_scores(float("-inf")), "score -inf"),
+    "scores that are none": (with_scores(float("nan")), "score nan"),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_values_are_refused_where_they_lie(rondo: Command, run: Path, name: str) -> None:
+    change, says = ODD[name]
+    change(run)
+    refused(rondo("merge", "run", "unit:0", "unit:1"), "run", says)
+
+
+def test_edits_of_a_far_year_are_edits(rondo: Command, run: Path) -> None:
+    assert rondo("name", "run", "unit:0", "first").code == 0
+    stored = json.loads((run / "model" / "edits.json").read_text())
+    for edit in stored["edits"]:
+        edit["at"] = "9999-12-31T23:59:59+00:00"
+    (run / "model" / "edits.json").write_text(json.dumps(stored))
+    for command in (("name", "run", "unit:1", "second"), ("merge", "run", "unit:0", "unit:1"), ("undo", "run")):
+        assert rondo(*command).code == 0
+
+
 @pytest.mark.filterwarnings("default::rondo.errors.RondoWarning")
 def test_the_report_of_a_foreign_run_reads_no_file_of_mine(rondo: Command, here: Path, run: Path) -> None:
     """A wish that someone else has written names a file here; it is drawn only where this machine wrote the wish."""
@@ -141,6 +175,35 @@ def test_the_report_of_a_foreign_run_reads_no_file_of_mine(rondo: Command, here:
     outcome = rondo("name", "run", "unit:1", "zz")
     assert outcome.code == 0 and "rondo report" in outcome.err
     assert "salary" not in (run / "report.html").read_text()
+
+
+# ------------------------------------------------------------ numbers that are none
+
+
+@pytest.mark.parametrize("column", ["score", "start_s", "end_frame", "start_frame", "id"])
+@pytest.mark.parametrize("value", [float("-inf"), float("nan"), -(10**9), 10**12])
+def test_odd_numbers_in_segments_end_no_edit_with_a_traceback(
+    rondo: Command, run: Path, column: str, value: float
+) -> None:
+    table = pl.read_parquet(run / "segments.parquet")
+    values = pl.Series(column, [value, *table[column].to_list()[1:]], dtype=pl.Float64, strict=False)
+    kind = table.schema[column] if np.isfinite(value) and value < 1 << 31 else pl.Float64
+    table.with_columns(values.cast(kind, strict=False)).write_parquet(run / "segments.parquet")
+    for command in (("merge", "run", "unit:0", "unit:1"), ("usage", "run"), ("name", "run", "unit:1", "zz")):
+        done = rondo(*command)
+        assert done.code in (0, 2), done.err
+        assert done.err.count("error: ") == (done.code == 2)
+
+
+@pytest.mark.parametrize("ids", [[0, 10**30], [0, 2**31], [0, 2**63], [0, -(10**30)]])
+@pytest.mark.parametrize("kind", ["merge", "name"])
+def test_odd_ids_in_edits_end_no_command_with_a_traceback(rondo: Command, run: Path, kind: str, ids: list[int]) -> None:
+    edit = {"kind": kind, "level": "unit", "ids": ids if kind == "merge" else ids[1:], "name": "zz" * (kind == "name")}
+    content = {"format": "rondo-edits", "schema": 2, "edits": [edit]}
+    (run / "model" / "edits.json").write_text(json.dumps(content))
+    for command in (("usage", "run"), ("name", "run", "unit:1", "yy"), ("report", "run"), ("undo", "run")):
+        done = rondo(*command)
+        assert done.code in (0, 2), done.err
 
 
 # ------------------------------------------------------------ links

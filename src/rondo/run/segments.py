@@ -264,8 +264,10 @@ def _check_spans(table: pl.DataFrame, path: Path, run: RunSummary) -> None:
     sound = (
         (spans_ok & (pl.col("end_frame") <= pl.col("n_frames"))).fill_null(False)
         & pl.col("level").is_in([*LEVELS, *KINDS]).fill_null(False)
-        & pl.col("id").is_not_null()
+        & (pl.col("id") >= OTHER).fill_null(False)
+        & pl.col("score").is_finite().fill_null(True)
         & times_ok
+        & (pl.col("score").is_null() | pl.col("score").is_finite())
     )
     bad = known.filter(~sound.fill_null(False))
     if bad.height:
@@ -273,6 +275,6 @@ def _check_spans(table: pl.DataFrame, path: Path, run: RunSummary) -> None:
         raise OutputError(
             f"{path}: row {row['row']} (recording '{row['recording']}', level '{row['level']}', "
             f"id {row['id']}, frames {row['start_frame']} to {row['end_frame']}, seconds {row['start_s']} to "
-            f"{row['end_s']}) does not fit summary.json; "
+            f"{row['end_s']}, score {row['score']}) does not fit summary.json; "
             "run `rondo discover` again"
         )

@@ -321,6 +321,8 @@ def make_folder(top: Path, *inside: str, advice: str = _ROOM) -> Path:
 
     `top` may be a link. What is inside it may be someone else's, and a link there would lead elsewhere: OutputError.
     """
+    if not inside and top.is_dir():  # the working folder has no name
+        return top
     path = top
     with _named(top.joinpath(*inside), advice):
         top.mkdir(parents=True, exist_ok=True)
@@ -439,6 +441,8 @@ def _bring_to_disk(file: IO[bytes]) -> None:
 @contextmanager
 def _named(path: Path, advice: str) -> Iterator[None]:
     refuse_url(path, _NOT_THERE)
+    if not path.name:
+        raise OutputError(f"{path}: it is a folder; give the name of a file or folder in it")
     try:
         yield
     except OSError as error:
