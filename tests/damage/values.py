@@ -214,6 +214,13 @@ def negative_numbers_read_as_uint16(clean: Clean, folder: Path) -> Values:
     return np.rint(clean.values / clean.deviation * 1_000).astype(np.int64).astype(np.uint16)
 
 
+@case("discover", "label", names=NAMES[0])
+def an_angle_that_wraps_at_360_degrees(clean: Clean, folder: Path) -> Values:
+    values = clean.values.copy()
+    values[:, 0] = (90 * values[:, 0] / clean.deviation[0]) % 360
+    return values
+
+
 @case("discover", "label", "stream", names=NAMES[0])
 def one_sign_flipped(clean: Clean, folder: Path) -> Values:
     return clean.values * np.array([-1, 1, 1, 1, 1])
