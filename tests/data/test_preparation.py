@@ -20,6 +20,7 @@ from rondo.data.preparation import Preparation, Prepared, RowPlan
 from rondo.data.recording import Recording
 from rondo.data.scaling import Preprocessor
 from rondo.data.signal import Signal, plan_of, regularise
+from rondo.data.sound_gate import SoundBounds
 from rondo.data.windows import Windower, WindowGrid, Windows
 from rondo.errors import InputError, RecordingError
 from tests import naive_preparation as naive
@@ -40,6 +41,8 @@ def fitted(config: PreprocessConfig = CONFIG, n_channels: int = 2) -> Preprocess
 
 
 MODEL = fitted()
+BOUNDS = MODEL.bounds or SoundBounds((), (), ())
+STILL = replace(MODEL, bounds=BOUNDS._replace(still_rows=(6.0, 6.0)))  # stuck after 6 equal values
 PLAIN = fitted(PreprocessConfig(scaling="none", max_gap=3, dropouts="cut"))
 
 
@@ -220,6 +223,10 @@ def nasty(draw: st.DrawFn) -> tuple[Values, Times | None, list[int]]:
     n_rows = len(values)
     if draw(st.booleans()):
         values[rng.integers(n_rows), 0] = np.inf
+    for _ in range(draw(st.integers(0, 4))):  # far outside, or standing still
+        row, where = rng.integers(n_rows), [0, 1] if draw(st.booleans()) else [0]
+        bad = rng.choice([65_535.0, values[row, 0]])
+        values[row : row + draw(st.sampled_from([1, 2, 4, 9, 30])), where] = bad
     if draw(st.integers(0, 4)) == 0:
         return values, None, cuts
     kind = draw(st.sampled_from(["regular", "drift", "mild jitter", "jitter"]))
@@ -240,7 +247,7 @@ def test_chunks_do_not_matter(stream: Any, most_behind: int) -> None:
         patch.setattr("rondo.data.admission.MOST_ROWS_BEHIND", most_behind)
         patch.setattr("rondo.data.input_events._QUIET_ROWS", most_behind)
         patch.setattr("rondo.data.input_events._LONGEST_SPELL_ROWS", 7 if most_behind == 4 else 10_000)
-        one, some = begun(MODEL, 50.0), begun(MODEL, 50.0)
+        one, some = begun(STILL, 50.0), begun(STILL, 50.0)
         whole, whole_events = fed(one, values, times, ends=False)
         parts, part_events = fed(some, values, times, cuts, ends=False)
         assert frame_by_frame(parts) == frame_by_frame(whole)

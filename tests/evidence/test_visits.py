@@ -162,6 +162,7 @@ ENTRY = EntryEvidence(0.01, 1.5, 4, "not tested", Reason("order"))
     ("grade", "closer", "verdict"),
     [
         (Grade(4, 1.0, 0.5, 7), math.nan, "recurs clearly"),
+        (Grade(4, 1.0, module.CLEAR, 7), math.nan, "recurs clearly"),
         (Grade(4, 1.0, 0.1, 7), math.nan, "recurs faintly"),
         (Grade(4, 1.0, 0.1, 7), 0.5, "recurs clearly"),
         (Grade(4, 1.0, 0.3, 7), -9.0, "recurs faintly"),  # closeness counts for a quarter of 1 at most
@@ -180,3 +181,4 @@ def test_the_verdict_comes_from_the_grade_where_the_recording_recurs(grade: Grad
     for passed, other in ((False, "not shown"), (None, "not tested")):
         assert graded(ENTRY, grade, passed, closer).verdict == ("occurs once" if grade.n_visits == 1 else other)
     assert graded(ENTRY._replace(p=0.2), grade, True, closer).reason == Reason()
+    assert graded(ENTRY._replace(p=module.SIGNIFICANT), grade, True, closer).reason == found.reason

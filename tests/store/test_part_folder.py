@@ -33,6 +33,13 @@ def test_files_come_and_go(folder: PartFolder) -> None:
     assert folder.names("labels") == {"labels/b.npy"}
     folder.remove_under("parts")
     assert folder.names() == {"labels/b.npy"}
+    assert (folder.path / "labels").is_dir()
+    folder.write("a", b"")
+    folder.remove("labels/b.npy")
+    assert [path.name for path in folder.path.iterdir()] == ["a"]  # a folder goes with its last file
+    folder.remove("a")
+    assert folder.path.is_dir()
+    folder.write("labels/b.npy", b"b")
     assert pickle.loads(pickle.dumps(folder)) == folder
 
 

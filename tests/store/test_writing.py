@@ -14,7 +14,9 @@ import pytest
 from rondo.errors import OutputError
 from rondo.store import folder as drafts
 from rondo.store.folder import (
+    check_free,
     is_draft,
+    link_file,
     make_folder,
     new_file,
     open_appending,
@@ -154,6 +156,23 @@ def test_nothing_that_exists_is_written_over(tmp_path: Path) -> None:
         whole_files(files)
 
 
+def test_several_are_on_the_disk_before_the_first_has_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps: list[str] = []
+    fsync, rename = os.fsync, Path.rename
+    monkeypatch.setattr(os, "fsync", lambda descriptor: (steps.append("fsync"), fsync(descriptor)))
+    monkeypatch.setattr(Path, "rename", lambda path, to: (steps.append("rename"), rename(path, to)))
+    whole_files(files_in(tmp_path))
+    assert steps == 3 * ["fsync"] + 3 * ["rename"] + 2 * ["fsync"]  # the two folders last
+
+
+def test_a_second_name_is_given_where_the_disk_can_do_that(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("x")
+    assert link_file(tmp_path / "a", tmp_path / "b")
+    assert (tmp_path / "a").samefile(tmp_path / "b")
+    assert not link_file(tmp_path / "a", tmp_path / "b")
+    assert not link_file(tmp_path / "none", tmp_path / "c")
+
+
 @pytest.mark.parametrize("n_good", range(3))
 def test_one_that_fails_leaves_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n_good: int) -> None:
     rename, calls = Path.rename, iter(range(9))
@@ -193,6 +212,51 @@ whole_files({{folder / "x" / "a": b"1", folder / "x" / "b": b"2", folder / "y" /
 
 
 # ---------------------------------------------------------------- a folder
+
+
+def test_places_that_cannot_be_written_are_refused_before_any_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "summary.json").touch()
+    (tmp_path / "file").touch()
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "file").touch()
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "lost").symlink_to("nowhere")
+    (tmp_path / "loop").symlink_to("loop")
+    monkeypatch.chdir(tmp_path / "empty")
+    refused = {
+        "run": "already holds a run",
+        "full": "exists and is not an empty folder",
+        "file": "exists and is not an empty folder",
+        "lost": "a link to nowhere",
+        "loop": "a link to nowhere|cannot be written",
+        "empty": "in use as it stands",
+        "file/out": "not a writable folder|cannot be written",
+        "n" * 300: "cannot be written",
+    }
+    for name, why in refused.items():
+        with pytest.raises(OutputError, match=why):
+            check_free(tmp_path / name)
+    monkeypatch.chdir(tmp_path)
+    for name in ("empty", "new", "new/below/it"):
+        check_free(tmp_path / name)
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK | os.X_OK)  # root may write everywhere
+    with pytest.raises(OutputError, match="not a writable folder"):
+        check_free(tmp_path / "new")
+
+
+def test_a_draft_is_closed_to_others_and_one_that_cannot_be_removed_is_in_nobodys_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise OSError(errno.EBUSY, "busy")
+
+    with whole_folder(tmp_path / "out") as draft:
+        assert stat.S_IMODE(draft.parent.stat().st_mode) == 0o700
+        monkeypatch.setattr(os, "rmdir", refused)
+    assert (tmp_path / "out").is_dir()
 
 
 def fill(folder: Path, text: str) -> None:

@@ -261,7 +261,7 @@ def test_chunks_give_the_path_of_each_span_alone(
     rng = np.random.default_rng(seed)
     edges = np.cumsum([0, *(length + 3 for length in lengths)])  # windows between spans belong to none
     spans = [(int(start), int(start) + length) for start, length in zip(edges, lengths, strict=False)]
-    costs, penalty = scale * rng.integers(0, 64, (int(edges[-1]), n_entries)) / 64, scale * penalty
+    costs, penalty = scale * rng.integers(0, 64, (spans[-1][1], n_entries)) / 64, scale * penalty
     expected = [smooth(costs[start:stop], penalty) for start, stop in spans]
     npt.assert_array_equal(smooth_spans(costs, spans, penalty), np.concatenate(expected))
 

@@ -37,6 +37,7 @@ class FrozenReader:
     """Windows whose unit, frames or motif are not settled."""
 
     rule = DEFAULT_RULE
+    learns = True  # from no window, whatever it is set to
     n_buffered = 0
     own_motifs: Mapping[int, int] = MappingProxyType({})
 

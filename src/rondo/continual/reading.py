@@ -92,6 +92,8 @@ class Reader(Protocol):
     @property
     def n_buffered(self) -> int: ...  # windows that are candidates for a new unit
 
+    learns: bool  # whether the next window may change the vocabularies
+
     def push(self, window: NDArray[np.float32], start_frame: int) -> Due: ...  # (n_channels, length)
 
     def push_all(self, windows: Sequence[StreamWindow]) -> Iterable[Due]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,10 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 from rondo.arrays import check_shapes, owned_by
 from rondo.continual.journal import Event
 from rondo.continual.reading import DEFAULT_RULE, Decision, Due, Reader, State, joined_states
+from rondo.data.input_events import fault_of, is_doubtful, is_over
 from rondo.data.preparation import Placed, Preparation, Prepared
 from rondo.data.recording import Values
 from rondo.data.scaling import Preprocessor
-from rondo.data.windows import Windower
+from rondo.data.windows import StreamWindow, Windower
 
 if TYPE_CHECKING:
     from rondo.data.windows import Windows
@@ -61,6 +62,8 @@ class Stream:
         self._origin: tuple[int, float | None] = (0, None)  # first frame of the stretch, and its time
         self._next_frame = 0  # the one that follows on the last frame so far
         self._seen: Callable[[int, Values], None] | None = None
+        self._doubts: set[tuple[str, str]] = set()  # rule and channel of values that are no measurement now
+        self._doubted_until = 0  # the frame from which on there were none
 
     def watch(self, seen: Callable[[int, Values], None] | None, placed: Placed | None = None) -> None:
         """Show every frame that is prepared from now on, by its number, in the units of the recording.
@@ -116,18 +119,33 @@ class Stream:
                 self._add(report, self.reader.boundary(self._next_frame))
             self._origin = (prepared.first_frame, prepared.time_s)
         if self._seen is not None:
-            self._seen(prepared.first_frame, prepared.values)
+            offsets = self.preparation.plan.offsets
+            whole = prepared.values + np.array(offsets) if offsets else prepared.values
+            self._seen(prepared.first_frame, whole)
         seen = self.preprocessor.seen_by_model(prepared.values)
         windows = self.windower.push(seen, prepared.first_frame, begins=prepared.begins)
         while batch := list(islice(windows, _WINDOWS_AT_ONCE)):
-            for window, due in zip(batch, self.reader.push_all(batch), strict=True):
-                self._tell(report, window.start_frame + self.reader.length_frames)
+            for _, due in zip(self._told(batch, report), self.reader.push_all(batch), strict=True):
                 self._add(report, due)
         self._next_frame = prepared.first_frame + len(prepared.values)
+
+    def _told(self, batch: list[StreamWindow], report: StreamReport) -> Iterator[StreamWindow]:
+        """Windows, each after what happened to the input before its end; none with a fault in it teaches anything."""
+        for window in batch:
+            self._tell(report, window.start_frame + self.reader.length_frames)
+            self.reader.learns = not self._doubts and window.start_frame >= self._doubted_until
+            yield window
 
     def _tell(self, report: StreamReport, before_frame: int | None = None) -> None:
         for kind, frame, time_s, evidence in self.preparation.take_events(before_frame):
             report.events.append(Event(kind, "input", frame, time_s, (), evidence))
+            if (fault := fault_of(evidence)) is None or not is_doubtful(fault[0]):
+                continue
+            if is_over(evidence):
+                self._doubts.discard(fault)
+                self._doubted_until = max(self._doubted_until, frame)
+            else:
+                self._doubts.add(fault)
 
     def _add(self, report: StreamReport, found: Due) -> None:
         """Windows whose frames the signal has given to others say nothing."""
@@ -145,6 +163,7 @@ class Stream:
             {"preparation": self.preparation, "windower": self.windower, "reader": self.reader}
         )
         plain |= {"origin": list(self._origin), "next_frame": self._next_frame}
+        plain["doubts"] = [sorted(map(list, self._doubts)), self._doubted_until]
         if self.reader.rule != DEFAULT_RULE:  # the state of the default has no name for it, as before there were two
             plain["rule"] = self.reader.rule
         return tensors, plain
@@ -163,6 +182,8 @@ class Stream:
         stream.windower = Windower.restore(kept, grid)
         first, time_s = plain["origin"]
         stream._origin, stream._next_frame = (int(first), time_s), plain["next_frame"]
+        doubts, stream._doubted_until = plain.get("doubts", ((), 0))
+        stream._doubts = {(rule, channel) for rule, channel in doubts}
         return stream
 
 

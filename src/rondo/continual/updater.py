@@ -102,6 +102,7 @@ class _Open(NamedTuple):
     place: Opened
     point: Floats
     q: Floats  # (n_units,) as there were when it came
+    learns: bool = True  # whether it may refine its unit
 
 
 class Counters(NamedTuple):
@@ -118,6 +119,7 @@ class Updater:
     """Labels, refines, buffers and promotes."""
 
     rule = DEFAULT_RULE
+    learns = True
 
     def __init__(
         self, units: UnitModel, motifs: Motifs, config: ContinualConfig, grid: tuple[int, int], aligned: bool
@@ -160,7 +162,7 @@ class Updater:
         tensors |= {"points": np.array(rows, np.float64).reshape(-1, n_dims), "q": q}
         tensors |= {"blocks": np.array([opened.place.blocks for opened in self.open], np.float64)}
         return tensors, plain | {
-            "open": [[at.window, at.start_frame, int(q.size), at.is_first] for at, _, q in self.open],
+            "open": [[at.window, at.start_frame, int(q.size), at.is_first, learns] for at, _, q, learns in self.open],
             "at_start": self.at_start,
             "rejected": [window for window, _ in self.rejected],
             "is_filed": self.is_filed,
@@ -187,8 +189,8 @@ class Updater:
         check_shapes(tensors, {"points": "n_points d", "q": "n_open units"}, d=n_dims, n_points=n_points, n_open=n_open)
         points, q, blocks = (np.asarray(tensors[name], np.float64) for name in ("points", "q", "blocks"))
         self.open = deque(
-            _Open(Opened(window, start, blocks[i], first), points[i], q[i, :size])
-            for i, (window, start, size, first) in enumerate(plain["open"])
+            _Open(Opened(window, start, blocks[i], first), points[i], q[i, :size], *learns)
+            for i, (window, start, size, first, *learns) in enumerate(plain["open"])  # 0.2.0 kept four
         )
         self.rejected = deque(zip(plain["rejected"], points[n_open:], strict=True))
         self.at_start, self.is_filed = plain["at_start"], plain["is_filed"]
@@ -226,11 +228,11 @@ class Updater:
         accepted = bool(q.size) and float(q.min()) <= 1
         is_explained = bool(q.size) and float(distances.min()) <= self.buffer.scales.radius
         self.counters = self.counters._replace(windows=number + 1, accepted=self.counters.accepted + accepted)
-        self.open.append(_Open(Opened(number, start_frame, blocks, self.at_start), point, q))
+        self.open.append(_Open(Opened(number, start_frame, blocks, self.at_start), point, q, self.learns))
         self.at_start = False
         due = self.viterbi.push(self.path_costs(point[None], q[None], excess))
         decisions, events = self._decide(int(due[0]), start_frame) if due.size else ([], [])
-        return decisions, events + self._novelty(number, point, is_explained, start_frame)
+        return decisions, events + self._novelty(number, point, is_explained or not self.learns, start_frame)
 
     def path_costs(self, points: Floats, q: Floats, excess: Floats | None = None) -> Floats:
         """What windows cost as OTHER, the first column, and as each unit there is, (n_windows, 1 + n_units)."""
@@ -299,7 +301,7 @@ class Updater:
         known = 0 <= index < opened.q.size  # a unit promoted meanwhile did not know this window
         unit = self.units.ids[index] if index >= 0 else OTHER
         distance = float(opened.q[index]) if known else float("inf")
-        events = self._refine(index, opened.point, frame) if distance <= 1 else []
+        events = self._refine(index, opened.point, frame) if distance <= 1 and opened.learns else []
         score = float(np.exp(-distance)) if unit != OTHER else 0.0
         decisions = self.issue.add(opened.place, unit, score)
         return decisions, events + self.issue.events(frame)

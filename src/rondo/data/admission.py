@@ -47,6 +47,7 @@ class Rows(NamedTuple):
     flaws: NDArray[np.uint8] | None = None  # (n_rows,) what became of a row (`rondo.data.gaps`); None: all sound
     filled: Flags | None = None  # (n_rows, n_channels) whether a value was predicted; None: none was
     set_back: bool = False  # the clock was set back before the first row: time counts again from there
+    faults: NDArray[np.uint8] | None = None  # (n_rows, n_channels) of values (`rondo.data.sound_gate`); None: none has
 
     @classmethod
     def none(cls, n_channels: int) -> Rows:
@@ -58,13 +59,18 @@ class Rows(NamedTuple):
         rows = slice(start, stop)
         flaws = None if self.flaws is None else self.flaws[rows]
         filled = None if self.filled is None else self.filled[rows]
-        return Rows(self.values[rows], self.clock[rows], self.numbers[rows], self.begins[rows], flaws, filled)
+        own = Rows(self.values[rows], self.clock[rows], self.numbers[rows], self.begins[rows], flaws, filled)
+        return own if self.faults is None else own._replace(faults=self.faults[rows])
 
 
 def joined(several: Sequence[Rows]) -> Rows:
     """A copy of rows one after the other, before anything has become of them."""
     values, clock, numbers, begins, *_ = zip(*several, strict=True)
-    return Rows(np.concatenate(values), np.concatenate(clock), np.concatenate(numbers), np.concatenate(begins))
+    own = Rows(np.concatenate(values), np.concatenate(clock), np.concatenate(numbers), np.concatenate(begins))
+    if all(rows.faults is None for rows in several):
+        return own
+    faults = [np.zeros(rows.values.shape, np.uint8) if rows.faults is None else rows.faults for rows in several]
+    return own._replace(faults=np.concatenate(faults))
 
 
 def jumps(clock: Floats, max_gap: int) -> Flags:

@@ -141,6 +141,7 @@ class GapBridge:
             "held_clock": held.clock,
             "held_numbers": held.numbers,
             "held_begins": held.begins,
+            **({} if held.faults is None else {"held_faults": held.faults}),
             "known_clock": self._known_clock.copy(),
             "known_value": self._known_value.copy(),
         }
@@ -153,6 +154,7 @@ class GapBridge:
             np.array(tensors["held_clock"], np.float64),
             np.array(tensors["held_numbers"], np.int64),
             np.array(tensors["held_begins"], np.bool_),
+            faults=np.array(tensors["held_faults"], np.uint8) if "held_faults" in tensors else None,
         )
         self._held = [held] if held.clock.size else []
         self._known_clock = np.array(tensors["known_clock"], np.float64)

@@ -2,8 +2,8 @@
 
 Events follow from the rows in the order in which they become frames, so they do not depend on chunks; all frames
 before an event's own are given out first. A boundary has an event at its beginning and one at its end, and so has the
-silence of channels that are filled. Bridged or skipped rows have one event of each kind for a spell: a source that
-loses every second row must not fill the journal.
+silence of channels that are filled, and the time in which values of a channel are no measurement. Bridged or skipped
+rows have one event of each kind for a spell: a source that loses every second row must not fill the journal.
 """
 
 from __future__ import annotations
@@ -13,12 +13,21 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rondo.arrays import Ints
 from rondo.data.gaps import BRIDGED, LOST
 from rondo.data.grid import Frames, steps_within
+from rondo.data.sound_gate import LONG_OUTSIDE, OUTSIDE, STUCK
 from rondo.wording import quoted
 
+_RULES = {OUTSIDE: "outside", LONG_OUTSIDE: "outside for long", STUCK: "stuck"}
+_SOUND_AGAIN = "values are sound again"
+_CAUSES = {
+    "stuck": "repeats one value for longer than in what the model was fitted on: taken as missing",
+    "outside": "lies far outside what the model was fitted on: taken as missing",
+    "outside for long": "lies far outside what the model was fitted on, for too long for a fault: kept",
+}
 _QUIET_ROWS = 100  # sound rows on end that end a spell; ours, not measured
 _LONGEST_SPELL_ROWS = 10_000  # a spell is reported after so many in any case; ours, not measured
 
@@ -30,6 +39,30 @@ class InputEvent(NamedTuple):
     frame: int
     time_s: float | None
     evidence: Mapping[str, float | int | str]
+
+
+def fault_of(evidence: Mapping[str, object]) -> tuple[str, str] | None:
+    """Rule and channel of an event on values that are no measurement; None for other events."""
+    rule = evidence.get("rule")
+    return (str(rule), str(evidence["channel"])) if rule in _CAUSES else None
+
+
+def is_doubtful(rule: str) -> bool:
+    """Whether nothing is learned meanwhile; values that were bridged do no harm."""
+    return rule != _RULES[OUTSIDE]
+
+
+def is_over(evidence: Mapping[str, object]) -> bool:
+    """Whether such an event is about the end of a fault."""
+    return evidence.get("cause") == _SOUND_AGAIN
+
+
+@dataclass
+class _Fault:
+    """Values of a channel that are no measurement, from a row on, counted as rows are seen here."""
+
+    last: int
+    n_rows: int = 0
 
 
 @dataclass
@@ -52,6 +85,7 @@ class InputLog:
         self._spell: _Spell | None = None
         self._lost_since: int | None = None  # the row, counted as they are seen here
         self._filled_since: dict[int, int] = {}  # channel -> row, likewise
+        self._faults: dict[tuple[str, int], _Fault] = {}  # kind and channel -> what is wrong now
         self._n_seen = 0
         self._last_number = -1  # of the rows seen
         self.last_clock: float | None = None  # likewise; None where time begins
@@ -73,9 +107,10 @@ class InputLog:
             steps = steps_within(rows.clock, rows.begins, self.last_clock)
             missing = np.maximum(np.rint(steps) - 1, 0).astype(np.int64)
         is_even = last - self._last_number == n_rows and not missing.any() and not rows.begins.any()
-        if rows.flaws is not None or self._lost_since is not None or self._filled_since or not is_even:
+        is_faulty = rows.faults is not None or bool(self._faults)
+        if is_faulty or rows.flaws is not None or self._lost_since is not None or self._filled_since or not is_even:
             self._follow(frames, missing)
-        self._end_quiet_spell(frames, n_rows - 1)
+        self._end_what_is_quiet(frames, n_rows - 1)
         self._n_seen += n_rows
         self._last_number, self.last_clock = last, float(rows.clock[-1])
 
@@ -91,8 +126,11 @@ class InputLog:
         if rows.filled is not None:
             silences[1:] = (rows.filled[1:] != rows.filled[:-1]).any(axis=1)
             silences[0] = set(np.flatnonzero(rows.filled[0]).tolist()) != set(self._filled_since)
-        for i in np.flatnonzero(is_marked | turns | rows.begins | silences).tolist():
-            self._end_quiet_spell(frames, i)
+        faults = np.zeros((flaws.size, 0), np.uint8) if rows.faults is None else rows.faults
+        is_faulty = faults.astype(np.bool_).any(axis=1)
+        for i in np.flatnonzero(is_marked | turns | rows.begins | silences | is_faulty).tolist():
+            self._end_what_is_quiet(frames, i)
+            self._find_faults(frames, i, faults[i])
             if rows.begins[i]:
                 self._begin_piece(frames, i)
             if is_lost[i] != (self._lost_since is not None):
@@ -109,10 +147,7 @@ class InputLog:
     def _turn_channels(self, row: int, frame: int, clock: float, filled: set[int]) -> None:
         """From here on these channels are filled, and no others."""
         begun, ended = filled - set(self._filled_since), set(self._filled_since) - filled
-        names = [
-            quoted([self._channels[c] if self._channels else str(c) for c in sorted(channels)])
-            for channels in (begun, ended)
-        ]
+        names = [quoted([self._name(c) for c in sorted(channels)]) for channels in (begun, ended)]
         if ended:
             n_rows = self._n_seen + row - min(self._filled_since[c] for c in ended)
             self._tell("gap", frame, clock, rule="filled", cause="values again", channels=names[1], rows=n_rows)
@@ -138,13 +173,40 @@ class InputLog:
         self._spell.last = seen
         return self._spell
 
-    def _end_quiet_spell(self, frames: Frames, row: int) -> None:
-        """End the spell if it has been over for long enough at this row: then at the row where it first had been."""
-        if self._spell is None:
-            return
-        over = self._spell.last + _QUIET_ROWS + 1 - self._n_seen
-        if over <= row:
-            self._end_spell(frames.frame_from(over), float(frames.rows.clock[over]))
+    def _find_faults(self, frames: Frames, row: int, faults: NDArray[np.uint8]) -> None:
+        """The first of the faults of a channel is an event."""
+        for c in np.flatnonzero(faults).tolist():
+            rule = _RULES[int(faults[c])]
+            if (rule, c) not in self._faults:
+                self._faults[rule, c] = _Fault(0)
+                frame, clock, number = (
+                    frames.frame_from(row),
+                    float(frames.rows.clock[row]),
+                    int(frames.rows.numbers[row]),
+                )
+                self._tell("gap", frame, clock, rule=rule, cause=_CAUSES[rule], channel=self._name(c), row=number)
+            fault = self._faults[rule, c]
+            fault.last, fault.n_rows = self._n_seen + row, fault.n_rows + 1
+
+    def _end_what_is_quiet(self, frames: Frames, row: int) -> None:
+        """End what has been over for long enough at this row: then at the row where it first had been."""
+        ended: list[tuple[int, tuple[str, int] | None]] = []
+        if self._spell is not None:
+            ended.append((self._spell.last + _QUIET_ROWS + 1 - self._n_seen, None))
+        ended += [(fault.last + _QUIET_ROWS + 1 - self._n_seen, key) for key, fault in self._faults.items()]
+        for over, key in sorted(ended, key=lambda end: end[0]):
+            if over > row:
+                break
+            frame, clock = frames.frame_from(over), float(frames.rows.clock[over])
+            if key is None:
+                self._end_spell(frame, clock)
+            else:
+                rule, c = key
+                n_rows = self._faults.pop(key).n_rows
+                self._tell("gap", frame, clock, rule=rule, cause=_SOUND_AGAIN, channel=self._name(c), rows=n_rows)
+
+    def _name(self, channel: int) -> str:
+        return self._channels[channel] if self._channels else str(channel)
 
     def _end_spell(self, frame: int, clock: float) -> None:
         spell, self._spell = self._spell, None
@@ -214,6 +276,7 @@ class InputLog:
             "filled_since": [[channel, row] for channel, row in self._filled_since.items()],
             "seen": [self._n_seen, self._last_number, self.last_clock, self._origin_s],
             "is_gridded": self._is_gridded,
+            "faults": [[*key, fault.last, fault.n_rows] for key, fault in self._faults.items()],
         }
 
     def load(self, plain: Mapping[str, Any]) -> None:
@@ -222,3 +285,4 @@ class InputLog:
         self._lost_since, self._is_gridded = plain["lost_since"], plain["is_gridded"]
         self._filled_since = {int(channel): int(row) for channel, row in plain["filled_since"]}
         self._n_seen, self._last_number, self.last_clock, self._origin_s = plain["seen"]
+        self._faults = {(rule, channel): _Fault(last, n) for rule, channel, last, n in plain.get("faults", ())}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ class ChannelMoments:
     count: int
     mean: Vector  # (n_channels,)
     scatter: NDArray[np.float64]  # (n_channels,), or (n_channels, n_channels)
+    offset: Vector | float = 0.0  # the part of the mean that was subtracted before values were rounded
 
     @classmethod
     def none(cls, n_channels: int, *, products: bool = False) -> ChannelMoments:
@@ -42,7 +43,10 @@ class ChannelMoments:
                 mean = block.mean(axis=0)
                 centred = block - mean
                 joined += cls(len(block), mean, centred.T @ centred if products else (centred**2).sum(axis=0))
-        return joined
+        if not signal.offsets:
+            return joined
+        offset = np.array(signal.offsets)
+        return replace(joined, mean=joined.mean + offset, offset=offset)
 
     @classmethod
     def joined(cls, several: Iterable[ChannelMoments], n_channels: int, *, products: bool = False) -> ChannelMoments:
@@ -56,7 +60,9 @@ class ChannelMoments:
         apart = other.mean - self.mean
         square = apart[:, None] @ apart[None] if self.scatter.ndim == 2 else apart**2
         scatter = self.scatter + (other.scatter + square * (self.count * other.count / count))
-        return ChannelMoments(count, self.mean + apart * (other.count / count), scatter)
+        share = other.count / count
+        offset = self.offset + (other.offset - self.offset) * share
+        return ChannelMoments(count, self.mean + apart * share, scatter, offset)
 
     def scaled(self, mean: Vector, factor: Vector) -> ChannelMoments:
         """Of the same frames after (value - mean) * factor."""
@@ -64,16 +70,23 @@ class ChannelMoments:
         return ChannelMoments(self.count, (self.mean - mean) * factor, self.scatter * both)
 
     @property
+    def offsets(self) -> tuple[float, ...]:
+        """The offset of each channel; empty where none has one."""
+        return tuple(np.asarray(self.offset).tolist()) if np.any(self.offset) else ()
+
+    @property
     def squares(self) -> Vector:
         """The sum of squares of each channel about its mean."""
         return self.scatter if self.scatter.ndim == 1 else np.diagonal(self.scatter)
 
     def as_json(self) -> dict[str, Any]:
-        return {"count": self.count, "mean": self.mean.tolist(), "scatter": self.scatter.tolist()}
+        plain = {"count": self.count, "mean": self.mean.tolist(), "scatter": self.scatter.tolist()}
+        return plain | ({"offset": np.asarray(self.offset).tolist()} if np.any(self.offset) else {})
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> ChannelMoments:
-        return cls(int(stored["count"]), np.array(stored["mean"], float), np.array(stored["scatter"], float))
+        mean, scatter = (np.array(stored[name], float) for name in ("mean", "scatter"))
+        return cls(int(stored["count"]), mean, scatter, np.array(stored.get("offset", 0.0), float))
 
 
 def with_silent(each: Sequence[ChannelMoments], silent: Sequence[Sequence[int]]) -> list[ChannelMoments]:
@@ -90,5 +103,5 @@ def with_silent(each: Sequence[ChannelMoments], silent: Sequence[Sequence[int]])
                 count, means, scatter = completed[i].count, completed[i].mean.copy(), completed[i].scatter.copy()
                 means[c] = others.mean[0]
                 scatter[(c, c) if scatter.ndim == 2 else c] = float(others.scatter[0]) / others.count * count
-                completed[i] = ChannelMoments(count, means, scatter)
+                completed[i] = ChannelMoments(count, means, scatter, completed[i].offset)
     return completed

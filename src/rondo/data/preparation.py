@@ -8,6 +8,7 @@ What happens to rows, each time with an event:
   longer, or an input that began again (`cut`): nothing is carried across, the next frame begins a new stretch;
 - gap, filled: channels that are silent for longer while others go on are predicted from these
   (`rondo.data.relations`), where the plan has relations;
+- values that are no measurement, by the bounds of the model, are missing (`rondo.data.sound_gate`);
 - gap, bridged: missing values and rows up to `max_gap` frames are interpolated in time once they end
   (`rondo.data.gaps`); between two values of a slow sensor, up to twice its usual spacing. Rows wait until then;
 - gap, gridded: rows that do not fit the rate are interpolated onto it (`rondo.data.grid`);
@@ -30,8 +31,10 @@ from rondo.data.admission import RowAdmission, Rows, jumps
 from rondo.data.gaps import LOST, GapBridge
 from rondo.data.grid import FrameFit, FrameGrid, Frames
 from rondo.data.input_events import InputEvent, InputLog
+from rondo.data.precision import less, offsets_of, unmasked
 from rondo.data.recording import BLOCK, Recording, Values
 from rondo.data.relations import ChannelFill, ChannelRelations
+from rondo.data.sound_gate import SoundBounds, SoundGate
 from rondo.errors import RecordingError
 
 GAP_SECONDS, GAP_FRAMES = 0.5, 25  # what max_gap = "auto" means with and without a known rate
@@ -53,6 +56,8 @@ class RowPlan:
     rows_are_frames: bool | None = None  # None: the rows to come will show
     relations: ChannelRelations | None = None  # by which dropouts of channels are filled; None: they are boundaries
     channels: tuple[str, ...] = ()  # names, to tell
+    offsets: tuple[float, ...] = ()  # subtracted before rounding to float32; empty: none (`rondo.data.precision`)
+    bounds: SoundBounds | None = None  # of a stream; None: a recording, or a model of an earlier version
 
     @classmethod
     def of(cls, recording: Recording, values: Values, is_holed: Flags, config: PreprocessConfig) -> RowPlan:
@@ -82,8 +87,9 @@ class RowPlan:
                 )
         holed = is_holed.tolist()
         spacing = tuple(usual_spacing(values[:, c], clock, max_gap) if holed[c] else 0 for c in range(len(holed)))
-        relations = ChannelRelations.of(values) if config.dropouts == "fill" and any(holed) else None
-        return cls(rate, max_gap, spacing, rows_are_frames, relations)
+        offsets = () if config.scaling == "none" else offsets_of(values)
+        relations = ChannelRelations.of(values, offsets) if config.dropouts == "fill" and any(holed) else None
+        return cls(rate, max_gap, spacing, rows_are_frames, relations, offsets=offsets)
 
 
 def max_gap_frames(rate: float | None, config: PreprocessConfig) -> int:
@@ -127,8 +133,9 @@ class Preparation:
         """`tells`: what happened to the input is kept as events until they are taken."""
         self.plan = plan
         n_channels = len(plan.spacing)
-        fill = None if plan.relations is None else ChannelFill(plan.relations)
+        fill = None if plan.relations is None else ChannelFill(plan.relations.without(plan.offsets))
         self.gaps = GapBridge(np.maximum(plan.max_gap, 2 * np.array(plan.spacing, dtype=np.int64)), fill)
+        self.gate = None if plan.bounds is None else SoundGate(plan.bounds, plan.offsets, plan.max_gap)
         self.grid = FrameGrid(n_channels, plan.rows_are_frames)
         self._log = InputLog(plan.rate, plan.max_gap, plan.channels) if tells else None
         self._admission = RowAdmission(n_channels, plan.rate, plan.max_gap)
@@ -198,6 +205,9 @@ class Preparation:
         yield from self._through(rows, ends)
 
     def _through(self, rows: Rows, ends: bool) -> Iterator[Frames]:
+        rows = rows if self.gate is None else self.gate.push(rows, ends=ends)
+        if not rows.clock.size and not ends:
+            return
         for frames in self.grid.push(self.gaps.push(rows, ends=ends), ends=ends):
             came = frames.rows
             if self._log is not None:
@@ -218,13 +228,14 @@ class Preparation:
 
     def _checked(self, values: ArrayLike, times_s: ArrayLike | None) -> tuple[Values, Floats | None]:
         """Rows with NaN where a value is missing, and their times."""
-        rows = np.asarray(values, dtype=np.float32)
+        given = unmasked(values)
         n_channels = len(self.plan.spacing)
-        if rows.ndim != 2 or rows.shape[1] != n_channels:
+        if given.ndim != 2 or given.shape[1] != n_channels:
             raise RecordingError(
-                f"stream: expected rows of {n_channels} channels, got an array of shape {rows.shape} at row "
+                f"stream: expected rows of {n_channels} channels, got an array of shape {given.shape} at row "
                 f"{self._n_rows}; give the channels of the model in its order, or start a new stream"
             )
+        rows = less(given, self.plan.offsets)
         if not rows.shape[0]:
             return rows, None
         if self._has_times is None:
@@ -267,10 +278,12 @@ class Preparation:
     def state(self) -> tuple[dict[str, NDArray[np.generic]], dict[str, Any]]:
         """Everything, exactly: arrays and plain JSON."""
         gaps, grid, admission = self.gaps.state(), self.grid.state(), self._admission.state()
+        gate = None if self.gate is None else self.gate.state()
         plain = {
             "gaps": gaps[1],
             "grid": grid[1],
             "admission": admission[1],
+            **({} if gate is None else {"gate": gate[1]}),
             "log": None if self._log is None else self._log.state(),
             "rows": [self._n_rows, self._admission.n_admitted],
             "missing_values": self.gaps.missing.tolist(),
@@ -280,7 +293,8 @@ class Preparation:
             "is_open": self._admission.is_open,
             "in_stretch": self._in_stretch,
         }
-        return owned("gaps", gaps[0]) | owned("grid", grid[0]) | owned("admission", admission[0]), plain
+        tensors = owned("gaps", gaps[0]) | owned("grid", grid[0]) | owned("admission", admission[0])
+        return tensors | ({} if gate is None else owned("gate", gate[0])), plain
 
     @classmethod
     def restore(cls, plan: RowPlan, tensors: Tensors, plain: Mapping[str, Any]) -> Preparation:
@@ -289,6 +303,8 @@ class Preparation:
         restored.gaps.load(owned_by("gaps", tensors), plain["gaps"])
         restored.grid.load(owned_by("grid", tensors), plain["grid"])
         restored._admission.load(owned_by("admission", tensors), plain["admission"])
+        if restored.gate is not None:
+            restored.gate.load(owned_by("gate", tensors), plain["gate"])
         if restored._log is not None:
             restored._log.load(plain["log"])
         admission = restored._admission

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rondo.data.precision import narrowed, unmasked
 from rondo.errors import RecordingError
 from rondo.wording import MOST_ROWS, card, counted, duration_in_words
 
@@ -25,9 +26,12 @@ _MOST_SHORT_STEPS = 0.01  # of all steps, before a note says that the clock jitt
 
 
 def checked_values(values: ArrayLike) -> Values:
-    """Rows and columns of numbers, read-only; not copied where they are float32 and C-contiguous."""
+    """Rows and columns of numbers, read-only; not copied where they are float32 and C-contiguous.
+
+    What is masked in a masked array is missing.
+    """
     try:
-        array = np.asarray(values)
+        array = unmasked(values)
     except ValueError as error:  # numpy's word for ragged nesting
         raise RecordingError("rows of unequal length; expected (n_frames, n_channels)") from error
     if array.dtype.kind not in "fiub":
@@ -38,12 +42,11 @@ def checked_values(values: ArrayLike) -> Values:
         raise RecordingError(f"expected 2 dimensions (n_frames, n_channels), got {array.ndim} {array.shape}")
     if array.shape[0] == 0 or array.shape[1] == 0:
         raise RecordingError(f"it is empty, {array.shape[0]} frames x {array.shape[1]} channels")
-    with np.errstate(over="ignore"):
-        single = np.ascontiguousarray(array, dtype=np.float32)
-    if single is array or np.shares_memory(single, array):
-        single = single.view()  # the caller keeps the right to write into an own array; ours is read-only
-    single.flags.writeable = False
-    return single
+    checked = narrowed(array)
+    if checked is array or np.shares_memory(checked, array):
+        checked = checked.view()  # the caller keeps the right to write into an own array; ours is read-only
+    checked.flags.writeable = False
+    return checked
 
 
 def checked_names(channels: Sequence[str] | None, n_channels: int) -> tuple[str, ...]:
@@ -136,13 +139,14 @@ def usual_steps(steps: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, eq=False)
 class Recording:
-    """A multivariate series: `values` (n_frames, n_channels) in float32, read-only.
+    """A multivariate series: `values` (n_frames, n_channels), read-only, in float32.
 
     Parameters
     ----------
     values : array
-        One row per frame, one column per channel; NaN where a sensor was silent. Values that are float32 and
-        C-contiguous are not copied.
+        One row per frame, one column per channel; NaN where a sensor was silent, as where a numpy array is masked.
+        Values that are float32 and C-contiguous are not copied. They stay in float64 where float32 would round a
+        channel away, such as a latitude that moves by metres.
     rate : float or None
         Frames per second. None takes the usual step of `timestamps_s`; without either, durations are in frames.
     channels : sequence of str or None

@@ -18,7 +18,7 @@ their own, and 3 / 29 with half of the rows lost; 23 / 50 with nothing missing (
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -44,9 +44,13 @@ class ChannelRelations:
     correlations: Floats  # (n_channels, n_channels)
 
     @classmethod
-    def of(cls, values: Values) -> ChannelRelations:
-        """Of rows (n_rows, n_channels), NaN where missing; of many rows some, evenly spaced."""
-        rows = values[:: max(1, -(-len(values) // _MOST_ROWS))].astype(np.float64)
+    def of(cls, values: Values, offsets: Sequence[float] = ()) -> ChannelRelations:
+        """Of rows (n_rows, n_channels), NaN where missing; of many rows some, evenly spaced.
+
+        A channel is constant if it is so without its offset.
+        """
+        apart = np.array(offsets) if offsets else np.zeros(values.shape[1])
+        rows = values[:: max(1, -(-len(values) // _MOST_ROWS))].astype(np.float64) - apart
         there = np.isfinite(rows)
         rows[~there] = 0.0
         n = np.maximum(there.sum(axis=0), 1)
@@ -60,7 +64,11 @@ class ChannelRelations:
         counts = present.T @ present
         enough = counts >= _FEWEST_PAIRS
         correlations = np.divide(rows.T @ rows, counts, out=np.zeros_like(counts), where=enough)
-        return cls(counts, mean, scale, correlations)
+        return cls(counts, mean + apart, scale, correlations)
+
+    def without(self, offsets: Sequence[float]) -> ChannelRelations:
+        """Of values from which offsets were subtracted."""
+        return replace(self, mean=self.mean - np.array(offsets)) if offsets else self
 
     def __add__(self, other: ChannelRelations) -> ChannelRelations:
         """Of two recordings: correlations within each, weighted by what was seen of them."""

@@ -38,6 +38,8 @@ def resample_recording(recording: Recording, rate: float) -> Recording:
     values = np.full_like(faster.values, np.nan)
     for start, stop in faster.spans:
         values[start:stop] = faster.values[start:stop]
+    if faster.offsets:
+        values = values + np.array(faster.offsets)
     times = None if recording.timestamps_s is None else _times(signal, recording.timestamps_s, target)
     return replace(recording, values=values, rate=target, timestamps_s=times, notes=faster.notes)
 

@@ -22,6 +22,8 @@ from rondo.data.resample import resample_signal
 from rondo.data.signal import Signal as Signal
 from rondo.data.signal import chosen_channels, fitting, plan_of, refuse_shape, shortened
 from rondo.data.signal import regularise as regularise
+from rondo.data.sound import mended
+from rondo.data.sound_gate import SoundBounds
 from rondo.data.survey import Survey, survey_of
 from rondo.errors import RecordingError, SettingError
 from rondo.wording import counted, noun
@@ -75,6 +77,8 @@ class Preprocessor:
     known: KnownValues | None = None  # codes of missing values and range of each channel; None in older models
     relations: ChannelRelations | None = None  # of the channels, over all recordings; None: nothing is predicted
     left_out: tuple[str, ...] = ()  # channels of the recordings that were silent for too long
+    offsets: tuple[float, ...] = ()  # of streams: what is subtracted before their values are rounded; empty: none
+    bounds: SoundBounds | None = None  # of streams: beyond them a value is none; None in models of earlier versions
 
     @classmethod
     def fit(cls, recordings: Sequence[Recording], config: PreprocessConfig) -> Preprocessor:
@@ -92,6 +96,8 @@ class Preprocessor:
         found = [survey.known for survey in surveys if survey.known is not None]
         if found and len(found) == len(surveys):
             fitted = replace(fitted, known=KnownValues.joined(found))
+            if still_rows := [survey.still_rows for survey in surveys if survey.still_rows]:
+                fitted = replace(fitted, bounds=SoundBounds.of(KnownValues.joined(found), still_rows))
         related = [survey.relations for survey in surveys if survey.relations is not None]
         if related:
             fitted = replace(fitted, relations=ChannelRelations.joined(related, n_channels))
@@ -100,7 +106,7 @@ class Preprocessor:
             of = f"recording '{surveys[0].id}'" if len(surveys) == 1 else f"all {len(surveys)} recordings"
             joined = ChannelMoments.joined(each, n_channels, products=bool(config.pca_components))
             mean, scale = mean_and_scale(joined, config, of)
-            fitted = replace(fitted, mean=mean, scale=scale)
+            fitted = replace(fitted, mean=mean, scale=scale, offsets=joined.offsets)
         if config.pca_components:
             if config.scaling != "none":
                 by = [(fitted.mean, fitted.scale)] * len(each)
@@ -121,8 +127,11 @@ class Preprocessor:
 
     def regular(self, recording: Recording) -> Signal:
         """The channels of the model on a regular grid, not yet scaled."""
-        chosen = fitting(recording, self.channels, self.config)
-        if lacking := [name for name in self.left_out if name in recording.channels]:
+        lacking = [name for name in self.left_out if name in recording.channels]
+        given = fitting(recording, self.channels, self.config)
+        chosen = mended(given, self.channels, self.config).recording
+        if lacking:  # notes say why
+            chosen = replace(chosen, notes=mended(given, (*self.channels, *lacking), self.config).recording.notes)
             chosen = chosen.noted(
                 f"{counted(len(lacking), 'channel')} left out, silent for more than a quarter of the rows that were "
                 f"learned from: {shortened(lacking)}; to keep {noun(len(lacking), 'it', 'them')}, name all channels to "
@@ -147,7 +156,8 @@ class Preprocessor:
         if is_scaled:
             still = [name for name, width in zip(signal.channels, scale, strict=True) if width == 0]
             notes = (f"constant, so of no use: {shortened(still)}",) if still else ()
-            signal = replace(signal, values=scaled_by(signal.values, mean, scale), notes=signal.notes + notes)
+            values = scaled_by(signal.values, without(mean, signal.offsets), scale)
+            signal = replace(signal, values=values, notes=signal.notes + notes, offsets=())
         if not self.components.size:
             return signal
         names = tuple(f"pc{i}" for i in range(self.components.shape[0]))
@@ -156,12 +166,13 @@ class Preprocessor:
     def row_plan(self, rate: float | None) -> RowPlan:
         """Of a stream, which nobody can look at as a whole: slow sensors are those of the recordings fitted on."""
         spacing = self.spacing or (0,) * len(self.channels)
-        return RowPlan(rate, max_gap_frames(rate, self.config), spacing, None, self.relations, self.channels)
+        max_gap, relations = max_gap_frames(rate, self.config), self.relations
+        return RowPlan(rate, max_gap, spacing, None, relations, self.channels, self.offsets, self.bounds)
 
     def seen_by_model(self, values: Values) -> Values:
         """Frames of a stream, scaled by the statistics of the model and projected; an array of its own."""
         is_scaled = self.config.scaling != "none"
-        scaled = scaled_by(values, self.mean, self.scale) if is_scaled else values.copy()
+        scaled = scaled_by(values, without(self.mean, self.offsets), self.scale) if is_scaled else values.copy()
         return onto_axes(scaled, self.components) if self.components.size else scaled
 
     @property
@@ -187,6 +198,7 @@ class Preprocessor:
             return signal
         by_channel = self.config.scaling == "channel"  # else no scale of each channel in this recording is at hand
         relations = replace(self.relations, mean=mean, scale=scale) if by_channel else self.relations
+        relations = relations.without(signal.offsets)
         values = signal.values.copy()
         gone = np.zeros(values.shape[1], np.bool_)
         gone[lacking] = True
@@ -235,6 +247,11 @@ def scaled_by(values: Values, mean: Vector, scale: Vector) -> Values:
     return scaled
 
 
+def without(mean: Vector, offsets: Sequence[float]) -> Vector:
+    """The mean of values from which offsets were subtracted."""
+    return mean - np.array(offsets) if offsets else mean
+
+
 def onto_axes(values: Values, components: Matrix) -> Values:
     """Coordinates (n_frames, n_components), summed channel by channel: a matrix product rounds as chunks are long."""
     axes = components.astype(np.float32).astype(np.float64)
@@ -255,7 +272,7 @@ def mean_and_scale(moments: ChannelMoments, config: PreprocessConfig, of: str) -
     """
     mean, scale = moments.mean, np.sqrt(moments.squares / moments.count)
     # A spread of fewer than some ten roundings of float32 cannot be told from a constant.
-    scale[scale <= np.maximum(1e-6 * np.abs(mean), np.finfo(np.float32).tiny)] = 0.0
+    scale[scale <= np.maximum(1e-6 * np.abs(mean - moments.offset), np.finfo(np.float32).tiny)] = 0.0
     if not scale.any():
         raise RecordingError(f"{of}: every channel is constant, nothing can recur; check the file and its columns")
     if config.scaling == "global":

@@ -44,6 +44,7 @@ class Signal:
     silent: tuple[int, ...] = ()  # channels without any value; 0 until what is known of them elsewhere fills them
     n_filled: tuple[int, ...] = ()  # rows in which each channel was predicted; empty: none was
     poor: tuple[Span, ...] = ()  # frames of which too much was predicted to learn from them
+    offsets: tuple[float, ...] = ()  # subtracted from the values of each channel; empty: none was
 
     @property
     def n_frames(self) -> int:
@@ -135,6 +136,7 @@ def regularise(
         silent=tuple(np.flatnonzero(has_none).tolist()),
         n_filled=tuple(n_filled.tolist()) if n_filled.any() else (),
         poor=_spans(firsts, pasts, poor.ids == 1),
+        offsets=plan.offsets,
     )
 
 

@@ -21,6 +21,7 @@ from rondo.data.moments import ChannelMoments
 from rondo.data.recording import Recording
 from rondo.data.relations import ChannelRelations
 from rondo.data.signal import Signal, fitting, plan_of, regularise, select
+from rondo.data.sound import mended
 from rondo.data.windows import Span
 
 _NUMBERED = re.compile(r"recording[0-9]*")  # ids that `rondo.files.inputs` gives to arrays and tables
@@ -44,6 +45,7 @@ class Survey:
     n_filled: tuple[int, ...] = ()  # rows in which each channel was predicted; empty: none was
     poor: tuple[Span, ...] = ()  # frames of which too much was predicted to learn from them
     checksum: int | None = None  # of all values on the grid; None in a survey that an earlier version has kept
+    still_rows: tuple[float, ...] = ()  # equal values in a row after which a channel is stuck; empty likewise
 
     @property
     def sound(self) -> tuple[Span, ...]:
@@ -68,6 +70,7 @@ class Survey:
             "silent": tuple(stored["silent"]),
             "n_filled": tuple(stored["n_filled"]),
             "poor": poor,
+            "still_rows": tuple(stored.get("still_rows", ())),
         }
         kept = {name: value for name, value in stored.items() if name != "deviations"}
         return cls(**(kept | more))
@@ -82,7 +85,7 @@ class Surveyed(NamedTuple):
 
 def survey_of(recording: Recording, channels: tuple[str, ...], config: PreprocessConfig) -> Surveyed:
     """Look at one recording in these channels; one that lacks them or cannot be repaired is refused."""
-    chosen = fitting(recording, channels, config)
+    chosen, still_rows = mended(fitting(recording, channels, config), channels, config)
     plan = plan_of(chosen, channels, config)
     signal = regularise(chosen, channels, config, plan)
     if config.scaling == "none" and not config.pca_components:
@@ -92,7 +95,7 @@ def survey_of(recording: Recording, channels: tuple[str, ...], config: Preproces
     codes = [[code for name, code in chosen.missing_codes if name == channel] for channel in channels]
     values, relations = select(chosen, channels), plan.relations
     if relations is None and config.dropouts == "fill":
-        relations = ChannelRelations.of(values)
+        relations = ChannelRelations.of(values, plan.offsets)
     survey = Survey(
         recording.id,
         recording.n_frames,
@@ -108,6 +111,7 @@ def survey_of(recording: Recording, channels: tuple[str, ...], config: Preproces
         signal.n_filled,
         signal.poor,
         zlib.crc32(np.ascontiguousarray(signal.values).data),
+        still_rows,
     )
     return Surveyed(survey, signal)
 

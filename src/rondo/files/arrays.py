@@ -1,4 +1,4 @@
-"""Stored arrays, read piece by piece into float32, whatever number type they are stored in.
+"""Stored arrays, read piece by piece, whatever number type they are stored in.
 
 What .npy and .npz share with HDF5 and MATLAB: in archives one array is read, `X`, or the one that `key` names, or the
 only one that can be a recording, with its `rate`, `channels` and `time`. Nothing is unpickled: the header of an array
@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.arrays import npy_header
+from rondo.data.precision import NumberTable
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
 from rondo.files.column_values import is_label_name
@@ -120,24 +121,23 @@ def recording_of(
         raise RecordingError(
             f"both a stored time array and column '{names[columns.clock]}' could be the clock; keep one"
         )
-    values = np.empty((n_frames, len(columns.positions)), dtype=np.float32)
+    table = NumberTable(n_frames, len(columns.positions))
     clock, positions = np.empty(n_frames), np.array(columns.positions)
-    with np.errstate(over="ignore", invalid="ignore"):  # what is beyond float32 Recording refuses by name
-        for rows, cols, block in tiles:
-            channels = np.flatnonzero((cols.start <= positions) & (positions < cols.stop))
-            if channels.size == values.shape[1] == block.shape[1]:
-                values[rows] = block
-            elif channels.size:
-                values[rows, channels] = block[:, positions[channels] - cols.start]
-            if columns.clock is not None and cols.start <= columns.clock < cols.stop:
-                clock[rows] = block[:, columns.clock - cols.start]
+    for rows, cols, block in tiles:
+        channels = np.flatnonzero((cols.start <= positions) & (positions < cols.stop))
+        if channels.size == len(positions) == block.shape[1]:
+            table.write(rows, None, block)
+        elif channels.size:
+            table.write(rows, channels, block[:, positions[channels] - cols.start])
+        if columns.clock is not None and cols.start <= columns.clock < cols.stop:
+            clock[rows] = block[:, columns.clock - cols.start]
     times, notes = about.time, about.notes + columns.notes
     if columns.clock is not None:
         times, unit = in_seconds(clock, names[columns.clock])
         times, apart = spread(times, names[columns.clock])
         notes += unit + apart
     rate = about.rate if reading.rate is None else reading.rate
-    return Recording(values, rate, columns.channels, id, times, notes)
+    return Recording(table.values, rate, columns.channels, id, times, notes)
 
 
 def description_of(beside: dict[str, NDArray[Any]], given_rate: float | None) -> Description:

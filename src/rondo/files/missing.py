@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.data.known_channels import BEYOND_ALL, CODES, FAR, KnownChannel
+from rondo.data.precision import less
 from rondo.data.recording import Recording, Values
 from rondo.files.reading import Reading, listed
 from rondo.wording import counted
@@ -65,7 +66,7 @@ def with_codes_missing(recording: Recording, reading: Reading) -> Recording:
     values, dropped, notes = recording.values.copy(), [], []
     for place, codes in codes_of.items():
         column, name = values[:, place], recording.channels[place]
-        column[np.isin(column, [code.code for code in codes])] = np.nan
+        column[np.isin(column.astype(np.float32), [code.code for code in codes])] = np.nan
         is_rare = np.isnan(column).mean() > _MOST_MISSING
         is_useless = is_rare and len(codes_of) < recording.n_channels and not reading.keeps(name)
         dropped += [place] if is_useless else []
@@ -115,7 +116,7 @@ def missing_codes(column: Values) -> list[MissingCode]:
     >>> missing_codes(column)
     [MissingCode(code=-200.0, n_rows=3, low=0.5, high=3.5)]
     """
-    given = column[np.isfinite(column)]
+    given = column[np.isfinite(column)].astype(np.float32)
     found: list[MissingCode] = []
     for _ in range(2):  # -200 and -999 in one channel are two
         for end in (np.min, np.max):
@@ -279,9 +280,10 @@ class MissingCells:
         """
         missing = np.zeros(values.shape, np.bool_)
         every = np.array(sorted({number for numbers in self.numbers for number in numbers}), np.float32)
-        suspects = np.flatnonzero(np.isin(values, every).any(axis=0)).tolist() if every.size else []
+        single = less(values, ())
+        suspects = np.flatnonzero(np.isin(single, every).any(axis=0)).tolist() if every.size else []
         for place in suspects:
-            missing[:, place] = np.isin(values[:, place], np.array(self.numbers[place], np.float32))
+            missing[:, place] = np.isin(single[:, place], np.array(self.numbers[place], np.float32))
         if beside is not None:
             for sure, point in zip(beside.T, self.points, strict=True):
                 missing[np.ix_(point.is_doubtful(sure), np.array(point.axes))] = True

@@ -13,6 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 from polars.exceptions import PanicException, PolarsError
 
+from rondo.data.precision import NumberTable
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
 from rondo.files.column_values import (
@@ -169,14 +170,13 @@ def _from_columns(schema: Schema, load: Callable[[str], Series], id: str, readin
         times, unit = _clock_seconds(load(names[columns.clock]), names[columns.clock])
         times, apart = spread(times, names[columns.clock])
         notes += unit + apart
-    values = np.empty((0, 0), dtype=np.float32)
+    table = NumberTable(0, 0)
     for channel, name in enumerate(columns.channels):
         numbers = _numbers(load(name))
         if channel == 0:
-            values = np.empty((len(numbers), len(columns.channels)), dtype=np.float32)
-        with np.errstate(over="ignore", invalid="ignore"):  # what is beyond float32 Recording refuses by name
-            values[:, channel] = numbers
-    values, channels, empty = without_empty(values, columns.channels)
+            table = NumberTable(len(numbers), len(columns.channels))
+        table.write(slice(None), np.array([channel]), numbers[:, None])
+    values, channels, empty = without_empty(table.values, columns.channels)
     return Recording(values, reading.rate, channels, id, times, notes + empty)
 
 

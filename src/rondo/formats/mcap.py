@@ -310,8 +310,7 @@ class _Table:
                 notes += (f"field '{name}' left out: it tells the time; the log time is the clock",)
                 continue
             names.append(name)
-            with np.errstate(over="ignore"):
-                values.append(numbers.astype(np.float32))
+            values.append(numbers)
         if not names:
             raise RecordingError("its messages hold nothing but times; expected numbers")
         notes += tuple(

@@ -322,7 +322,7 @@ def laid_on(sensor: Recording, times: Floats, rate: float) -> Values:
     if sensor.rate > _AVERAGED_FROM * rate:
         return _averaged(sensor.values, sensor_times, times, 1 / rate)
     columns = [_interpolated(column, sensor_times, times) for column in sensor.values.T]
-    return np.stack(columns, axis=1).astype(np.float32)
+    return np.stack(columns, axis=1)
 
 
 def _interpolated(column: NDArray[np.float32], sensor_times: Floats, times: Floats) -> Floats:
@@ -346,13 +346,13 @@ def _averaged(values: Values, sensor_times: Floats, times: Floats, step: float) 
         after = np.clip(np.searchsorted(times, sensor_times), 1, len(times) - 1)
         row = np.where(sensor_times - times[after - 1] < times[after] - sensor_times, after - 1, after)
     is_near = np.abs(sensor_times - times[row]) <= step / 2 * (1 + 1e-9)
-    found = np.full((len(times), values.shape[1]), np.nan, np.float32)
+    found = np.full((len(times), values.shape[1]), np.nan)
     for channel in range(values.shape[1]):
         column = values[:, channel]
         used = is_near & ~np.isnan(column)
         n_values = np.bincount(row[used], minlength=len(times))
         sums = np.bincount(row[used], weights=column[used].astype(np.float64), minlength=len(times))
-        found[n_values > 0, channel] = (sums[n_values > 0] / n_values[n_values > 0]).astype(np.float32)
+        found[n_values > 0, channel] = sums[n_values > 0] / n_values[n_values > 0]
     return found
 
 

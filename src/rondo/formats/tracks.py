@@ -51,7 +51,7 @@ def recording_of_points(points: Sequence[TrackPoint], id: str, reading: Reading)
     if not used or not names:
         raise RecordingError("it holds no points with values; expected one for each moment of a track")
     kept, notes = kept_channels(names, reading)
-    values = np.array([[point.values.get(names[index], np.nan) for index in kept] for point in used], dtype=np.float32)
+    values = np.array([[point.values.get(names[index], np.nan) for index in kept] for point in used])
     n_without = len(points) - len(used)
     notes += (f"{counted(n_without, 'point')} without a time left out",) if n_without else ()
     channels = [names[index] for index in kept]

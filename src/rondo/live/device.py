@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rondo.data.precision import less
 from rondo.errors import RecordingError
 from rondo.files.text.lines import Lines
 from rondo.live.clock import ClockState
@@ -80,7 +81,7 @@ class DeviceRows:
             values, times = self._array.values, self._array.times_s
             self._array = Rows(values[at_most:], None if times is None else times[at_most:], 0)
             self._has_times = times is not None
-            values, infinite = values[:at_most].copy(), np.isinf(values[:at_most])
+            values, infinite = values[:at_most].copy(), np.isinf(less(values[:at_most], ()))
             values[infinite] = np.nan
             return Rows(values, None if times is None else times[:at_most], self._n_messages, (), int(infinite.sum()))
         rows = self._text.read(at_most)
@@ -154,7 +155,7 @@ class DeviceRows:
         self._n_messages, self._arrived_s = bookmark["n_messages"], bookmark["arrived_s"]
         self._number, self._has_times = bookmark["number"], bookmark["has_times"]
         values, times = bookmark["array"]
-        values = np.array(values, np.float32).reshape(-1, self._n_channels)
+        values = np.array(values, np.float64).reshape(-1, self._n_channels)
         self._array = Rows(values, None if times is None else np.array(times, np.float64), 0)
 
     def backlog_bytes(self) -> int:

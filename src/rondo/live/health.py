@@ -1,7 +1,8 @@
 """Health: what surrounds the labelling of one stream or of many: alarms, sinks, health.json, the exit code.
 
-Three alarms, each raised once and cleared once: nothing-fits (no unit has accepted a window for 30 s of data), silent
-(no row for `--silent`, while the source is followed), refused (a device or the source). The loop that labels calls
+Five alarms, each raised once and cleared once: nothing-fits (no unit has accepted a window for 30 s of data), stuck (a
+channel repeats one value), outside (its values lie far outside what the model was fitted on), silent (no row for
+`--silent`, while the source is followed), refused (a device or the source). The loop that labels calls
 `after` with the result of each step, `tick` each time around, and `close` at the end. None of them waits for a server.
 """
 
@@ -15,6 +16,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from rondo.continual.journal import Event
+from rondo.data.input_events import fault_of, is_over
 from rondo.data.labels import OTHER
 from rondo.errors import InputError, OutputError, RecordingError, SourceLostError
 from rondo.live.delivery import Delivery
@@ -27,7 +30,7 @@ from rondo.wording import duration_in_words, moment_in_words
 if TYPE_CHECKING:
     from rondo.live.session import Counters, Session, Written
 
-NOTHING_FITS, SILENT, REFUSED = "nothing-fits", "silent", "refused"
+NOTHING_FITS, STUCK, OUTSIDE, SILENT, REFUSED = "nothing-fits", "stuck", "outside", "silent", "refused"
 NOTHING_FITS_S, SILENT_S = 30.0, 60.0
 DEVICES_REFUSED = 3
 """The exit code of a stream that ended after a device was refused."""
@@ -47,6 +50,7 @@ class _Device:
     misfit_since_s: float = 0.0  # of the data: where the labels without a unit begin
     misfit_s: float = 0.0  # their seconds so far
     alarms: dict[str, str] = field(default_factory=dict)  # those that are raised, with their message
+    faults: dict[str, list[str]] = field(default_factory=dict)  # alarm -> channels that are stuck or outside now
 
     def set_alarm(self, alarm: str, message: str) -> None:
         if alarm not in self.alarms:
@@ -76,6 +80,22 @@ class _Device:
             if self.misfit_s >= NOTHING_FITS_S:
                 since, length = moment_in_words(self.misfit_since_s), duration_in_words(self.misfit_s)
                 self.set_alarm(NOTHING_FITS, f"no unit fits since {since}, {length} of data")
+
+    def add_events(self, events: Sequence[Event]) -> None:
+        """Alarms of channels: raised with the first of them, over with the last."""
+        for event in events:
+            if (fault := fault_of(event.evidence)) is None:
+                continue
+            alarm, channel = OUTSIDE if fault[0].startswith(OUTSIDE) else STUCK, fault[1]
+            channels = self.faults.setdefault(alarm, [])
+            if not is_over(event.evidence):
+                since = f"frame {event.frame:,}" if event.time_s is None else moment_in_words(event.time_s)
+                channels.append(channel)
+                self.set_alarm(alarm, f"'{channel}' {event.evidence['cause']}, since {since}")
+            elif channel in channels:
+                channels.remove(channel)
+                if not channels:
+                    self.clear_alarm(alarm, f"'{channel}' is sound again, after {event.evidence['rows']:,} such rows")
 
     def look(self, now: float, silent_s: float) -> None:
         if now - self.last_row >= silent_s:
@@ -136,6 +156,7 @@ class Health:
             known.add_rows()
         self._count(known, session.counters)
         known.add_labels(written.labels)
+        known.add_events(written.events)
         if written.labels or written.events:
             for delivery in self._deliveries:
                 delivery.news(device, folder, session.edits)

@@ -60,7 +60,7 @@ def packed_rows(payload: bytes, kind: str, n_channels: int) -> Rows:
     if not timed:
         return _rows_of(np.frombuffer(payload, dtype).reshape(-1, n_channels), n_channels)
     rows = np.frombuffer(payload, np.dtype([("time", "<f8"), ("values", dtype, (n_channels,))]))
-    return Rows(rows["values"].astype(np.float32), rows["time"].astype(np.float64), 0)
+    return Rows(rows["values"].astype(np.float64), rows["time"].astype(np.float64), 0)
 
 
 def _npy(payload: bytes) -> NDArray[Any]:
@@ -86,8 +86,7 @@ def _rows_of(array: NDArray[Any], n_channels: int) -> Rows:
             "times first if there are any"
         )
     timed = array.shape[1] == n_channels + 1
-    with np.errstate(over="ignore"):  # what is beyond float32 becomes infinite, and is counted as unreadable
-        values = array[:, timed:].astype(np.float32)
+    values = array[:, timed:].astype(np.float64)
     return Rows(values, array[:, 0].astype(np.float64) if timed else None, 0)
 
 

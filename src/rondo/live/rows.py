@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.data.precision import less
 from rondo.data.recording import Recording
 from rondo.data.signal import refuse_lacking, shortened
 from rondo.errors import RecordingError, RondoWarning
@@ -35,8 +36,8 @@ MOST_SKIPPED = 1000
 class _Waiting:
     """Rows that were parsed and not given yet, and the lines between them that gave none."""
 
-    def __init__(self, n_columns: int) -> None:
-        self.values = np.empty((0, n_columns), np.float32)
+    def __init__(self, n_columns: int, is_fine: bool) -> None:
+        self.values: NDArray[np.floating] = np.empty((0, n_columns), np.float64 if is_fine else np.float32)
         self.n_unreadable = np.empty(0, np.int64)
         self.stops = np.empty((0, 2), np.int64)  # byte and line after each row
         self.faults: list[tuple[int, int, str]] = []  # the row that follows, the line, and why it is none
@@ -46,8 +47,9 @@ class _Waiting:
         ends[-1] -= block.is_open
         places = np.arange(len(rows.values)) if rows.places is None else rows.places
         stops = np.stack([block.start + ends[places], block.first_line + places], axis=1)
-        values = rows.values.copy()
-        infinite = np.isinf(values)
+        single = less(rows.values, ())
+        infinite = np.isinf(single)
+        values = single if self.values.dtype == np.float32 else rows.values.copy()
         values[infinite] = np.nan
         n_unreadable = infinite.sum(axis=1) + (0 if rows.n_unreadable is None else rows.n_unreadable)
         before = len(self.values) + np.searchsorted(places, [place for place, _ in rows.faults])
@@ -59,7 +61,7 @@ class _Waiting:
         self.n_unreadable = np.concatenate([self.n_unreadable, n_unreadable])
         self.stops = np.concatenate([self.stops, stops])
 
-    def take(self, n_rows: int) -> tuple[NDArray[np.float32], int, list[int]]:
+    def take(self, n_rows: int) -> tuple[NDArray[np.floating], int, list[int]]:
         """The next rows, their unreadable cells, and where they end."""
         given = self.values[:n_rows], int(self.n_unreadable[:n_rows].sum()), self.stops[n_rows - 1].tolist()
         self.values, self.stops = self.values[n_rows:], self.stops[n_rows:]
@@ -89,7 +91,7 @@ class RowReader:
         self._lines, self._request, self._name, self._carried = lines, request, name, carried
         self._parser: RowParser | None = None
         self._clock: RowClock | None = None
-        self._waiting = _Waiting(len(request.channels))
+        self._waiting = _Waiting(len(request.channels), request.is_fine)
         self._skipped: list[Skip] = []  # since the last row given
         self._n_head = 0
         self._is_done = False
@@ -105,7 +107,7 @@ class RowReader:
                 return False
             layout = layout_of(head)
             columns = _columns_for(layout, self._request)
-            self._waiting = _Waiting(len(columns.positions))
+            self._waiting = _Waiting(len(columns.positions), self._request.is_fine)
             self._parser, notes = parser_of(layout, columns, is_strict=False)
             rows = self._parser.parse(self._lines.between(layout.start, head[-1].stop, layout.first_line))
             state, more = clock_of(layout, columns, rows.times, self._carried)
@@ -242,7 +244,7 @@ class RowReader:
             warnings.warn(f"{self._name}: {note}", RondoWarning, stacklevel=3)
 
 
-def beside_columns(request: Request, names: Sequence[str], cells: NDArray[np.float32]) -> NDArray[np.float32]:
+def beside_columns(request: Request, names: Sequence[str], cells: NDArray[np.floating]) -> NDArray[np.float32]:
     """The columns of `Request.beside` from the cells of those that are there; NaN in the others."""
     beside = np.full((len(cells), len(request.beside)), np.nan, np.float32)
     beside[:, [request.beside.index(name) for name in names]] = cells

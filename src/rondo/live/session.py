@@ -179,7 +179,8 @@ class Session:
         channels = model.preprocessor_.channels
         self._source: Source | None = None
         if not self.finished:
-            request = Request(channels, model.rate_, place.follow, plain.get("source"), self._missing.beside)
+            is_fine = bool(model.preprocessor_.offsets)
+            request = Request(channels, model.rate_, place.follow, plain.get("source"), self._missing.beside, is_fine)
             self._source = open_source(place.where, request) if given is None else given.open(request)
         try:
             if found is None:  # before there is any file, so that a run killed at once can be begun again

@@ -52,7 +52,7 @@ class Rows(NamedTuple):
     (3, 2)
     """
 
-    values: NDArray[np.float32]  # (n_rows, n_channels) in the order of the request; NaN where a value is missing
+    values: NDArray[np.floating]  # (n_rows, n_channels) in the order of the request; NaN where a value is missing
     times_s: NDArray[np.float64] | None  # (n_rows,); None without a clock
     position: int  # after these rows: bytes of a file or of standard input, or rows of a recording
     skipped: tuple[Skip, ...] = ()  # before these rows
@@ -69,6 +69,7 @@ class Request(NamedTuple):
     follow: bool = False  # wait for more rows at the end, if the kind of source can
     bookmark: Bookmark | None = None  # continue after the rows that it marks
     beside: tuple[str, ...] = ()  # further columns to read, which mark missing cells
+    is_fine: bool = False  # float32 is too coarse for channels of the model (`rondo.data.precision`)
 
 
 class Source(Protocol):

@@ -287,7 +287,8 @@ class _Run:
                 survey, cuts = plan.surveys[i], plan.stretches[i]
                 spans = survey.spans if cuts == survey.spans else rebased(cuts)
                 channels = plan.preprocessor.channels
-                signal = Signal(survey.id, values, survey.rate, channels, spans, len(values), silent=survey.silent)
+                size = (survey.rate, channels, spans, len(values))
+                signal = Signal(survey.id, values, *size, silent=survey.silent, offsets=survey.moments.offsets)
                 signals[i] = plan.preprocessor.seen(signal, survey.moments)
         return [signals[i] for i in sorted(signals)]
 

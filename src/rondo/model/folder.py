@@ -30,6 +30,7 @@ from rondo.data.recording import Recording
 from rondo.data.relations import ChannelRelations
 from rondo.data.scaling import Preprocessor
 from rondo.data.signal import shortened
+from rondo.data.sound_gate import SoundBounds
 from rondo.data.survey import Survey
 from rondo.device import require_torch
 from rondo.editing.edits_file import read_edits
@@ -98,6 +99,11 @@ def save(model: Rondo, folder: Path) -> None:
         "preprocess.components": preprocessor.components,
         "preprocess.spacing": np.array(preprocessor.spacing, dtype=np.int64),
     }
+    if preprocessor.bounds is not None:
+        bounds = {name: np.array(of) for name, of in preprocessor.bounds._asdict().items()}
+        tensors |= owned("preprocess.bounds", bounds)
+    if preprocessor.offsets:
+        tensors["preprocess.offsets"] = np.array(preprocessor.offsets, np.float64)
     if preprocessor.known is not None:
         tensors |= _known_values(preprocessor.known)
     if preprocessor.relations is not None:
@@ -229,7 +235,16 @@ def _preprocessor(tensors: Tensors, channels: tuple[str, ...], config: RondoConf
         relations = ChannelRelations(**{name: np.asarray(array, np.float64) for name, array in stored.items()})
         if relations.correlations.shape != (len(channels),) * 2 or relations.scale.shape != mean.shape:
             raise ValueError("the relations of channels do not fit the channels")
-    return Preprocessor(config.preprocess, channels, mean, scale, components, spacing, known, relations)
+    offsets = tuple(np.asarray(tensors.get("offsets", ()), np.float64).tolist())
+    if offsets and len(offsets) != len(channels):
+        raise ValueError("the offsets do not fit the channels")
+    bounds = None
+    if stored := owned_by("bounds", tensors):  # models of 0.2.0 have none
+        bounds = SoundBounds(*(tuple(np.asarray(stored[name], np.float64).tolist()) for name in SoundBounds._fields))
+        if any(len(of) != len(channels) for of in bounds):
+            raise ValueError("the bounds do not fit the channels")
+    more = (spacing, known, relations)
+    return Preprocessor(config.preprocess, channels, mean, scale, components, *more, offsets=offsets, bounds=bounds)
 
 
 def _known_values(known: KnownValues) -> dict[str, NDArray[np.generic]]:

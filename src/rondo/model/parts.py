@@ -16,6 +16,7 @@ from rondo.continual.journal import Event
 from rondo.continual.reading import Decision
 from rondo.continual.stream import Stream, StreamReport
 from rondo.data.labels import OTHER
+from rondo.data.precision import unmasked
 from rondo.data.signal import select
 from rondo.errors import RondoWarning
 from rondo.files.inputs import are_several, as_recordings, common_rate
@@ -135,7 +136,7 @@ def rows_of(model: Rondo, chunk: Any) -> tuple[NDArray[np.float32], NDArray[np.f
     """The channels of the model in a chunk of rows, and the times of the rows; an array stays as it is."""
     refuse_forked()
     if isinstance(chunk, np.ndarray):  # a chunk may well be missing throughout
-        return chunk, None
+        return unmasked(chunk), None
     given = chunk if are_several(chunk) else [chunk]
     (recording,) = as_recordings(given, Reading(known=model.preprocessor_.known_channels))
     if model.rate_ is not None and recording.rate is not None:

@@ -52,12 +52,14 @@ class _Open(NamedTuple):
     latent: Floats
     r: Floats  # (n_units,) as there were when it came
     accepted: Flags  # (n_units,)
+    learns: bool = True  # whether it may refine its entry
 
 
 class PublishedReader:
     """Labels, refines, gathers and promotes in the latent space."""
 
     rule = "published"
+    learns = True
 
     def __init__(
         self,
@@ -124,11 +126,11 @@ class PublishedReader:
         blocks = self.issue.blocks(window)
         number, self.n_windows = self.n_windows, self.n_windows + 1
         place = Opened(number, start_frame, blocks, self._at_start)
-        self._open.append(_Open(place, latent, judged.r, judged.accepted))
+        self._open.append(_Open(place, latent, judged.r, judged.accepted, self.learns))
         self._at_start = False
         due = self.viterbi.push(self._costs(judged)[None])
         decisions, events = self._decide(int(due[0]), start_frame) if due.size else ([], [])
-        if not judged.accepted.any():
+        if self.learns and not judged.accepted.any():
             embedding = self.units.projection.embed(representation)[0]
             events = events + self._gather(np.concatenate([latent, embedding]), number, start_frame)
         return decisions, events
@@ -159,7 +161,7 @@ class PublishedReader:
         known = 0 <= index < opened.r.size  # a unit promoted meanwhile did not know this window
         unit = self._shown[self.entries.ids[index]] if index >= 0 else OTHER
         r = float(opened.r[index]) if known else float("inf")
-        events = self._refine(index, opened, frame) if known else []
+        events = self._refine(index, opened, frame) if known and opened.learns else []
         score = float(np.exp(-r)) if unit != OTHER else 0.0
         decisions = self.issue.add(opened.place, unit, score)
         return decisions, events + self.issue.events(frame)
@@ -227,7 +229,7 @@ class PublishedReader:
         blocks = np.array([opened.place.blocks for opened in self._open], np.float64)
         tensors |= {"latents": latents, "r": r, "accepted": accepted.astype(np.uint8), "blocks": blocks}
         return tensors, plain | {
-            "open": [[at.window, at.start_frame, int(r.size), at.is_first] for at, _, r, _ in self._open],
+            "open": [[at.window, at.start_frame, int(r.size), at.is_first, own] for at, _, r, _, own in self._open],
             "at_start": self._at_start,
             "n_windows": self.n_windows,
             "next_id": self.next_id,
@@ -246,8 +248,8 @@ class PublishedReader:
         latents, r, blocks = (np.array(tensors[name], np.float64) for name in ("latents", "r", "blocks"))
         accepted = np.asarray(tensors["accepted"]).astype(np.bool_)
         self._open = deque(
-            _Open(Opened(window, start, blocks[i], first), latents[i], r[i, :size], accepted[i, :size])
-            for i, (window, start, size, first) in enumerate(plain["open"])
+            _Open(Opened(window, start, blocks[i], first), latents[i], r[i, :size], accepted[i, :size], *learns)
+            for i, (window, start, size, first, *learns) in enumerate(plain["open"])  # 0.2.0 kept four
         )
         self.issue.motifs = self.motifs
         self.issue.restore(plain)

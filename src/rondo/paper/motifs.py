@@ -28,7 +28,7 @@ from rondo.paper.motif_former import Epoch, MotifFormer, train_motif_former
 from rondo.paper.settings import MotifFormerConfig
 from rondo.registry import MIXTURES
 from rondo.units.mixture import FittedMixture, acceptance_of, fit_mixture
-from rondo.units.viterbi import Timeline, centre_distances, joined
+from rondo.units.viterbi import Timeline, centre_distances
 from rondo.wording import Progress, silent
 
 # Discovery from long to short: the motifs of each length, in what longer motifs have left unclaimed.
@@ -312,6 +312,20 @@ def _restored(
     )
     mixture = FittedMixture(weights, means, roots, constants)
     return LengthMotifs(length, mixture, centres, radii, floors, supports, autoencoder)
+
+
+def joined(timelines: Sequence[Timeline]) -> Timeline:
+    """Timelines laid one after the other; their spans stay apart."""
+    offsets = np.cumsum([0, *(timeline.ids.size for timeline in timelines)]).tolist()
+    spans = tuple(
+        (start + offset, stop + offset)
+        for timeline, offset in zip(timelines, offsets, strict=False)
+        for start, stop in timeline.spans
+    )
+    ids, distances = (
+        np.concatenate([getattr(timeline, name) for timeline in timelines]) for name in ("ids", "distances")
+    )
+    return Timeline(ids, distances, spans)
 
 
 def fit_motifs(data: MotifInput, config: MotifFormerConfig) -> FormerMotifs:

@@ -98,10 +98,11 @@ def signal_overview(
     >>> overview.coarsened(2).values().tolist()
     [[[1.0, 5.0]], [[1.0, 1.0]]]
     """
-    frames = np.asarray(values, dtype=np.float32)
+    frames = np.asarray(values)
+    frames = frames if frames.dtype == np.float64 else frames.astype(np.float32, copy=False)
     low, high = _extent(frames)
     if np.isinf(low).any() or np.isinf(high).any():
-        frames = np.where(np.isinf(frames), np.float32(np.nan), frames)
+        frames = np.where(np.isinf(frames), frames.dtype.type(np.nan), frames)
         low, high = _extent(frames)
     if extent is not None:
         low, high = (np.full_like(low, end) for end in extent)

@@ -188,20 +188,6 @@ def is_foreign(distances: Floats, strangeness: Floats | None) -> NDArray[np.bool
     return far if strangeness is None else far | (strangeness > STRANGEST)
 
 
-def joined(timelines: Sequence[Timeline]) -> Timeline:
-    """Timelines laid one after the other; their spans stay apart."""
-    offsets = np.cumsum([0, *(timeline.ids.size for timeline in timelines)]).tolist()
-    spans = tuple(
-        (start + offset, stop + offset)
-        for timeline, offset in zip(timelines, offsets, strict=False)
-        for start, stop in timeline.spans
-    )
-    ids, distances = (
-        np.concatenate([getattr(timeline, name) for timeline in timelines]) for name in ("ids", "distances")
-    )
-    return Timeline(ids, distances, spans)
-
-
 def typical_step(latents: NDArray[np.floating], spans: Sequence[Span]) -> float:
     """Median distance between the latents of consecutive windows (paper: "typical embedding change")."""
     steps = [np.linalg.norm(np.diff(latents[a:b], axis=0), axis=1) for a, b in spans]
@@ -228,7 +214,7 @@ def smooth_spans(costs: NDArray[np.floating], spans: Sequence[Span], penalty: fl
     size = min(_CHUNK, max(_SMALLEST_CHUNK, n_windows // _FEWEST_CHUNKS))
     firsts = np.concatenate([np.arange(start, stop, size) for start, stop in spans])
     sizes = np.concatenate([np.diff(np.arange(start, stop, size), append=stop) for start, stop in spans])
-    opens = np.isin(firsts, [start for start, stop in spans if stop > start])  # which chunks begin a span
+    opens = np.isin(firsts, [start for start, _ in spans])  # which chunks begin a span
     leaves, cheapest = np.empty((n_entries, n_windows), np.bool_), np.empty(n_windows, np.int64)
     before, done = np.zeros(n_entries), 0
     for group in range(0, len(firsts), _CHUNKS_AT_ONCE):

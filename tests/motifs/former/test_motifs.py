@@ -20,10 +20,10 @@ from rondo.metrics.recurrence import adjusted_mutual_information
 from rondo.paper import motifs as discovery
 from rondo.paper.candidates import Describe, LengthMotifs, match_lengths, subsequences
 from rondo.paper.fusion import HIGHEST_SCORE, fuse, link, occurrences
-from rondo.paper.motifs import Coverage, FormerMotifs, copies, discover_lengths, fit_former, item_weights
+from rondo.paper.motifs import Coverage, FormerMotifs, copies, discover_lengths, fit_former, item_weights, joined
 from rondo.paper.settings import MotifFormerConfig
 from rondo.units.mixture import FittedMixture, fit_mixture
-from rondo.units.viterbi import Timeline, joined
+from rondo.units.viterbi import Timeline
 from tests import naive_coverage
 from tests.naive_motifs import speak
 

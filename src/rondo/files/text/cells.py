@@ -24,7 +24,7 @@ from rondo.files.text.lines import TextBlock, count, decoded
 from rondo.files.text.spelling import DayOrder, date_seconds, day_order, is_missing, is_number, zone_notes
 
 _MISSING_IN_POLARS = ["NA", "na", "null", "NULL"]  # it knows nan; odder spellings are left to the second reading
-_Matrix = NDArray[np.float32]
+_Matrix = NDArray[np.float64]
 _SHORT_BYTES = 1 << 15  # as a device sends them at once: polars takes longer to begin than the other reading to end
 
 
@@ -70,7 +70,7 @@ class RowParser:
         """
         columns = self.columns
         types: dict[int, pl.DataType] = dict.fromkeys(range(len(self.layout.names)), pl.String())
-        types |= dict.fromkeys(columns.positions, pl.Float32())
+        types |= dict.fromkeys(columns.positions, pl.Float64())
         if columns.clock is not None and not self.has_dates:
             types[columns.clock] = pl.Float64()
         try:
@@ -134,7 +134,7 @@ class RowParser:
             else:
                 rows.append(cells)
                 places.append(place)
-        values, unreadable = self._numbers(rows, self.columns.positions, pl.Float32())
+        values, unreadable = self._numbers(rows, self.columns.positions)
         times, timeless = self._times(rows)
         if self.is_strict:
             wrong = np.flatnonzero(unreadable.any(axis=1) | timeless)
@@ -147,12 +147,11 @@ class RowParser:
         found = ParsedRows(values, times, np.array(places, np.int64), n_unreadable, tuple(faults), n_headers, is_torn)
         return found if self.is_strict else self._without_useless(found)
 
-    def _numbers(
-        self, rows: Sequence[Sequence[str]], positions: Sequence[int], dtype: pl.DataType
-    ) -> tuple[NDArray[np.floating], NDArray[np.bool_]]:
+    def _numbers(self, rows: Sequence[Sequence[str]], positions: Sequence[int]) -> tuple[_Matrix, NDArray[np.bool_]]:
         """Columns as numbers, rounded as polars does, NaN where a cell is missing or none; which are none."""
         cells = [row[position] for position in positions for row in rows]
-        numbers = pl.Series(list(map(self.layout.spelling.plain, cells)), dtype=pl.String()).cast(dtype, strict=False)
+        texts = pl.Series(list(map(self.layout.spelling.plain, cells)), dtype=pl.String())
+        numbers = texts.cast(pl.Float64(), strict=False)
         unreadable = np.zeros(len(cells), np.bool_)
         for place in numbers.is_null().arg_true().to_list():
             unreadable[place] = not is_missing(cells[place])
@@ -165,8 +164,8 @@ class RowParser:
         if clock is None:
             return None, np.zeros(len(rows), np.bool_)
         if not self.has_dates:
-            times, unreadable = self._numbers(rows, [clock], pl.Float64())
-            return times.ravel().astype(np.float64), unreadable.ravel()
+            times, unreadable = self._numbers(rows, [clock])
+            return times.ravel(), unreadable.ravel()
         dates = self._dates([row[clock] for row in rows], None if day is None else [row[day] for row in rows])
         is_given = np.array([not is_missing(row[clock]) for row in rows], np.bool_)
         return dates, np.isnan(dates) & is_given

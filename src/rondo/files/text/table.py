@@ -1,4 +1,4 @@
-"""A stored file of lines read in blocks, so that only the final float32 array is ever held whole.
+"""A stored file of lines read in blocks, so that only the final array is ever held whole.
 
 One pass counts the lines, the array is allocated, and a second pass parses blocks of bytes cut at line ends. The frames
 are the same whatever the block size.
@@ -19,6 +19,7 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.data.precision import NumberTable
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
 from rondo.files.columns import Column, Columns, choose_columns, without_empty
@@ -199,14 +200,14 @@ def _read(
         order = day_order(_cells_around_midnight(file, layout, columns, block_bytes))
     parser, notes = parser_of(layout, columns, is_strict=True, order=order)
     lines, most_rows = _lines_of(file, layout, block_bytes)
-    values = np.empty((most_rows, len(columns.positions)), dtype=np.float32)
+    table = NumberTable(most_rows, len(columns.positions))
     times = None if columns.clock is None else np.empty(most_rows)
     n_frames, n_headers, is_torn, is_open = 0, 0, False, False
     unknown: set[str] = set()
     for block in lines.blocks():
         frames = parser.parse(block)
         rows = slice(n_frames, n_frames + len(frames.values))
-        values[rows] = frames.values
+        table.write(rows, None, frames.values)
         if times is not None:
             times[rows] = frames.times
         n_frames, n_headers, is_torn = rows.stop, n_headers + frames.n_headers, frames.is_torn
@@ -220,7 +221,7 @@ def _read(
     notes += (
         (f"keys that the first {HEAD_LINES} lines do not have left out: {listed(sorted(unknown))}",) if unknown else ()
     )
-    return values[:n_frames], None if times is None else times[:n_frames], notes
+    return table.values[:n_frames], None if times is None else times[:n_frames], notes
 
 
 def _cells_around_midnight(file: BinaryIO, layout: Layout, columns: Columns, block_bytes: int) -> list[str]:
