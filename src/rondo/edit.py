@@ -53,6 +53,7 @@ from rondo.run.summary import (
     read_summary,
 )
 from rondo.run.writer import RunWriter
+from rondo.store.folder import make_folder, write_json
 from rondo.store.locations import refuse_url
 from rondo.store.model_file import MANIFEST
 from rondo.store.reading import read_json
@@ -124,6 +125,9 @@ def _scored(result: Result) -> Result:
     return with_truth(result, RunScores(units=units, motifs=motifs), truth)
 
 
+_UNDO = ".undo.json"  # in a run: the number of the last edit, while it is taken back
+
+
 class EditedVocabulary(NamedTuple):
     """A vocabulary that can be edited."""
 
@@ -145,7 +149,8 @@ class EditedVocabulary(NamedTuple):
     def write(self, edits: Edits) -> None:
         """Store all edits of the vocabulary, and show them in its runs."""
         if edits != self.edits:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            if self.runs:  # else the folder was named
+                make_folder(self.folder.parent, self.folder.name)
             write_edits(self.folder, edits.own)
         for run in self.runs:
             show_edits(run)
@@ -222,6 +227,8 @@ def editing(where: Path, stream: Path | None = None) -> Iterator[EditedVocabular
     place = open_vocabulary(where, stream)
     with changing(place.runs[0] if place.runs else place.folder):
         yield open_vocabulary(where, stream)
+    for run in place.runs:
+        (run / _UNDO).unlink(missing_ok=True)  # all is shown, an undo that was interrupted too
 
 
 def model_folder(given: Path) -> Path:
@@ -401,7 +408,33 @@ def undo_edit(run: str | Path, number: int | None = None) -> list[dict[str, Any]
     list of dict
         The history of the run, as for `apply_edits`.
     """
-    return apply_edits(run, [{"kind": "undo", "number": number}])
+    if number is not None:
+        return apply_edits(run, [{"kind": "undo", "number": number}])
+    folder = _folder(run)
+    read_summary(folder)  # refuses what is no run
+    with editing(folder) as edited:
+        begun = _begun_undo(folder, edited.edits)
+        if begun is None:
+            edits = edited.edits.undo(at=now())
+            write_json(folder / _UNDO, edits.history[-1].of + 1)
+        else:
+            edits = edited.edits.undo(begun, now())
+            told = (
+                f"the undo of edit {begun}, which was interrupted, is complete; run the command again to undo another"
+            )
+            warnings.warn(told, RondoWarning, stacklevel=2)
+        edited.write(edits)
+    return edits.rows()
+
+
+def _begun_undo(run: Path, edits: Edits) -> int | None:
+    """The number of the edit that a process was taking back when it was killed."""
+    try:
+        number = read_json(run / _UNDO)
+    except (OSError, ValueError):
+        return None
+    may_be = {row["number"] for row in edits.rows() if row["can_undo"] or row["undone"]}
+    return number if type(number) is int and number in may_be else None
 
 
 def edits_in(run: str | Path) -> list[dict[str, Any]]:

@@ -160,7 +160,7 @@ class Result:
             if self.model is not None:
                 self.model.save(draft / "model")
             elif run.edits.history:
-                make_folder(draft / "model")
+                make_folder(draft, "model")
                 write_edits(draft / "model", run.edits)
             found = found_table(run)
             tables = {name: run.tables[name] for name in run.tables if name != "found"}

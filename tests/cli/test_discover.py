@@ -173,7 +173,7 @@ def test_words_for_people(rondo: Command, here: Path) -> None:
     write_csv(here / "x.csv", waves())
     outcome = rondo("discover", "x.csv", "--out", "a/b/out", "--window", "50")
     found, *findings, last = outcome.out.splitlines()
-    assert found == "1 phrase made of 3 units; 1 phrase comes back, clearly, in 1,500 frames of 2 channels"
+    assert found == "1 phrase made of 3 units; 1 phrase comes back clearly in 1,500 frames of 2 channels"
     order = "Some orders of units recur, but not so clearly that labels show them: every unit is its own motif."
     assert order in findings  # three kinds of waves in turn, three times over
     assert any(line.startswith("Not in the labels: one sequence of units comes back") for line in findings)

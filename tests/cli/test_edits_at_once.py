@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rondo.result import Result
-from tests.cli.running import call, tree, waves, write_csv
+from tests.cli.running import Command, call, tree, waves, write_csv
 
 FOUND = ("labels/day.npy", "units/day.npy", "segments.csv", "segments.parquet", "summary.json")
 
@@ -50,6 +50,23 @@ def test_undoing_every_edit_gives_back_what_was_found(here: Path, fitted: Path) 
     assert {name: (run / name).read_bytes() for name in FOUND} == {
         name: (fitted / "run" / name).read_bytes() for name in FOUND
     }
+
+
+@pytest.mark.parametrize(
+    ("left", "undone"), [("3", [3]), ("0", [4]), ("99", [4]), ("[3]", [4]), ('"3"', [4]), ("true", [4]), ("", [4])]
+)
+def test_an_undo_that_was_interrupted_is_completed_first_and_named(
+    rondo: Command, here: Path, fitted: Path, left: str, undone: list[int]
+) -> None:
+    """What is left by a process that was killed; what a stranger has left there is nothing."""
+    run = shutil.copytree(fitted / "run", here / "run")
+    assert rondo("apply", run, fitted / "edits.json").code == 0
+    (run / ".undo.json").write_text(left)
+    done = rondo("undo", run)
+    assert (done.code, "interrupted" in done.err) == (0, left == "3"), done.err
+    edits = json.loads((run / "model" / "edits.json").read_text())["edits"]
+    assert [edit["of"] + 1 for edit in edits if edit["kind"] == "undo"] == undone
+    assert not (run / ".undo.json").exists()
 
 
 _AT_ONCE = """

@@ -94,10 +94,10 @@ def test_files_that_never_end_are_refused_at_once(rondo: Command, run: Path, kin
         with (run / name).open("wb") as file:
             file.truncate(1 << 40)
     outcome = rondo("report", "run") if name == "summary.json" else rondo("name", "run", "unit:1", "zz")
-    if name == ".report_wish.json":  # a report can be drawn without it
+    if name == ".report_wish.json" and kind != "device":  # a report can be drawn without it
         assert outcome.code == 0, outcome.err
     else:
-        refused(outcome, "larger than" if kind == "vast" else "regular file")
+        refused(outcome, {"vast": "larger than", "pipe": "regular file", "device": "a link"}[kind])
 
 
 def many_rows(path: Path) -> None:
@@ -140,3 +140,96 @@ def test_the_report_of_a_foreign_run_reads_no_file_of_mine(rondo: Command, here:
     outcome = rondo("name", "run", "unit:1", "zz")
     assert outcome.code == 0 and "rondo report" in outcome.err
     assert "salary" not in (run / "report.html").read_text()
+
+
+# ------------------------------------------------------------ links
+
+
+OF_A_RUN = ("model", "labels", "units", "overview", "summary.json", "segments.parquet", "found.parquet",
+            "truth.parquet", "labels/day.npy", "model/manifest.json", "model/tensors.safetensors", "model/edits.json",
+            "model/notes.txt", ".edits.json.lock", ".undo.json", "checkpoint", "report.html")  # fmt: skip
+COMMANDS = (
+    ("name", "run", "unit:1", "zz"),
+    ("merge", "run", "unit:0", "unit:1"),
+    ("undo", "run"),
+    ("usage", "run"),
+    ("report", "run"),
+    ("export", "run", "--format", "csv", "--out", "out.csv"),
+)
+
+
+def replaced_by_a_link(here: Path, name: str) -> None:
+    """What is there lies outside now, with all its content, so that only the link is wrong."""
+    place, outside = here / "run" / name, here / "outside"
+    outside.mkdir()
+    if place.exists():
+        place.rename(outside / place.name)
+    place.symlink_to(outside / place.name)
+
+
+@pytest.mark.parametrize("name", OF_A_RUN)
+def test_a_link_in_a_run_leads_no_command_outside(rondo: Command, here: Path, run: Path, name: str) -> None:
+    replaced_by_a_link(here, name)
+    before = tree(here)
+    for command in COMMANDS:
+        refused(rondo(*command), "a link")
+    assert tree(here) == before
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "tensors.safetensors", "notes.txt", "edits.json"])
+def test_a_link_in_a_model_is_not_read(rondo: Command, here: Path, run: Path, name: str) -> None:
+    """A stream and `label` would put a copy of what it leads to into their own folders."""
+    shutil.copytree(run / "model", here / "theirs")
+    write_csv(here / "day.csv", waves(900))
+    (here / "secret").write_text("mine")
+    (here / "theirs" / name).unlink(missing_ok=True)
+    (here / "theirs" / name).symlink_to("../secret")
+    before = tree(here)
+    refused(rondo("label", "theirs", "day.csv", "--out", "out"), "a link")
+    refused(rondo("stream", "theirs", "--source", "day.csv", "--out", "out"), "a link")
+    refused(rondo("name", "theirs", "unit:1", "zz"), "a link")
+    assert tree(here) == before
+
+
+def test_a_model_that_someone_names_by_a_link_is_that_model(rondo: Command, here: Path, run: Path) -> None:
+    (here / "mine").symlink_to("run/model")
+    assert rondo("name", "mine", "unit:1", "zz").code == 0
+    assert "zz" in (run / "model" / "edits.json").read_text()
+
+
+def test_a_run_without_a_model_makes_none_behind_a_link(rondo: Command, here: Path) -> None:
+    write_csv(here / "day.csv", waves(900))
+    assert rondo("discover", "day.csv", "--method", "clock", "--out", "run").code == 0
+    (here / "project").mkdir()
+    (here / "run" / "model").symlink_to("../project")
+    refused(rondo("name", "run", "unit:1", "zz"), "a link")
+    assert [*(here / "project").iterdir()] == []
+
+
+@pytest.mark.usefixtures("fake")
+@pytest.mark.parametrize(
+    "name", ["checkpoint", "model", "labels.csv", "rows.csv", "events.jsonl", "overview", "checkpoint/{number}"]
+)
+def test_a_link_in_a_stream_leads_nowhere(rondo: Command, here: Path, run: Path, halfway: Path, name: str) -> None:
+    shutil.copytree(halfway, here / "theirs")
+    (number,) = (path.name for path in (here / "theirs" / "checkpoint").iterdir() if path.name.isdigit())
+    place = here / "theirs" / name.format(number=number)
+    shutil.move(place, here / "outside")
+    place.symlink_to(here / "outside")
+    before = tree(here)
+    for command in (
+        ("stream", run / "model", "--source", "x.csv", "--out", "theirs"),
+        ("name", "theirs", "unit:1", "zz"),
+        ("name", run / "model", "unit:1", "zz", "--stream", "theirs"),
+    ):
+        done = rondo(*command)
+        assert done.code == 2 and "Traceback" not in done.err, done.err
+    assert tree(here) == before
+
+
+@pytest.mark.usefixtures("fake")
+def test_the_next_checkpoint_is_made_behind_no_link(rondo: Command, here: Path, run: Path, halfway: Path) -> None:
+    (number,) = (path.name for path in (halfway / "checkpoint").iterdir() if path.name.isdigit())
+    (halfway / "checkpoint" / f"{int(number) + 1:06d}").symlink_to(here / "outside")
+    done = rondo("stream", run / "model", "--source", "x.csv", "--out", halfway)
+    assert not (here / "outside").exists(), done

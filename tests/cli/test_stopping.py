@@ -85,6 +85,26 @@ def test_asked_to_stop_while_importing(module: str, number: signal.Signals, code
     assert (*child.communicate(timeout=300), child.returncode) == ("", "stopped\n", code)
 
 
+IGNORED = """
+import os, signal
+for number in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(number, signal.SIG_IGN)
+from rondo.cli.main import _stoppable
+from rondo.cli.terminal import asked_to_stop
+with _stoppable(), asked_to_stop() as stop:
+    os.kill(os.getpid(), signal.SIGINT)
+    os.kill(os.getpid(), signal.SIGTERM)
+assert not stop
+assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+"""
+
+
+def test_signals_that_were_ignored_at_the_start_stay_ignored() -> None:
+    """As nohup and the `&` of a script leave them."""
+    child = started("-c", IGNORED)
+    assert (*child.communicate(timeout=300), child.returncode) == ("", "", 0)
+
+
 def test_the_command_listens_before_it_imports() -> None:
     script = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]["scripts"]["rondo"]
     assert script == "rondo.__main__:run"

@@ -80,6 +80,19 @@ def test_a_spoilt_row_is_missing_and_named(junk: float) -> None:
     assert any(f"{round(far / sd):,}" in note for sd in np.delete(values, 300, axis=0).astype(float).std(axis=0))
 
 
+@pytest.mark.parametrize(("n_rows", "is_missing"), [(25, True), (26, False)])
+def test_what_lasts_longer_than_a_gap_is_kept(n_rows: int, is_missing: bool) -> None:
+    values = noise(6_000)
+    values[300 : 300 + n_rows, 1] = 500.0
+    assert bool(np.isnan(found(values).values).any()) is is_missing
+
+
+@pytest.mark.parametrize(("ranges", "is_sound"), [(2.9, True), (3.1, False)])
+def test_the_range_grows_by_what_lies_within_three_ranges(ranges: float, is_sound: bool) -> None:
+    column = np.append(np.linspace(0, 1, 1_000), 1 + ranges)
+    assert bool(sound_bounds(column)[1] == column[-1]) is is_sound
+
+
 def test_pulses_that_keep_coming_are_kept_and_named() -> None:
     values = noise()
     values[::40, 1] = 500.0
@@ -122,6 +135,17 @@ def test_a_channel_of_levels_is_not_stuck() -> None:
     assert stillness(np.zeros(5_000, np.float32), RATE).least_rows == np.inf
 
 
+def test_drift_and_skew_are_named_and_not_mended() -> None:
+    values = noise()
+    values[:, 1] += np.linspace(0, 20, len(values))
+    values[:, 3] = np.exp(2 * values[:, 3])
+    sound = found(values)
+    drifts, skewed = sorted(note for note in sound.notes if "drift" in note or "logarithm" in note)[::-1]
+    assert "'ch1'" in drifts and "'ch3'" not in drifts
+    assert "'ch3'" in skewed and "'ch1'" not in skewed
+    assert not any("drift" in note or "logarithm" in note for note in found(noise() + 1e3).notes)
+
+
 # ---------------------------------------------------------------- streams
 
 CODES = {NO_FAULT: "", OUTSIDE: "outside", LONG_OUTSIDE: "long", STUCK: "stuck"}
@@ -131,7 +155,7 @@ BOUNDS = SoundBounds((-8.0,) * 3, (8.0,) * 3, (6.0, 6.0, math.inf))
 @given(
     seed=st.integers(0, 2**16),
     spoilt=st.lists(st.tuples(st.integers(0, 119), st.sampled_from([1, 2, 3, 4, 9]), st.integers(0, 7)), max_size=9),
-    cuts=st.lists(st.integers(0, 120), max_size=9),
+    cuts=st.lists(st.integers(0, 120), max_size=9) | st.just(list(range(120))),
 )
 def test_a_stream_finds_what_the_slow_twin_finds_in_any_chunks(seed: int, spoilt: Any, cuts: list[int]) -> None:
     rows = noise(120, 3, seed)

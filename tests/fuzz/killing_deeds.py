@@ -63,6 +63,7 @@ QUICK = ("--window", "40", "--step", "20", "--set", "evidence.surrogates=0")
 OFTEN = {"rondo.live.session:CHUNK_ROWS": 300, "rondo.live.session:WINDOWS_BETWEEN": 5}  # checkpoints
 STREAM = ("stream", "run", "--source", "walk.csv", "--out", "o")
 HEALTH = ("o/health.json",)
+MERGE = ("merge", "run", "unit:0", "unit:1")
 BENCH = ("bench", "run", "static", "--datasets", "./walks", "--methods", "kmeans", "--engine", "serial")
 DEEDS = (
     Deed("discover one", ("discover", "walk.csv", "--out", "o", *QUICK), may_refuse=True),
@@ -92,12 +93,11 @@ DEEDS = (
     ),
     Deed("name", ("name", "run", "unit:0", "limp"), ("run",), share=3),
     Deed("name in a stream", ("name", "run", "unit:0", "limp", "--stream", "live"), ("run", "live"), share=3),
-    Deed("merge", ("merge", "run", "unit:0", "unit:1"), ("run",), may_refuse=True, share=3),
-    Deed(
-        "split", ("split", "run", "unit:1"), ("run",), (("merge", "run", "unit:0", "unit:1"),), may_refuse=True, share=3
-    ),
+    Deed("merge", MERGE, ("run",), may_refuse=True, share=3),
+    Deed("split", ("split", "run", "unit:1"), ("run",), (MERGE,), may_refuse=True, share=3),
     Deed("apply", ("apply", "run", "edits.json"), ("run",), prepare=_edits, share=3),
-    Deed("undo", ("undo", "run", "1"), ("run",), (("merge", "run", "unit:0", "unit:1"),), may_refuse=True, share=3),
+    Deed("undo", ("undo", "run", "1"), ("run",), (MERGE,), may_refuse=True, share=3),
+    Deed("undo the last", ("undo", "run"), ("run",), (MERGE, ("name", "run", "unit:0", "limp")), share=3),
     Deed(
         "compare, names given",
         ("compare", "run", "truth.csv", "--level", "unit", "--suggest-names", "--apply"),

@@ -84,4 +84,4 @@ def wait_for(holds: Callable[[], Any], what: str, *running: RondoProcess) -> Non
 
 def n_labels(out: Path) -> int:
     """Lines in the labels of all devices."""
-    return sum(file.read_bytes().count(b"\n") for file in out.glob("*/labels.csv"))
+    return sum(file.read_bytes().count(b"\n") for file in out.glob("devices/*/labels.csv"))

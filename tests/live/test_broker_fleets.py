@@ -223,7 +223,7 @@ def test_lsl_killed_and_started_again_is_a_boundary_in_the_journal(
     plan = OutletPlan(device, CHANNELS, rate=RATE, source_id=device, signal=str(tmp_path / "rows.npy"))
 
     def spans() -> list[list[int]]:
-        lines = (out / device / "labels.csv").read_text().splitlines()[1:]
+        lines = (out / "devices" / device / "labels.csv").read_text().splitlines()[1:]
         return [[int(cell) for cell in line.split(",")[:2]] for line in lines]
 
     with closing(Outlet(plan)):
@@ -234,7 +234,7 @@ def test_lsl_killed_and_started_again_is_a_boundary_in_the_journal(
         process = begin(model, f"lsl:{device}", out)
         wait_for(lambda: n_labels(out) > n_before, "labels after the restart", process)
         process.stop()
-    events = [json.loads(line) for line in (out / device / "events.jsonl").read_text().splitlines()]
+    events = [json.loads(line) for line in (out / "devices" / device / "events.jsonl").read_text().splitlines()]
     (lost,) = [event for event in events if event["evidence"].get("cause") == "messages were lost before this one"]
     assert (lost["kind"], lost["frame"] >= n_frames) == ("gap", True)  # what was labelled before the kill is not lost
     ends = [0] + [end for _, end in spans()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import random
 from collections.abc import Callable, Sequence
@@ -56,10 +57,12 @@ def undisturbed(opened: Opened, messages: Sequence[Message], out: Path, **more: 
 def test_every_device_has_its_own_stream(opened: Opened, tmp_path: Path) -> None:
     """Alone or among others, a device is labelled alike."""
     together = undisturbed(opened, mixed(), tmp_path / "all")
-    assert {name.split("/")[0] for name in together} == {"a", "b%2Fc", "%C3%BC"}
+    assert {name.split("/")[1] for name in together} == {"a", "b%2Fc", "%C3%BC"}
     for place, device in enumerate(("a", "b/c", "ü")):
         alone = undisturbed(opened, numbered(sent(device, signal(place + 1, 1500), 40)), tmp_path / f"{place}")
-        assert alone == {name: own for name, own in together.items() if name.startswith(folder_of(device) + "/")}
+        assert alone == {
+            name: own for name, own in together.items() if name.startswith(f"devices/{folder_of(device)}/")
+        }
     assert min(own.count(b"\n") for name, own in together.items() if name.endswith("csv")) > 20
 
 
@@ -143,9 +146,9 @@ def test_devices_in_disorder_disturb_no_other(opened: Opened, tmp_path: Path) ->
     found = undisturbed(opened, numbered(messages), tmp_path / "all")
     for alone in (good, odd):
         assert undisturbed(opened, numbered(alone), tmp_path / alone[0][0]).items() <= found.items()
-    events = [json.loads(line) for line in found["worse/events.jsonl"].splitlines()]
+    events = [json.loads(line) for line in found["devices/worse/events.jsonl"].splitlines()]
     assert sum(event["evidence"]["n_lines"] for event in events) == len(good)
-    events = [json.loads(line) for line in found["odd/events.jsonl"].splitlines()]
+    events = [json.loads(line) for line in found["devices/odd/events.jsonl"].splitlines()]
     dropped = [event["evidence"] for event in events if event["kind"] == "skip"]
     assert sum(skip.get("rows", 0) for skip in dropped) == 3 * 50  # twice, late, and the second in the wrong order
     assert sum(skip.get("n_lines", 0) for skip in dropped) == 1
@@ -179,14 +182,14 @@ def test_another_model_is_refused(opened: Opened, tmp_path: Path) -> None:
         opened(mixed(), tmp_path)
 
 
-@pytest.mark.parametrize("name", ["..", ".", "model", "a/../b", "x" * 300, "CON", "tab\tend", "%2E"])
+@pytest.mark.parametrize("name", ["..", ".", ".lock", "a/../b", "x" * 300, "CON", "tab\tend", "%2E"])
 def test_folders_of_devices_lie_in_the_folder_of_the_fleet(name: str) -> None:
     assert Path(folder_of(name)).name == folder_of(name) and not folder_of(name).startswith(".")
-    assert folder_of(name) not in ("model", "feed", "sinks") and len(folder_of(name)) < 200
+    assert len(folder_of(name)) < 200
 
 
 def test_different_devices_have_different_folders() -> None:
-    names = ["..", "%2E%2E", ".", "%2E", "model", "%6Dodel", "a/b", "a%2Fb", "x" * 300, "x" * 301]
+    names = ["..", "%2E%2E", ".", "%2E", ".a.b", "%2Ea%2Eb", "a/b", "a%2Fb", "x" * 300, "x" * 301]
     assert len({folder_of(name) for name in names}) == len(names)
 
 
@@ -194,3 +197,108 @@ def test_different_devices_have_different_folders() -> None:
 def test_options_about_messages_are_checked(options: str) -> None:
     with pytest.raises(SettingError, match=options.split("=")[0]):
         fleet_address(f"mqtt://host/topic?{options}")
+
+
+# ---------------------------------------------------------------- one device that cannot be written
+
+NAMES_OF_THE_FLEET = ("health.json", "summary.json", "model", "feed", "sinks", "devices", "feed.sqlite", ".lock")
+
+
+def test_no_device_takes_a_name_of_the_fleet(opened: Opened, tmp_path: Path) -> None:
+    rows = signal(1, 300)
+    messages = [own for name in ("a", *NAMES_OF_THE_FLEET) for own in sent(name, rows, 3)]
+    for _ in range(2):  # the same command again goes on
+        with closing(opened(numbered([*messages, ("x/health.json", b""), ("health.json", b"")]), tmp_path)) as fleet:
+            run_to_end(fleet)
+            fleet.stop()
+            assert not fleet.refused
+    found = files_of(tmp_path)
+    for name in NAMES_OF_THE_FLEET:
+        assert found[f"devices/{folder_of(name)}/labels.csv"] == found["devices/a/labels.csv"]
+
+
+def a_file(place: Path) -> None:
+    place.write_text("mine")
+
+
+def a_folder_of_someone(place: Path) -> None:
+    place.mkdir()
+    (place / "notes.txt").write_text("mine")
+
+
+def a_link(place: Path) -> None:
+    (place.parent.parent / "elsewhere").mkdir()
+    place.symlink_to("../elsewhere")
+
+
+def a_link_to_nowhere(place: Path) -> None:
+    place.symlink_to("../nowhere")
+
+
+def a_checkpoint_that_is_a_link(place: Path) -> None:
+    place.mkdir()
+    (place.parent.parent / "elsewhere").mkdir()
+    (place / "checkpoint").symlink_to("../../elsewhere")
+
+
+def a_checkpoint_that_is_a_file(place: Path) -> None:
+    place.mkdir()
+    (place / "checkpoint").write_text("mine")
+
+
+@pytest.mark.parametrize(
+    "obstacle",
+    [a_file, a_folder_of_someone, a_link, a_link_to_nowhere, a_checkpoint_that_is_a_link, a_checkpoint_that_is_a_file],
+)
+def test_a_device_whose_folder_cannot_be_used_is_refused_alone(
+    opened: Opened, tmp_path: Path, obstacle: Callable[[Path], None]
+) -> None:
+    out, refused = tmp_path / "out", list[tuple[str, str]]()
+    (out / "devices").mkdir(parents=True)
+    obstacle(out / "devices" / "b")
+    told = Told(refused=lambda device, reason: refused.append((device, reason)))
+    with closing(opened(mixed(600, 10, ("a", "b", "c")), out, told=told)) as fleet:
+        run_to_end(fleet)
+        fleet.stop()
+    assert [device for device, _ in refused] == ["b"] and refused[0][1].count("\n") == 0
+    found = files_of(out)
+    assert {name.split("/")[1] for name in found} == {"a", "c"}
+    assert min(content.count(b"\n") for name, content in found.items() if name.endswith("csv")) > 10
+    assert not (tmp_path / "nowhere").exists() and [*(tmp_path / "out" / "elsewhere").glob("*")] == []
+
+
+@pytest.mark.parametrize("what", ["labels.csv", "checkpoint"])
+def test_a_device_whose_folder_is_taken_away_is_refused_alone(
+    opened: Opened, tmp_path: Path, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rondo.live.growing_run._SECONDS_BETWEEN_LOOKS", 0.0)
+    with closing(opened(mixed(1500, 40, ("a", "b")), tmp_path)) as fleet:
+        run_to_end(fleet, 4)
+        gone = tmp_path / "devices" / "b" / what
+        gone.rename(tmp_path / "kept")
+        if what == "checkpoint":
+            gone.symlink_to(tmp_path / "kept")
+        run_to_end(fleet)
+        fleet.stop()
+        assert list(fleet.refused) == ["b"]
+    assert files_of(tmp_path / "devices" / "a")["labels.csv"].count(b"\n") > 40
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO])
+def test_a_full_or_broken_disk_ends_the_run_and_loses_no_message(
+    opened: Opened, tmp_path: Path, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would meet every device: none is refused, and the same command reads what came again."""
+
+    def full(descriptor: int, content: bytes) -> int:
+        raise OSError(number, "the disk")
+
+    messages = mixed(600, 10, ("a", "b"))
+    expected = undisturbed(opened, messages, tmp_path / "once")
+    with closing(opened(messages, tmp_path / "out")) as fleet:
+        fleet.step(0.0)
+        with monkeypatch.context() as patch, pytest.raises(OutputError, match="cannot be written"):
+            patch.setattr("os.write", full)
+            run_to_end(fleet)
+        assert not fleet.refused
+    assert undisturbed(opened, messages, tmp_path / "out") == expected

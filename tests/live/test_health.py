@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
+from rondo import Recording
+from rondo.config.settings import PreprocessConfig
+from rondo.continual.journal import Event
+from rondo.data.preparation import Preparation
+from rondo.data.scaling import Preprocessor
 from rondo.editing.edits import Edits
 from rondo.errors import RecordingError
 from rondo.live.health import DEVICES_REFUSED, Health
@@ -33,14 +41,14 @@ class Device:
         self.session: Any = SimpleNamespace(counters=Counters(), edits=Edits())
         health.begin(name, folder, self.session)
 
-    def step(self, units: list[int]) -> None:
+    def step(self, units: list[int], events: Sequence[Event] = ()) -> None:
         before = self.session.counters
         labels = [self._label(before.n_windows + i, unit) for i, unit in enumerate(units)]
         with (self.folder / "labels.csv").open("a") as file:
             file.writelines(",".join(str(value) for value in label.values()) + "\n" for label in labels)
         n_rows, n_windows = before.n_rows + WINDOW_FRAMES * len(units), before.n_windows + len(units)
         self.session.counters = Counters(n_rows=n_rows, n_windows=n_windows)
-        self.health.after(self.name, self.folder, Written(labels, []), self.session)
+        self.health.after(self.name, self.folder, Written(labels, list(events)), self.session)
 
     def _label(self, n: int, unit: int) -> Label:
         row = (WINDOW_FRAMES * n, WINDOW_FRAMES * (n + 1), n * WINDOW_S, (n + 1) * WINDOW_S, unit, 0, 0.5, 0.5)
@@ -66,6 +74,26 @@ def test_nothing_fits_is_raised_once_and_cleared_once_whatever_the_chunks(tmp_pa
     ]
 
 
+@pytest.mark.parametrize("n_each", [7, 4_000])
+def test_a_stuck_channel_and_one_far_outside_are_alarms_with_channel_and_time(tmp_path: Path, n_each: int) -> None:
+    rows = np.random.default_rng(0).normal(size=(4_000, 3))
+    fitted = Preprocessor.fit([Recording(rows, 50.0, ("x", "y", "z"))], PreprocessConfig())
+    rows[500:1_500, 0] = rows[500, 0]  # 10 s to 30 s: known to be stuck after 10 s
+    rows[2_000, 2] = 65_535
+    rows[2_020:2_100, 1:] = 65_535
+    preparation, lines = Preparation(fitted.row_plan(50.0)), list[str]()
+    device = Device(Health(tmp_path, say=lines.append), tmp_path)
+    for start in range(0, len(rows), n_each):
+        preparation.push(rows[start : start + n_each], np.arange(start, min(start + n_each, len(rows))) / 50.0)
+        device.step([], [Event(kind, "input", *event, (), about) for kind, *event, about in preparation.take_events()])
+    raised, cleared = ([line for line in lines if line.startswith(word)] for word in ("alarm: d", "alarm over: d"))
+    assert [line.split(": ")[2] for line in lines] == ["stuck", "stuck", "outside", "outside"]
+    assert "'x'" in raised[0] and "20.0 s" in raised[0] and "501 such rows" in cleared[0]
+    assert "'z'" in raised[1] and "40.0 s" in raised[1] and len(cleared) == 2
+    device.health.close("finished")
+    assert not stored(tmp_path).alarms
+
+
 def test_silence_is_raised_once_and_cleared_with_its_length(tmp_path: Path) -> None:
     lines: list[str] = []
     health = Health(tmp_path, silent_s=60.0, say=lines.append)
@@ -83,7 +111,8 @@ def test_silence_is_raised_once_and_cleared_with_its_length(tmp_path: Path) -> N
 def test_a_refused_device_is_named_once_and_decides_the_exit_code(tmp_path: Path) -> None:
     lines: list[str] = []
     health = Health(tmp_path, silent_s=60.0, say=lines.append)
-    Device(health, tmp_path / "a", "a").step([1])
+    (tmp_path / "devices").mkdir()
+    Device(health, tmp_path / "devices" / "a", "a").step([1])
     assert health.exit_code == 0
     for _ in range(3):
         health.refused("b", "it lacks the channel 'x'")
@@ -92,7 +121,7 @@ def test_a_refused_device_is_named_once_and_decides_the_exit_code(tmp_path: Path
     found = stored(tmp_path)
     assert (found.state, found.n_refused, found.alarms["b"]["refused"]) == ("alarm", 1, "it lacks the channel 'x'")
     assert health.exit_code == DEVICES_REFUSED == 3
-    (tmp_path / "a" / "summary.json").write_text("{}")
+    (tmp_path / "devices" / "a" / "summary.json").write_text("{}")
     assert [device.in_words().partition(",")[0] for device in devices_of(tmp_path, found, time.time())] == [
         "a: ok",
         "b: alarm (refused: it lacks the channel 'x')",
@@ -122,11 +151,33 @@ def test_a_process_that_is_gone_is_dead(tmp_path: Path) -> None:
     assert (code, f"process {process.pid} is gone" in words) == (2, True)
 
 
-@pytest.mark.parametrize("content", ["", "[]", '{"state": "ok"}', '{"state": "good", "written_s": 1}', '{"state": 1}'])
+BEGUN = '{"state": "ok", "written_s": 1, '
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "", "[]", '{"state": "ok"}', '{"state": "good", "written_s": 1}', '{"state": 1}', "[" * 100_000,
+        '{"a":' * 100_000, '{"state": "ok", "written_s": NaN}', f'{{"state": "ok", "written_s": {"9" * 400}}}',
+        f'{{"state": "ok", "written_s": {"9" * 5000}}}', f'{BEGUN}"pid": {"9" * 400}}}', f'{BEGUN}"pid": 0}}',
+        f'{BEGUN}"backlog_bytes": {"9" * 400}}}', f'{BEGUN}"n_rows": "x"}}', f'{BEGUN}"alarms": {{"d": 3}}}}',
+        f'{BEGUN}"alarms": [3]}}', f'{BEGUN}"sinks": [[]]}}', f'{BEGUN}"sinks": 3}}', f'{BEGUN}"pid": []}}',
+    ],
+)  # fmt: skip
 def test_a_file_that_is_no_health(tmp_path: Path, content: str) -> None:
     (tmp_path / "health.json").write_text(content)
-    assert read_health(tmp_path) is None
-    assert judged(None, 30.0, 0.0)[0] == 2
+    found = read_health(tmp_path)
+    assert found is None
+    assert judged(found, 30.0, 0.0)[0] == 2
+
+
+@pytest.mark.parametrize("alarm", ["nan", "²", "9" * 400, "\x1b[31m", "\0"])
+def test_odd_words_in_a_health_are_words(tmp_path: Path, alarm: str) -> None:
+    about = {"state": "alarm", "written_s": 1.0, "pid": 1, "n_rows": 10**400, "alarms": {alarm: {alarm: alarm}}}
+    (tmp_path / "health.json").write_text(json.dumps(about | {"last_row_s": float("nan"), "exit_code": alarm}))
+    found = read_health(tmp_path)
+    assert found is not None and judged(found, 30.0, 0.0)[1]
+    assert [each.alarms for each in devices_of(tmp_path, found, 0.0)] == [{alarm: alarm}]
 
 
 def test_a_source_that_is_refused_is_an_alarm_and_the_end(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from rondo.live import growing_run as outputs
 from rondo.live import session
 from rondo.live.session import Session, SessionPaths
 from rondo.model.rondo import Rondo
+from rondo.run.rows import RowFrames, RowPlaces
 from tests.cli.running import Command, Outcome, refused, tree, waves, write_csv
 
 RATE = 50
@@ -68,6 +69,49 @@ def test_an_output_that_is_gone_while_the_source_is_silent(
     kept.rename(gone)
     with closing(Session(Rondo.load(model), model, place)) as stream:
         assert stream.counters.n_rows == 900
+
+
+@pytest.mark.usefixtures("fake")
+def test_labels_that_are_cut_in_place_are_noticed_before_the_next_line(
+    rondo: Command, here: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As logrotate does with copytruncate: no zero bytes are written where lines were, and the error is short."""
+    monkeypatch.setattr(session, "CHUNK_ROWS", 100)
+    write_csv(here / "x.csv", waves(900))
+    place = SessionPaths("x.csv", here / "out")
+    with closing(Session(Rondo.load(model), model, place)) as stream:
+        for _ in range(5):
+            stream.step()
+        os.truncate(here / "out" / "labels.csv", 0)
+        with pytest.raises(OutputError, match="removed, replaced or cut"):
+            while stream.step() is not None:
+                pass
+    assert (here / "out" / "labels.csv").read_bytes() == b""
+    for content in (b"\0" * 5_700 + b"\n", b"start_frame\n" + b"\0" * 5_700 + b"\n"):
+        (here / "out" / "labels.csv").write_bytes(content)
+        done = rondo("usage", "out")
+        refused(done, "labels.csv")
+        assert len(done.err) < 500
+
+
+ROWS_OF_NONE = (
+    "0,0", "x,0,frame", "0,0,else", f"{'9' * 23},0,frame", f"{'9' * 5_000},0,frame", "0,-2,frame", "-3,0,frame",
+    f"0,{1 << 62},frame", "5,5,frame\n5,6,gap", f"-{'9' * 23},0,frame", "nan,0,frame", "²,0,frame",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("line", ROWS_OF_NONE, ids=range(len(ROWS_OF_NONE)))
+def test_rows_that_are_none_are_refused_in_one_line(here: Path, line: str) -> None:
+    (here / "rows.csv").write_text(f"row,frame,what\n{line}\n", encoding="utf-8")
+    with pytest.raises(OutputError, match=r"rows\.csv: expected the rows") as found:
+        RowFrames.read(here)
+    assert len(str(found.value)) < 300
+
+
+@pytest.mark.parametrize("places", [[0, "x"], [0, "x", "frame"], [0, 0, "else"], [-1, 0, "gap"], [0, 1 << 62, "gap"]])
+def test_places_that_are_none_are_refused(places: list[object]) -> None:
+    with pytest.raises(ValueError, match=r"places|unpack"):
+        RowPlaces().load(places)
 
 
 @pytest.mark.usefixtures("fake")

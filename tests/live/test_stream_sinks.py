@@ -218,11 +218,11 @@ def test_health_of_what_is_no_stream(rondo: Command, here: Path) -> None:
 
 def test_health_lists_the_devices_of_a_fleet(rondo: Command, here: Path) -> None:
     about = {"state": "finished", "written_s": 1.0, "pid": 1, "alarms": {"hall 2/pump": {"silent": "no row"}}}
-    for name in ("press", "hall 2%2Fpump", "model"):
-        (here / "live" / name).mkdir(parents=True)
+    for name in ("press", "hall 2%2Fpump", "begun"):
+        (here / "live" / "devices" / name).mkdir(parents=True)
     (here / "live" / "health.json").write_text(json.dumps(about), encoding="utf-8")
     for name in ("press/summary.json", "press/labels.csv", "hall 2%2Fpump/summary.json"):
-        (here / "live" / name).write_text("")
+        (here / "live" / "devices" / name).write_text("")
     done = rondo("health", "live")
     assert (done.code, done.out.splitlines()[1]) == (0, "  hall 2/pump: alarm (silent: no row), no label yet")
     assert done.out.splitlines()[2].startswith("  press: ok, last label ")

@@ -127,6 +127,7 @@ HEAD = "Host: {host}\r\nX-Rondo-Token: {token}\r\n"
         (f"CONNECT x:1 HTTP/1.1\r\n{HEAD}\r\n", 405),
         (f"GET http://example.org/ HTTP/1.1\r\n{HEAD}\r\n", 400),
         (f"GET * HTTP/1.1\r\n{HEAD}\r\n", 400),
+        ("GET /?" + "a=1&" * 21 + "b=1 HTTP/1.1\r\nHost: {host}\r\n\r\n", 400),
         (f"GET /\r\n{HEAD}\r\n", 505),
         (f"GET / HTTP/2.0\r\n{HEAD}\r\n", 505),
         (f"GET / HTTP/1.1\r\nHost{HEAD}\r\n", 403),
@@ -149,11 +150,14 @@ HEAD = "Host: {host}\r\nX-Rondo-Token: {token}\r\n"
         ("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", 400),
     ],
 )  # fmt: skip
-def test_odd_requests_get_one_line(server: Echo, request_text: str, status: int) -> None:
+def test_odd_requests_get_one_line(
+    server: Echo, request_text: str, status: int, capfd: pytest.CaptureFixture[str]
+) -> None:
     got = send(server, request_text)
     assert got.split(b" ")[1] == str(status).encode()
     assert b"Traceback" not in got and got.count(b"HTTP/1.1 ") == 1
     assert ask(server, "/").status == 200
+    assert capfd.readouterr().err == ""
 
 
 @pytest.mark.usefixtures("hurried")
@@ -194,6 +198,13 @@ def test_a_hundred_connections_that_say_nothing_end_and_the_next_is_answered(ser
     assert turned_away >= 100 - loopback.MOST_CONNECTIONS
     assert ask(server, "/").status == 200
     assert threading.active_count() <= before + 2
+
+
+def test_connections_that_say_nothing_give_way_to_one_with_the_token(server: Echo) -> None:
+    held = [socket.create_connection((LOOPBACK, server.server_port), timeout=PATIENCE_S) for _ in range(200)]
+    assert [ask(server, "/").status for _ in range(5)] == [200] * 5
+    for connection in held:
+        connection.close()
 
 
 def test_of_a_hundred_requests_at_once_all_for_whom_there_is_room_are_answered() -> None:

@@ -203,7 +203,7 @@ FAULTS: dict[str, tuple[Callable[[Path], object], str]] = {
     "a manifest that is a folder": (lambda f: ((f / MANIFEST).unlink(), (f / MANIFEST).mkdir()), "regular file"),
     "tensors that are a pipe": (lambda f: ((f / TENSORS).unlink(), os.mkfifo(f / TENSORS)), "regular file"),
     "a link to nowhere": (lambda f: ((f / TENSORS).unlink(), (f / TENSORS).symlink_to("gone")), TENSORS),
-    "a link to a device": (lambda f: ((f / TENSORS).unlink(), (f / TENSORS).symlink_to("/dev/zero")), "regular file"),
+    "a link to a device": (lambda f: ((f / TENSORS).unlink(), (f / TENSORS).symlink_to("/dev/zero")), "a link"),
     "a link to itself": (lambda f: ((f / TENSORS).unlink(), (f / TENSORS).symlink_to(TENSORS)), TENSORS),
     "edited": (_edited, "edited"),
     "another schema": (_manifest(schema=2), "model schema 2, this version of Rondo reads 1"),

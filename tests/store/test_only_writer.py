@@ -21,14 +21,15 @@ ALLOWED = {
     ("rondo/formats/xlsx.py", "tempfile"): "a file without a name, for the rows of a sheet",
     ("rondo/files/text/table.py", "tempfile"): "a file without a name, to read UTF-16 from",
     ("rondo/run/bucket.py", "tempfile"): "local copies of runs in a bucket",
+    ("rondo/run/bucket.py", ".mkdir"): "their folders",
     ("rondo/run/bucket.py", "shutil.rmtree"): "these copies, when the process ends",
     ("rondo/view/media.py", "os.open"): "a film, to read it",
     ("rondo/continual/checkpoint.py", "shutil.rmtree"): "checkpoints that a newer one has replaced",
 }
 
-_PATH_WRITERS = {"write_text", "write_bytes", "touch", "symlink_to", "hardlink_to", "open_memmap"}
+_PATH_WRITERS = {"write_text", "write_bytes", "touch", "symlink_to", "hardlink_to", "open_memmap", "mkdir"}
 _MODULE_WRITERS = {
-    "os": {"open", "rename", "replace", "renames", "link", "symlink", "truncate", "mkfifo"},
+    "os": {"open", "mkdir", "makedirs", "rename", "replace", "renames", "link", "symlink", "truncate", "mkfifo"},
     "shutil": {"copy", "copy2", "copyfile", "copytree", "move", "rmtree", "unpack_archive"},
     "np": {"memmap"},
 }
@@ -124,6 +125,8 @@ def test_only_the_store_writes() -> None:
         "np.lib.format.open_memmap(path, mode='w+')",
         "np.memmap(path)",
         "path.touch()",
+        "path.mkdir(parents=True)",
+        "os.makedirs(path)",
     ],
 )
 def test_a_writer_of_any_kind_is_found(line: str) -> None:

@@ -315,11 +315,20 @@ def test_a_folder_is_on_the_disk_before_it_has_its_name(
 
 
 def test_a_folder_behind_a_link_is_no_folder_of_its_own(tmp_path: Path) -> None:
-    make_folder(tmp_path / "a")
-    make_folder(tmp_path / "a")
-    (tmp_path / "b").symlink_to("a")
-    with pytest.raises(OSError, match="b is a link"):
-        make_folder(tmp_path / "b")
+    """What someone has named may be a link; what lies inside may be someone else's."""
+    (tmp_path / "named").symlink_to("real")
+    (tmp_path / "real").mkdir()
+    for _ in range(2):
+        assert make_folder(tmp_path / "named", "a", "b").is_dir()
+    (tmp_path / "real" / "c").symlink_to("a")
+    (tmp_path / "real" / "nowhere").symlink_to(tmp_path / "outside")
+    for inside in (("c",), ("c", "d"), ("nowhere",), ("a", "..", "c")):
+        with pytest.raises(OutputError, match="a link, expected one of its own"):
+            make_folder(tmp_path / "named", *inside)
+    assert not (tmp_path / "outside").exists() and not (tmp_path / "real" / "a" / "d").exists()
+    (tmp_path / "file").touch()
+    with pytest.raises(OutputError, match=r"file/a: cannot be written"):
+        make_folder(tmp_path / "file", "a")
 
 
 # ---------------------------------------------------------------- a file that grows

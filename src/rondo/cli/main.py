@@ -19,7 +19,7 @@ import typer
 
 from rondo.cli import compare, config, demo, edit, evaluate, learn, show, stability, suggest, usage
 from rondo.cli.options import FilledHelp, filled, help_without_command
-from rondo.cli.terminal import Verbosity, global_first, is_verbose, print, set_verbosity, to_stderr
+from rondo.cli.terminal import Verbosity, global_first, heeded_signals, is_verbose, print, set_verbosity, to_stderr
 from rondo.errors import RondoError, RondoWarning, SettingError
 from rondo.version import __version__
 from rondo.wording import in_utf8, is_utf8, printable
@@ -193,7 +193,7 @@ def _stoppable() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():  # only the main thread may listen to signals
         yield
         return
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, stop) for number in heeded_signals()}
     try:
         yield
     finally:

@@ -86,6 +86,11 @@ def aligned(rows: Sequence[Sequence[str]], texts: Collection[int] = (0,)) -> lis
     return lines
 
 
+def heeded_signals() -> list[signal.Signals]:
+    """Those of SIGINT and SIGTERM that end a command; one that is ignored (nohup, `&` in a script) stays so."""
+    return [each for each in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(each) is not signal.SIG_IGN]
+
+
 @contextmanager
 def asked_to_stop() -> Iterator[list[int]]:
     """A list that gets the number of the first signal to stop; the second one stops the command at once."""
@@ -101,7 +106,7 @@ def asked_to_stop() -> Iterator[list[int]]:
         restore()
 
     if threading.current_thread() is threading.main_thread():  # only the main thread may listen to signals
-        before.update({each: signal.signal(each, ask) for each in (signal.SIGINT, signal.SIGTERM)})
+        before.update({each: signal.signal(each, ask) for each in heeded_signals()})
     try:
         yield numbers
     finally:

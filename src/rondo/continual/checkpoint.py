@@ -23,7 +23,7 @@ from typing import Any
 from rondo.arrays import Tensors, as_bits, from_bits
 from rondo.errors import ModelError, OutputError
 from rondo.store import lock, model_file
-from rondo.store.folder import is_draft
+from rondo.store.folder import is_draft, make_folder
 from rondo.store.reading import read_regular
 
 _LOCK = ".lock"
@@ -48,9 +48,10 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
     provenance = {"tensors": kinds, "plain": dict(checkpoint.plain)}
     stored = model_file.Artifact(dict(checkpoint.identity), provenance, bits)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder.parent, folder.name)
         before = _numbers(folder)
-        model_file.save(folder / f"{(before or [0])[-1] + 1:06d}", stored, model_file.CHECKPOINT)
+        taken = [int(path.name) for path in folder.iterdir() if _NUMBERED.fullmatch(path.name)]  # by whatever it is
+        model_file.save(folder / f"{max(taken, default=0) + 1:06d}", stored, model_file.CHECKPOINT)
         for number in before:
             shutil.rmtree(folder / f"{number:06d}")
     except OutputError as error:
@@ -114,14 +115,16 @@ def settings_hash(settings: Mapping[str, Any]) -> str:
 @contextmanager
 def locked(folder: Path, wait_s: float = 0.0) -> Iterator[None]:
     """Keep the folder for this process alone: two that append to the same files would spoil both."""
-    with lock.locked(folder, _LOCK, "another process is writing this checkpoint; wait for it, or stop it", wait_s):
+    busy = "another process is writing this checkpoint; wait for it, or stop it"
+    with lock.locked(folder, _LOCK, busy, wait_s, is_inside=True):
         yield
 
 
 def _numbers(folder: Path) -> list[int]:
     if not folder.exists():
         return []
-    return sorted(int(path.name) for path in folder.iterdir() if _NUMBERED.fullmatch(path.name) and path.is_dir())
+    folders = (path for path in folder.iterdir() if path.is_dir() and not path.is_symlink())
+    return sorted(int(path.name) for path in folders if _NUMBERED.fullmatch(path.name))
 
 
 @contextmanager

@@ -168,6 +168,8 @@ class AppendOnly:
         """Write lines, each with its line end; a full disk leaves what the last checkpoint counts as it was."""
         rest = memoryview(lines.encode())
         try:
+            if os.fstat(self._descriptor).st_size < self.n_bytes:  # there would be a hole of zero bytes
+                self.check()
             while rest:
                 written = os.write(self._descriptor, rest)
                 self.n_bytes += written

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from rondo.arrays import Flags, Floats
 from rondo.config.settings import PreprocessConfig
+from rondo.data.drift import drift_notes
 from rondo.data.labels import runs_of
 from rondo.data.precision import too_coarse
 from rondo.data.preparation import max_gap_frames
@@ -150,6 +151,7 @@ def mended(recording: Recording, channels: Sequence[str], config: PreprocessConf
         notes.append(f"channel '{name}' is stuck at {recording.values[start, place]:g} in {span}: taken as missing")
     if gone.any():
         recording = recording.with_values(np.where(gone, np.float32(np.nan), recording.values))
+    notes += drift_notes(recording.values, dict(zip(channels, places, strict=True)))
     return Mended(recording.noted(*notes) if notes else recording, tuple(one.least_rows for one in every))
 
 

@@ -248,8 +248,7 @@ class Delivery:
     def store(self, now: float) -> None:
         began = time.monotonic()
         places = {name: {f.path.name: f.as_json() for f in device.files} for name, device in self._devices.items()}
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        make_folder(self._path.parent)
+        make_folder(self._path.parent.parent, SINKS)
         text = json.dumps({"sink": shown_sink(self.where), "devices": self._stored | places})
         write_text(self._path, text, "make room or give permission, then run the same command again")
         self._is_changed = False

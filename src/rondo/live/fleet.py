@@ -1,19 +1,21 @@
-"""Fleet: the messages of many devices -> one session each, with its own state and its own folder, OUT/<device>/.
+"""Fleet: the messages of many devices -> one session each, with its own state and folder, OUT/devices/<device>/.
 
 Exactly once: a checkpoint of a device holds the offset up to which it has read. The mark of a partition is the lowest
 offset that lies in no checkpoint yet; it is written after the checkpoints, and then confirmed to the broker. A fleet
 that is started again, or another process that gets the partition, begins at the mark; devices pass over what they have.
-One that sends what cannot be read does not stop the others. Those that were silent longest are put away when more than
-`most_open` are open, and go on from their checkpoints when they send again.
+One that sends what cannot be read, or whose folder cannot be used, is refused and does not stop the others; a full or
+broken disk stops all. Those that were silent longest are put away when more than `most_open` are open, and go on from
+their checkpoints when they send again.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -21,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qsl, quote, urlencode
 
 from rondo.continual.checkpoint import fingerprint, locked
-from rondo.errors import InputError, OutputError, RecordingError, SettingError
+from rondo.errors import InputError, OutputError, SettingError
 from rondo.live.address import seconds_in
 from rondo.live.device import DeviceRows, MessageRules
 from rondo.live.growing_run import copy_model
@@ -31,6 +33,7 @@ from rondo.live.session import GivenSource, Session, SessionPaths, Written, miss
 from rondo.live.source import FeedRequest, Message, feed_kind
 from rondo.model.describe import fitted_ids
 from rondo.model.method import CHECKPOINT
+from rondo.run.health import DEVICES
 from rondo.store.folder import make_folder
 
 if TYPE_CHECKING:
@@ -41,7 +44,7 @@ _MARKS_AFTER_S = 1.0
 _BUSY_S = 60.0  # a device that another process has (before a rebalance reaches it, or to name units) is waited for
 _REFRESH_SHARE = 0.05  # of the time, for segments and summaries
 _LONGEST_NAME = 100
-_OWN = ("model", "feed", "sinks")  # folders of the fleet itself
+_OF_ALL = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 
 
 def fleet_address(where: str) -> tuple[str, MessageRules]:
@@ -131,7 +134,7 @@ class Fleet:
     def _shared_model(self, model_folder: Path) -> tuple[Path, str]:
         sha256 = fingerprint(model_folder)
         own = self.out / "model"
-        make_folder(self.out)
+        make_folder(self.out, DEVICES)
         if own.exists() and fingerprint(own) != sha256:
             raise OutputError(f"{self.out}: it was begun with another model; give that one, or choose another --out")
         copy_model(model_folder, own, self._model.edits_.among(fitted_ids(self._model)))
@@ -171,17 +174,10 @@ class Fleet:
             return False
         device = self.devices.get(name)
         if device is None:
-            folder = self.out / folder_of(name)
-            with ExitStack() as stack:
-                # Outside of what is refused: whoever has the device now lets go of it soon, and what came is not lost.
-                stack.enter_context(locked(folder / CHECKPOINT, _BUSY_S))
-                try:
-                    device = self.devices[name] = self._begun(name, folder, stack)
-                except OutputError:  # the disk is full, say: the run ends, and what came is not lost either
-                    raise
-                except InputError as error:
-                    self._refuse(name, str(error))
-                    return False
+            with self._refused_alone(name):
+                device = self._begun(name)
+            if device is None:
+                return False
             self._told.begun(name, device.folder, device.session)
         self.devices.move_to_end(name)
         if not device.rows.take(message):
@@ -191,41 +187,57 @@ class Fleet:
         device.waiting.setdefault(message.partition, message.offset)
         return True
 
-    def _begun(self, name: str, folder: Path, stack: ExitStack) -> OpenDevice:
-        """The session of a device, new or from its checkpoint; takes over what is open in `stack`."""
+    def _begun(self, name: str) -> OpenDevice:
+        """The session of a device, new or from its checkpoint."""
+        folder = make_folder(self.out, DEVICES, folder_of(name))
         given = GivenSource(self._kind, folder.name, partial(DeviceRows, name, self._rules), self._model_sha256)
         place = SessionPaths(self._where, folder, follow=True)
-        session = Session(self._model, self._model_folder, place, given=given, **self._chosen)
-        stack.callback(session.close)
-        assert isinstance(session.source, DeviceRows)
-        return OpenDevice(name, folder, session, session.source, stack.pop_all())
+        with ExitStack() as stack:
+            stack.enter_context(locked(folder / CHECKPOINT, _BUSY_S))
+            session = Session(self._model, self._model_folder, place, given=given, **self._chosen)
+            stack.callback(session.close)
+            assert isinstance(session.source, DeviceRows)
+            opened = OpenDevice(name, folder, session, session.source, stack.pop_all())
+        self.devices[name] = opened
+        return opened
+
+    @contextmanager
+    def _refused_alone(self, name: str) -> Iterator[None]:
+        """What fails in the block concerns one device, which is refused; what every device would meet ends the run.
+
+        Then what came is not lost: the same command reads it again.
+        """
+        try:
+            yield
+        except InputError as error:
+            if _concerns_all(error):
+                raise
+            if name in self.devices:
+                self._close(self.devices[name])
+            with suppress(OSError):  # there is something in it
+                (self.out / DEVICES / folder_of(name)).rmdir()
+            self.refused[name] = str(error)
+            self._told.said(f"device '{name}' is refused, its messages are left out: {error}")
+            self._told.refused(name, str(error))
 
     def _label(self, device: OpenDevice) -> Iterator[DeviceStep]:
         """Everything that has come, to the last row: only then can a checkpoint be made."""
-        try:
+        with self._refused_alone(device.name):  # what came before the trouble is labelled and kept
             while (written := device.session.step()) is not None:
                 device.is_stale = True
                 yield DeviceStep(device, written)
             if device.session.is_due:
                 self._keep(device)
-        except RecordingError as error:  # what came before the trouble is labelled and kept
-            self._refuse(device.name, str(error))
-            device.waiting.clear()
-            self._close(device)
-
-    def _refuse(self, name: str, reason: str) -> None:
-        self.refused[name] = reason
-        self._told.said(f"device '{name}' is refused, its messages are left out: {reason}")
-        self._told.refused(name, reason)
 
     def _keep(self, device: OpenDevice) -> None:
-        device.session.keep()
-        device.waiting.clear()
+        with self._refused_alone(device.name):
+            device.session.keep()
+            device.waiting.clear()
 
     def _keep_due(self) -> None:
         """Checkpoints of those that have waited long enough, the marks, and now and then what follows from labels."""
         now = time.monotonic()
-        for device in self.devices.values():
+        for device in list(self.devices.values()):
             if device.waiting and now - device.waiting_since > _KEEP_AFTER_S:
                 self._keep(device)
         if now >= self._marks_due:
@@ -238,8 +250,9 @@ class Fleet:
                 self._refresh_at = time.monotonic() + (time.monotonic() - now) / _REFRESH_SHARE
 
     def _refresh(self, device: OpenDevice) -> None:
-        device.session.refresh()
         device.is_stale = False
+        with self._refused_alone(device.name):
+            device.session.refresh()
 
     def _put_marks(self) -> None:
         marks = dict(self._next)
@@ -263,7 +276,8 @@ class Fleet:
     def _keep_and_close(self, device: OpenDevice) -> None:
         if device.waiting:
             self._keep(device)
-        self._close(device)
+        if device.name in self.devices:
+            self._close(device)
 
     def _close(self, device: OpenDevice) -> None:
         del self.devices[device.name]
@@ -275,8 +289,7 @@ class Fleet:
         for device in gone:
             for _ in self._label(device):
                 pass
-            if device.name in self.devices:
-                self._keep_and_close(device)
+            self._keep_and_close(device)
         self._put_marks()
         for partition in partitions:
             self._next.pop(partition, None)
@@ -289,7 +302,7 @@ class Fleet:
                 self._keep(device)
         self._put_marks()
         until = time.monotonic() + seconds
-        for device in self.devices.values():
+        for device in list(self.devices.values()):
             if device.is_stale and time.monotonic() < until:
                 self._refresh(device)
 
@@ -304,12 +317,22 @@ class Fleet:
 def folder_of(device: str) -> str:
     """A name for the folder of a device, another one for each.
 
-    >>> folder_of("hall 2/press.7"), folder_of(".."), folder_of("model")
-    ('hall 2%2Fpress.7', '%2E%2E', '%6Dodel')
+    >>> folder_of("hall 2/press.7"), folder_of(".."), folder_of(".lock")
+    ('hall 2%2Fpress.7', '%2E%2E', '%2Elock')
     """
     name = quote(device, safe=" -_.~")
-    if name.startswith(".") or name in _OWN:
-        name = "".join(f"%{ord(character):02X}" for character in name[:1]) + name[1:].replace(".", "%2E")
+    if name.startswith("."):
+        name = name.replace(".", "%2E")
     if len(name) > _LONGEST_NAME:
         name = f"{name[:_LONGEST_NAME]}~{hashlib.sha256(device.encode()).hexdigest()[:16]}"
     return name
+
+
+def _concerns_all(error: BaseException | None) -> bool:
+    """Whether another device would meet this too: the disk is full or broken. Or another process has the device: it
+    lets go of it soon, and no message is lost."""
+    while error is not None:
+        if isinstance(error, TimeoutError) or (isinstance(error, OSError) and error.errno in _OF_ALL):
+            return True
+        error = error.__context__
+    return False

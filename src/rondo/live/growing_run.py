@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from rondo.continual.journal import AppendOnly, Event, append_events
 from rondo.editing.edits import Edits
 from rondo.editing.edits_file import write_edits
-from rondo.errors import OutputError
 from rondo.model.describe import fitted_ids, stream_summary, words_of
 from rondo.report.contents import kept_wish
 from rondo.report.render import write_page
@@ -52,10 +51,7 @@ class Outputs:
         """Open the files of a run, cut back to the lengths in its checkpoint; they are new where these are 0."""
         self.out = out
         lengths = lengths or {}
-        try:
-            out.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise OutputError(f"{out}: cannot be written ({error.strerror or error}); {_GOES_ON}") from None
+        make_folder(out, advice=_GOES_ON)
         self.places = RowPlaces()
         self._look_at = 0.0
         self._rows = AppendOnly(out / ROWS, lengths.get(ROWS, 0))
@@ -174,7 +170,7 @@ def copy_model(source: Path, target: Path, edits: Edits, shared: bool = False) -
 
     `shared`: as second names of the same files, which nobody writes into: a thousand devices have one model.
     """
-    make_folder(target)
+    make_folder(target.parent, target.name)
     if not (target / "manifest.json").is_file():
         for path in sorted(source.iterdir(), reverse=True):
             if not path.is_file() or EDITS in path.name or (shared and link_file(path, target / path.name)):

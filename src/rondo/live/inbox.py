@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from rondo.errors import ModelError, OutputError
 from rondo.live.address import bytes_in, patience_in
 from rondo.live.source import FeedRequest, Message, Patience
+from rondo.store.folder import make_folder, refuse_link
 from rondo.store.lock import locked
 
 PARTITION = "inbox"
@@ -62,8 +63,10 @@ class FeedStore:
         self.folder, self._lock = folder, threading.RLock()
         _refuse_network_drive(folder)
         with self._errors_in_words():
-            folder.mkdir(parents=True, exist_ok=True)
+            make_folder(folder.parent, folder.name)
             _refuse_former(folder)
+            for beside in ("", "-wal", "-shm", "-journal"):
+                refuse_link(folder / f"{_FILE}{beside}")
             self._db = sqlite3.connect(folder / _FILE, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
         try:
             with self._errors_in_words():
@@ -152,7 +155,7 @@ class Inbox:
         self._store, self._limit_bytes = store, limit_bytes
         self._opened = ExitStack()
         busy = "another process reads into this inbox; stop it, or wait"
-        self._opened.enter_context(locked(store.folder, ".lock", busy))
+        self._opened.enter_context(locked(store.folder, ".lock", busy, is_inside=True))
         try:
             self._given = (store.mark_of(PARTITION) or 0) - 1  # the offset of the last message that was given
             with store.transaction() as db:

@@ -12,9 +12,10 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import sys
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -110,10 +111,15 @@ def connected(address: str | None, n_workers: int | None) -> Iterator[tuple[Any,
         # Ray tries a task that runs out of memory again for ever; on a cluster, RAY_task_oom_retries says how often.
         "_system_config": {"task_oom_retries": TRIES - 1},
     }
+    job = import_module("ray.job_config").JobConfig()
+    job._py_driver_sys_path = _FoldersOfModules()
+    # Of a job that comes by Ray's client, whose settings are read in another process, Ray passes no folder on.
+    job_config = {} if address and address.startswith("ray://") else {"job_config": job}
+    where = {"address": address} if address else embedded
     try:
         if address:
             knock(address)
-        api.init(**({"address": address} if address else embedded), log_to_driver=False, logging_level="ERROR")
+        api.init(**where, **job_config, log_to_driver=False, logging_level="ERROR")
     except (OSError, RuntimeError, ValueError) as error:
         at = f"no Ray cluster answers at '{address}'" if address else "Ray does not start on this machine"
         raise SettingError(
@@ -128,6 +134,16 @@ def connected(address: str | None, n_workers: int | None) -> Iterator[tuple[Any,
         api.shutdown()
         if in_main:
             signal.signal(signal.SIGTERM, listening)
+
+
+class _FoldersOfModules(list[str]):
+    """The folders in which workers look for modules first: those that this process imports from itself.
+
+    Ray adds the working folder, and Python files there may be a stranger's.
+    """
+
+    def extend(self, folders: Iterable[str]) -> None:
+        super().extend(folder for folder in folders if folder in sys.path)
 
 
 def _watch(api: Any, address: str | None) -> Watch:

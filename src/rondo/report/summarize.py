@@ -19,6 +19,7 @@ from rondo.report.tables import (
 )
 from rondo.run.clock import page_clock
 from rondo.run.headline import (
+    LEAST_OTHER,
     heading_of,
     headline,
     kinds_of,
@@ -218,8 +219,9 @@ def _recording(recording: RecordingSummary, signal: dict[str, Any]) -> dict[str,
         f"{recording.n_frames:,} frames" if recording.duration_s is None else duration_in_words(recording.duration_s),
         counted(len(recording.channels), "channel"),
         "no clock (give --rate HZ for seconds)" if recording.rate is None else f"{recording.rate:.4g} Hz",
-        f"{percent(recording.share_other)} OTHER",
     ]
+    if recording.share_other >= LEAST_OTHER:
+        about.append(f"{percent(recording.share_other)} OTHER")
     if recording.n_gaps:
         about.append(counted(recording.n_gaps, "gap"))
     if recording.clock is not None and is_date(recording.clock.seconds[0]):

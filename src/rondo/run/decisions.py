@@ -83,7 +83,7 @@ def read_decisions(path: Path) -> pl.DataFrame:
             raise OSError("a line holds no label: frames out of order, or a score or an id that is none")
         return found
     except (OSError, pl.exceptions.PolarsError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
         raise OutputError(f"{path}: expected the labels of `rondo stream`, but {reason}; give its --out") from None
 
 

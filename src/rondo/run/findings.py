@@ -150,7 +150,7 @@ def recurrence_sentence(evidence: Evidence, kinds: Mapping[int, str], is_foreign
     groups["unit"] = [entry.verdict for entry in evidence.units.values()]
     parts = [recurrence_in_words(own, kind) for kind, own in groups.items() if own]
     told = "; ".join(main.removesuffix(",") + rest.replace("; ", ", ") for main, rest in parts)
-    return f"{where}{told}. The 5 % error holds for the whole (p = {evidence.p:.2g}), not for each entry."
+    return f"{where}{told} (p = {evidence.p:.2g} for the whole, not for each entry)."
 
 
 def place_sentence(units: Entries) -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rondo.run.summary import EntrySummary, RecordingSummary, RunSummary
 
 _MOST = 0.5  # of the time in what comes back, which a kind must cover to stand for it; by hand: most of it
-_LEAST_OTHER = 0.005  # of the time: less is not worth a word on the first line
+LEAST_OTHER = 0.005  # of the time: less is not worth a word on the first line
 _RARE, _MOST_RARE = 2, 2  # visits of an entry that is worth a look; entries that are named
 _REST = {
     "occurs once": ("occurs once", "occur once"),
@@ -141,7 +141,7 @@ def recurrence_in_words(verdicts: Sequence[str], kind: str, about: Container[str
     >>> recurrence_in_words(["recurs clearly"] * 5 + ["recurs faintly"] * 2, "unit")
     ('7 units come back, 5 of them clearly,', '')
     >>> recurrence_in_words(["recurs clearly", "occurs once", "blurred"], "phrase")
-    ('1 of 3 phrases comes back, clearly,', '; 1 occurs once, 1 is hard to tell from another')
+    ('1 of 3 phrases comes back clearly', '; 1 occurs once, 1 is hard to tell from another')
     """
     n, n_clear = sum(map(comes_back, verdicts)), verdicts.count("recurs clearly")
     rest = [
@@ -155,10 +155,9 @@ def recurrence_in_words(verdicts: Sequence[str], kind: str, about: Container[str
             f"none of {counted(len(verdicts), kind)} comes back" if verdicts[1:] else f"the {kind} does not come back"
         )
         return none, tail
-    graded = "clearly" if n_clear == n == 1 else f"{'all' if n_clear == n else f'{n_clear:,}'} of them clearly"
-    graded = graded if n_clear else "faintly"
+    graded = " clearly" if n_clear == n else f", {n_clear:,} of them clearly," if n_clear else " faintly"
     several = counted(n, kind) if n == len(verdicts) else f"{n:,} of {counted(len(verdicts), kind)}"
-    return f"{several} {'comes' if n == 1 else 'come'} back, {graded},", tail
+    return f"{several} {'comes' if n == 1 else 'come'} back{graded}", tail
 
 
 def _rare(entries: Iterable[EntrySummary], kind: str) -> str:
@@ -211,7 +210,7 @@ def share_other(recordings: Sequence[RecordingSummary]) -> float:
 
 def _other(run: RunSummary) -> str:
     share = share_other(run.recordings)
-    return f"; {percent(share)} OTHER" if share >= _LEAST_OTHER else ""
+    return f"; {percent(share)} OTHER" if share >= LEAST_OTHER else ""
 
 
 def _fit(run: RunSummary) -> str:

@@ -21,11 +21,14 @@ from rondo.version import __version__
 from rondo.wording import counted, duration_in_words
 
 HEALTH = "health.json"
+DEVICES = "devices"
+"""The folder of a fleet in which each device has one; what else the fleet writes lies beside it."""
 HealthState = Literal["ok", "alarm", "stopped", "finished"]
 HEALTHY, IN_ALARM, DEAD = 0, 1, 2
 """Exit codes of `rondo health`."""
 _STATES = ("ok", "alarm", "stopped", "finished")
 _MOST_NAMED = 10  # devices in alarm that one line names
+_MOST_S = 1e12  # since 1970: what is later is no time
 
 
 @dataclass(frozen=True)
@@ -119,8 +122,8 @@ def read_health(out: Path) -> HealthReport | None:
         }
         health = HealthReport(**known | {"sinks": [SinkHealth(**sink) for sink in known.get("sinks", [])]})
         health.in_words()  # fails on values of another type
-        is_whole = health.state in _STATES and float(health.written_s) >= 0 and int(health.pid) > 0
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        is_whole = health.state in _STATES and 0 <= health.written_s < _MOST_S and 0 < int(health.pid) < 1 << 31
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError):
         return None
     return health if is_whole else None
 
@@ -150,11 +153,11 @@ def judged(health: HealthReport | None, stale_s: float, now_s: float) -> tuple[i
 
 
 def devices_of(out: Path, health: HealthReport, now_s: float) -> list[DeviceHealth]:
-    """The devices of a fleet: those with a run folder in `out`, and those in alarm; none for a single stream."""
+    """The devices of a fleet: those with a run folder, and those in alarm; none for a single stream."""
     if (out / "summary.json").exists():
         return []
     ages: dict[str, float | None] = dict.fromkeys(device for device in health.alarms if device)
-    for summary in out.glob("*/summary.json"):
+    for summary in (out / DEVICES).glob("*/summary.json"):
         labels = summary.with_name("labels.csv")
         age_s = max(0.0, now_s - labels.stat().st_mtime) if labels.is_file() else None
         ages[unquote(summary.parent.name)] = age_s

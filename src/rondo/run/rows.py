@@ -89,8 +89,12 @@ class RowPlaces:
         return [self._next_row, self._next_frame, self._what]
 
     def load(self, state: list[Any]) -> None:
-        """Go on from this state."""
-        self._next_row, self._next_frame, self._what = state
+        """Go on from this state; ValueError for what is none."""
+        row, frame, what = state
+        are_numbers = type(row) is int and type(frame) is int and 0 <= row < _FOR_EVER and -1 <= frame < _FOR_EVER
+        if not are_numbers or what not in _KINDS:
+            raise ValueError(f"places {str(state)[:40]}")
+        self._next_row, self._next_frame, self._what = row, frame, what
 
 
 class RowCounts(NamedTuple):
@@ -131,9 +135,12 @@ class RowFrames:
         try:
             text = read_regular(path, _MOST_BYTES) if os.path.lexists(path) else ROWS_HEADER.encode() + b"0,0,frame\n"
             lines = text[: text.rfind(b"\n") + 1].decode("utf-8").splitlines()[1:]
-            return cls.of((_span(line) for line in lines), n_rows)
-        except (OSError, ValueError, OverflowError) as error:
-            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            found = cls.of((_span(line) for line in lines), n_rows)
+            if (np.diff(found.rows, prepend=-1) <= 0).any():
+                raise ValueError("its rows are out of order")
+            return found
+        except (OSError, ValueError) as error:
+            reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
             raise OutputError(f"{path}: expected the rows of `rondo stream`, but {reason}; give its --out") from None
 
     def rows_from(self, frames: NDArray[np.int64]) -> Ints:
@@ -182,9 +189,10 @@ class RowFrames:
 
 def _span(line: str) -> RowSpan:
     row, frame, what = line.split(",")
-    if what not in _KINDS:
+    kind = next((each for each in _KINDS if each == what), None)
+    if kind is None or not -1 <= int(frame) < _FOR_EVER or not 0 <= int(row) < _FOR_EVER:
         raise ValueError(f"a line says '{line[:40]}'")
-    return RowSpan(int(row), int(frame), what)
+    return RowSpan(int(row), int(frame), kind)
 
 
 def counted_rows(folder: Path, id: str) -> RowCounts:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
+import os
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -26,6 +28,7 @@ from rondo.forks import refuse_forked
 from rondo.store.reading import checked_id, read_regular
 
 SUMMARY, UNFINISHED = "summary.json", "unfinished.json"
+_FOLDERS = ("labels", "units", "scores", "overview", "model", "checkpoint")
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=0)]
@@ -336,6 +339,8 @@ def read_summary(run_dir: Path) -> RunSummary:
     if not run_dir.is_dir():
         raise OutputError(f"{run_dir}: no such folder; give the --out of `rondo discover`, `label` or `stream`")
     try:
+        for folder in ("", *_FOLDERS):
+            _refuse_links(run_dir / folder)
         text = read_regular(path, _MOST_BYTES)
         if sum(map(text.count, (b"[", b"{", b","))) > _MOST_VALUES:
             raise OSError(errno.EFBIG, f"more than {_MOST_VALUES:,} values", str(path))
@@ -343,8 +348,8 @@ def read_summary(run_dir: Path) -> RunSummary:
     except FileNotFoundError:
         raise OutputError(
             f"{path}: no such file, so the folder holds neither a run nor a stream, or not yet: `rondo discover` puts "
-            "a run there when it is whole, `rondo stream` begins at once; where it has many "
-            "devices, give the folder of one"
+            "a run there when it is whole, `rondo stream` begins at once; a stream of many "
+            "devices has one in devices/ for each"
         ) from None
     except OSError as error:
         raise OutputError(
@@ -357,6 +362,16 @@ def read_summary(run_dir: Path) -> RunSummary:
         raise OutputError(
             f"{path}: {where}: {' '.join(first['msg'].removeprefix('Value error, ').split())}; run {again}"
         ) from None
+
+
+def _refuse_links(folder: Path) -> None:
+    """A run may be someone else's: a link in it would lead to files that nobody has named."""
+    with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
+        found = next((entry.name for entry in entries if entry.is_symlink()), None)
+        if found is not None:
+            raise OutputError(
+                f"{folder / found}: a link, expected a file or folder of the run; copy what it leads to here"
+            )
 
 
 def model_place(run_dir: Path) -> Path:

@@ -8,6 +8,7 @@ killed process left is cleared by the next writer to the same place.
     whole_files                                       several new files, all or none
     whole_folder                                      a folder, new or in the place of another
     new_file                                          a plain new file, inside a folder that is a draft itself
+    make_folder                                       a folder, where no link inside another leads elsewhere
     open_appending, finish_file                       a file that grows in place, and perhaps gets its name at the end
     PartFolder                                        a folder that several processes fill file by file
 """
@@ -218,7 +219,7 @@ def whole_files(files: Mapping[Path, bytes], advice: str = _ELSEWHERE) -> list[P
         with _named(next(iter(files)), advice), ExitStack() as drafts:
             ready: list[tuple[Path, Path]] = []
             for path in missing:
-                path.parent.mkdir(parents=True, exist_ok=True)
+                make_folder(path.parent)
                 clear_drafts(path)
                 draft = draft_of(path)
                 drafts.callback(draft.unlink, missing_ok=True)
@@ -315,11 +316,25 @@ def _put_in_place(draft: Path, target: Path, replaces: bool) -> None:
             raise
 
 
-def make_folder(path: Path) -> None:
-    """Make a folder inside a folder that may be someone else's; a link in its place would lead elsewhere."""
-    path.mkdir(exist_ok=True)
+def make_folder(top: Path, *inside: str, advice: str = _ROOM) -> Path:
+    """A folder, made where there is none: `top`, which someone has named, and those inside, each in the one before.
+
+    `top` may be a link. What is inside it may be someone else's, and a link there would lead elsewhere: OutputError.
+    """
+    path = top
+    with _named(top.joinpath(*inside), advice):
+        top.mkdir(parents=True, exist_ok=True)
+        for name in inside:
+            path = path / name
+            refuse_link(path)
+            path.mkdir(exist_ok=True)
+    return path
+
+
+def refuse_link(path: Path) -> None:
+    """Refuse a link inside a folder that may be someone else's: it would lead elsewhere."""
     if path.is_symlink():
-        raise OSError(errno.ELOOP, f"{path.name} is a link, expected a folder of its own")
+        raise OutputError(f"{path}: a link, expected one of its own; remove it, or choose another folder")
 
 
 @dataclass(frozen=True)
@@ -345,12 +360,10 @@ class PartFolder:
     def write_together(self, files: Mapping[str, bytes]) -> None:
         """Each whole or not at all, and all on the disk when it returns."""
         paths = {name: self.path / name for name in files}
+        for inside in {Path(name).parent.parts for name in files}:
+            make_folder(self.path, *inside)
         try:
             for name, path in paths.items():
-                if not path.parent.is_dir() or path.parent.is_symlink():
-                    self.path.mkdir(parents=True, exist_ok=True)
-                    for above in reversed(Path(name).parents[:-1]):
-                        make_folder(self.path / above)
                 with open_draft(path) as file:
                     file.write(files[name])
             if len(paths) >= _PARTS_PER_SYNC and hasattr(os, "sync"):

@@ -16,23 +16,24 @@ from pathlib import Path
 from filelock import BaseFileLock, FileLock, Timeout
 
 from rondo.errors import OutputError
-from rondo.store.folder import open_appending
+from rondo.store.folder import make_folder, open_appending
 
 _OF_THE_FOLDER = (errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOSPC)  # nobody knows a hidden file in it
 
 
 @contextmanager
-def locked(folder: Path, name: str, busy: str, wait_s: float = 0.0) -> Iterator[None]:
+def locked(folder: Path, name: str, busy: str, wait_s: float = 0.0, *, is_inside: bool = False) -> Iterator[None]:
     """Keep others who lock `name` in the folder out while the block runs, the threads of this process too.
 
     Whoever is there first is waited for; after `wait_s` seconds it is an OutputError that says `busy`. Folders that are
-    made for the lock go with it where nothing was put into them.
+    made for the lock go with it where nothing was put into them. A folder that `is_inside` one that someone has named
+    is no link.
     """
     path = folder / name
     new_folders = [above for above in (folder, *folder.parents) if not above.exists()]
     try:
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            make_folder(folder.parent, folder.name) if is_inside else make_folder(folder)
             lock = _taken(path, time.monotonic() + wait_s)
         except Timeout:
             raise OutputError(f"{folder}: {busy}") from None

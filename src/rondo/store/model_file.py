@@ -104,6 +104,9 @@ def _read_bytes(
             raise ModelError(f"{folder}: no such {noun} folder; expected one that {format.written_by} wrote")
         if not path.exists():
             raise ModelError(f"{folder}: not a whole {noun} folder, it has no {name}; {format.place}")
+        links = [each.name for each in folder.iterdir() if each.is_symlink()]
+        if links:  # to files that nobody has named
+            raise ModelError(f"{folder / links[0]}: a link, expected a file of the {noun}; copy what it leads to here")
         if not path.is_file():  # a pipe or a device could keep the reader waiting for ever
             raise ModelError(f"{path}: not a regular file; copy the {noun} folder again")
         check(path)

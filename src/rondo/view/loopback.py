@@ -5,7 +5,8 @@
 - The token comes in the address of a page or in the header X-Rondo-Token, never in a cookie: cookies of 127.0.0.1 are
   shared by all ports of the machine. What changes something takes the header alone, which no other site can send.
 - A connection carries one request. Its head and its body have a largest size and must arrive within a few seconds,
-  however slowly bytes drip; so many connections are open at a time, and the next ones are turned away.
+  however slowly bytes drip. So many connections are open at a time; the next one takes the place of the oldest that
+  has shown no token, and is turned away where all have.
 - Nothing in a request is ever used as a path of the file system.
 """
 
@@ -21,7 +22,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import BoundedSemaphore
+from threading import BoundedSemaphore, Lock
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -35,7 +36,10 @@ MOST_HEAD_BYTES = 1 << 15  # cookies of all other servers of this machine come a
 MOST_BODY_BYTES = 1 << 22
 HEAD_S, BODY_S, SEND_S = 5.0, 20.0, 30.0
 """How long a head, a body and one piece of an answer may take."""
+_MOST_FIELDS = 20  # of the query of an address
 _DRAINED_BYTES, _DRAINED_S = 1 << 18, 1.0
+_ROOM_S = 1.0  # for the thread of a connection to end
+_AT_ONCE = getattr(socket, "MSG_DONTWAIT", 0)  # the few bytes fit into what the system keeps
 _ALWAYS = {
     "Cache-Control": "no-store",
     "X-Content-Type-Options": "nosniff",
@@ -94,7 +98,8 @@ class LoopbackServer(ThreadingHTTPServer):
     def __init__(self, port: int = 0) -> None:
         """Listen on a port of loopback, a free one if it is 0."""
         self.token = secrets.token_urlsafe(24)
-        self._slots = BoundedSemaphore(MOST_CONNECTIONS)
+        self._slots, self._lock = BoundedSemaphore(MOST_CONNECTIONS), Lock()
+        self._strangers: dict[socket.socket, None] = {}  # connections that have shown no token yet, the oldest first
         try:
             super().__init__((LOOPBACK, port), _Handler)
         except (OSError, OverflowError) as error:
@@ -117,28 +122,57 @@ class LoopbackServer(ThreadingHTTPServer):
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """In a thread of its own, as long as there are not too many."""
-        if not self._slots.acquire(blocking=False):
-            with suppress(OSError):
-                request.setblocking(False)
-                request.send(b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\n\r\n")
+        if not self._slots.acquire(blocking=False) and not self._has_made_room():
+            _turn_away(request)
             self.shutdown_request(request)
             return
+        with self._lock:
+            self._strangers[request] = None
         try:
             super().process_request(request, client_address)
         except RuntimeError:  # no more threads: `process_request_thread` will not be called
-            self._slots.release()
+            self._leave(request)
             self.shutdown_request(request)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
         try:
             super().process_request_thread(request, client_address)
         finally:
-            self._slots.release()
+            self._leave(request)
+
+    def _has_made_room(self) -> bool:
+        """Whether the oldest connection without a token has gone: others of this machine could hold all of them."""
+        with self._lock:
+            oldest = next(iter(self._strangers), None)
+            if oldest is None:
+                return False
+            del self._strangers[oldest]
+        _turn_away(oldest)
+        with suppress(OSError):
+            oldest.shutdown(socket.SHUT_RDWR)  # its thread ends
+        return self._slots.acquire(timeout=_ROOM_S)
+
+    def admit(self, request: socket.socket) -> bool:
+        """A connection has shown the token, and keeps its place; False if it has lost it."""
+        with self._lock:
+            is_there = request in self._strangers
+            self._strangers.pop(request, None)
+            return is_there
+
+    def _leave(self, request: socket.socket) -> None:
+        with self._lock:
+            self._strangers.pop(request, None)
+        self._slots.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A browser that goes away before it has its answer is no fault: tabs are closed, pages reloaded."""
         if not isinstance(sys.exception(), ConnectionError | TimeoutError):
             super().handle_error(request, client_address)
+
+
+def _turn_away(request: socket.socket) -> None:
+    with suppress(OSError):
+        request.send(b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\n\r\n", _AT_ONCE)
 
 
 class _Incoming(io.RawIOBase):
@@ -205,8 +239,14 @@ class _Handler(BaseHTTPRequestHandler):
     def _question(self) -> Question:
         self._check_form()
         self._check_sender()
-        target = urlsplit(self.path)
-        self._check_token(parse_qs(target.query, max_num_fields=20).get("token", []))
+        try:
+            target = urlsplit(self.path)
+            in_address = parse_qs(target.query, max_num_fields=_MOST_FIELDS).get("token", [])
+        except ValueError:
+            raise RefusedError(400, "not a request that can be read") from None
+        self._check_token(in_address)
+        if not self.server.admit(self.connection):
+            raise TimeoutError
         return Question(self.command, unquote(target.path), dict(self.headers.items()), self._body())
 
     def _check_form(self) -> None:

@@ -34,7 +34,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any, NamedTuple
 
 from rondo.errors import OutputError, RecordingError, SettingError
-from rondo.store.folder import finish_file, open_appending, whole_file, write_json, write_text
+from rondo.store.folder import finish_file, make_folder, open_appending, whole_file, write_json, write_text
 from rondo.wording import Progress, silent
 
 BLOCK_BYTES = 1 << 18
@@ -57,11 +57,7 @@ def fetch(remote: Remote, target: Path, progress: Progress = silent) -> None:
     """Bring a file to `target`, going on where an earlier try stopped."""
     _refuse_other_schemes(remote.address)
     part = target.with_name(target.name + ".part")
-    try:
-        part.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        why = f"the folder cannot be made ({error.strerror})"
-        raise OutputError(f"{part.parent}: {why}; give another with --data") from None
+    make_folder(part.parent, advice="give another with --data")
     tries = 0
     while True:
         before = _size(part)
@@ -311,14 +307,14 @@ def unpack(archive: Path, folder: Path, keep: Sequence[str] = ("*",), progress: 
             members = [one for one in opened.infolist() if not one.is_dir()]
             members = [one for one in members if any(fnmatch(one.filename, pattern) for pattern in keep)]
             targets = [(one, _target(one, folder, archive)) for one in members]  # all, before one is written
-            folder.mkdir(parents=True, exist_ok=True)
+            make_folder(folder)
             need = sum(member.file_size for member, target in targets if not target.is_file())
             _refuse_small_disk(folder, need, "unpacked it takes")
             for done, (member, target) in enumerate(targets):
                 progress(f"unpacking {archive.name}", done, len(targets))
                 if target.is_file() and target.stat().st_size == member.file_size:
                     continue
-                target.parent.mkdir(parents=True, exist_ok=True)
+                make_folder(target.parent)
                 with opened.open(member) as source, whole_file(target, _AGAIN) as file:
                     shutil.copyfileobj(source, file, 1 << 20)  # the checksum is compared at the end of the read
     except _DAMAGED as error:

@@ -22,7 +22,7 @@ from rondo.data.recording import Recording
 from rondo.data.relations import ChannelRelations
 from rondo.data.scaling import Preprocessor
 from rondo.errors import AnnotationError, SettingError
-from rondo.store.folder import whole_file
+from rondo.store.folder import make_folder, whole_file
 from rondo.synthetic.plan import Novelty, StreamPlan
 from rondo.synthetic.streams import plant
 from rondo_bench.baselines.baseline import Baseline, JoiningBaseline, build_baseline
@@ -204,7 +204,7 @@ def shared_preprocessor(
             return Preprocessor(config, channels, *arrays, relations=relations)
     whole = read_some(data_set, data, ids, of_set)
     fitted = Preprocessor.fit(whole.recordings, config)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     names, mean, scale = np.array(fitted.channels), fitted.mean, fitted.scale
     with whole_file(path) as file:
         related = {} if fitted.relations is None else owned("relations", vars(fitted.relations))
