@@ -7,6 +7,7 @@ and shuts may jump in the same way, so the values stay as they are, and a note n
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -16,24 +17,22 @@ _TURNS = (360.0, 2 * math.pi)  # degrees and radians
 _BITS = (8, 10, 12, 14, 16, 24, 32)  # of converters and integers
 _NEARLY = 0.98  # of a turn, or of what the bits hold, that a recording must reach; ours, not measured
 _FAR = 0.75  # of the range: a jump; ours, not measured
-_FEWEST, _MOST = 10, 0.05  # jumps, and jumps per row: more are noise over the whole range; ours, not measured
+_FEWEST = 10  # jumps; ours, not measured
 
 
-def with_wraps_noted(recording: Recording) -> Recording:
-    """The recording with a note on each channel that seems to wrap."""
+def wrap_notes(recording: Recording, channels: Sequence[str]) -> list[str]:
+    """A note on each of these channels that seems to wrap."""
     notes = []
-    for place, name in enumerate(recording.channels):
-        values = recording.values[:, place]
+    for name in channels:
+        values = recording.values[:, recording.channels.index(name)]
         period = _period(values)
-        if period is None:
-            continue
-        n_jumps = int(np.count_nonzero(np.abs(np.diff(values)) > _FAR * period))
-        if _FEWEST <= n_jumps <= _MOST * len(values):
+        n_jumps = 0 if period is None else int(np.count_nonzero(np.abs(np.diff(values)) > _FAR * period))
+        if n_jumps >= _FEWEST:
             notes.append(
                 f"channel '{name}' jumps from one end of its range to the other {n_jumps} times: if its numbers wrap "
                 f"at {period:g}, unwrap them (numpy.unwrap(values, period={period:g}))"
             )
-    return recording.noted(*notes) if notes else recording
+    return notes
 
 
 def _period(values: Values) -> float | None:
