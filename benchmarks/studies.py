@@ -25,6 +25,7 @@ from typing import Any, get_args
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # set before numpy and torch are loaded
 
+import choice_studies
 import numpy as np
 import stream_studies
 from guard import Fit, read, recording_ids
@@ -45,9 +46,9 @@ from rondo.metrics import clock_labels, evaluate
 from rondo.metrics.meaning import shared_scores
 from rondo.metrics.overlap import Overlap
 from rondo.motifs.composed import ComposedMotifs
-from rondo.run.labelling import FitProfile, fit_of
 from rondo.synthetic import StreamPlan, plant, plant_subjects
 from rondo.units.fit import fit_units
+from rondo.units.fit_profile import FitProfile, fit_of
 from rondo_bench.metrics.published import change_point_f1, covering
 
 Labels = NDArray[np.integer]
@@ -679,6 +680,7 @@ STUDIES: dict[str, Callable[[Options], Rows]] = {
         *(unit_settings, few_channels, window_lengths, window_ceilings, clock, unit_chains, motif_chains, motif_levels),
         *(motif_former, two_levels, people, classifier, transfer, dropouts),
         *stream_studies.STUDIES,
+        *choice_studies.STUDIES,
     )
 }
 SPLIT = ("unit-chains", "motif-chains")  # a section for each set

@@ -118,6 +118,18 @@ def test_the_history_of_edits_is_kept_and_goes_on(old: Path) -> None:
     assert 1000 not in Result.load(old / "edited").units
 
 
+def test_motifs_that_labels_do_not_show_move_into_the_segments_with_the_first_edit(old: Path) -> None:
+    run = old / "groups"
+    before = Result.load(run)
+    (motif,) = before.summary.unshown_motifs
+    apply_edits(run, [{"kind": "name", "level": "motif", "ids": [motif.id], "name": "rowing"}])
+    assert not list(run.glob("unshown_segments*"))
+    after = Result.load(run)
+    kept = after.segments["level"] == motif.kind
+    assert set(after.segments[kept]["name"]) == {"rowing"} and kept.sum() == motif.n_occurrences
+    assert before.segments.drop(columns="name").equals(after.segments.drop(columns="name"))
+
+
 def test_what_was_merged_stays_merged_in_new_labels(old: Path) -> None:
     assert call("label", "edited", "day2.csv", "--out", "again").code == 0
     segments = Result.load(old / "again").segments

@@ -23,9 +23,10 @@ from rondo.errors import ModelError
 from rondo.model.label import label_one
 from rondo.model.rondo import Rondo
 from rondo.motifs.base import MotifTimeline
-from rondo.run.labelling import FITS, FITS_IN_PART, QUANTILES, Fit, FitProfile, Labelling, fit_of, repeat_starts
+from rondo.run.labelling import Labelling, repeat_starts
 from rondo.run.segments import COLUMNS, labels_between_ends, to_pandas, with_dates
 from rondo.synthetic.streams import plant
+from rondo.units.fit_profile import FITS, FITS_IN_PART, QUANTILES, Fit, FitProfile, fit_of
 from rondo.units.viterbi import Timeline
 
 FITTED = FitProfile(0.95, (0.2, 0.3, 0.5, 0.7, 1.0))

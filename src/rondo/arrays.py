@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from tokenize import TokenError
 from typing import IO, Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -33,7 +34,7 @@ class NpyHeader(NamedTuple):
 
 
 def npy_header(stream: IO[bytes]) -> NpyHeader:
-    """Read the header of a numpy array; the stream then stands at its first number.
+    """Read the header of a numpy array; the stream then stands at its first number. ValueError for what is none.
 
     Version 3 differs from 2 in the encoding of field names alone, and an array of numbers has none.
     """
@@ -41,7 +42,10 @@ def npy_header(stream: IO[bytes]) -> NpyHeader:
     readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): second, (3, 0): second}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of old or odd headers, which are read or refused
-        return NpyHeader(*readers[np.lib.format.read_magic(stream)](stream))
+        try:
+            return NpyHeader(*readers[np.lib.format.read_magic(stream)](stream))
+        except (SyntaxError, TokenError, LookupError, TypeError, MemoryError, RecursionError) as error:
+            raise ValueError(f"no numpy header ({type(error).__name__})") from None  # numpy parses it as Python
 
 
 def owned(owner: str, tensors: Tensors) -> dict[str, NDArray[np.generic]]:

@@ -24,7 +24,7 @@ from rondo.run.bucket import check_free_place, run_here, whole_run
 from rondo.run.data import RunData, run_in_memory
 from rondo.run.folder import running_stream, stored_run
 from rondo.run.headline import headline
-from rondo.run.labelling import FitProfile, Labelling, frame_table
+from rondo.run.labelling import Labelling, frame_table
 from rondo.run.segments import in_one_table, to_pandas, whole_columns
 from rondo.run.summary import (
     EntrySummary,
@@ -42,6 +42,7 @@ from rondo.run.writer import RunWriter, found_table
 from rondo.store.folder import make_folder
 from rondo.store.locations import Location, as_location
 from rondo.store.model_file import MANIFEST
+from rondo.units.fit_profile import FitProfile
 from rondo.units.vocabulary import Level
 
 if TYPE_CHECKING:

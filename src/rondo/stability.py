@@ -211,7 +211,7 @@ def _fitted(recordings: Sequence[Recording], config: RondoConfig, seed: int | No
 
 
 def _read(model: Rondo, recordings: Sequence[Recording]) -> tuple[LabelTracks, LabelTracks]:
-    labellings = [label_one(model, recording) for recording in recordings]
+    labellings = [label_one(model, recording, was_fitted=True) for recording in recordings]
     return [labelling.units for labelling in labellings], [labelling.motifs for labelling in labellings]
 
 

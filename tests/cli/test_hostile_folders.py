@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import shutil
 import tracemalloc
@@ -233,3 +234,10 @@ def test_the_next_checkpoint_is_made_behind_no_link(rondo: Command, here: Path, 
     (halfway / "checkpoint" / f"{int(number) + 1:06d}").symlink_to(here / "outside")
     done = rondo("stream", run / "model", "--source", "x.csv", "--out", halfway)
     assert not (here / "outside").exists(), done
+
+
+def test_the_tests_that_the_security_policy_names_are_there() -> None:
+    root = Path(__file__).parents[2]
+    named = re.findall(r"`((?:tests/[\w/]+/)?test_\w+\.py)`", (root / "SECURITY.md").read_text(encoding="utf-8"))
+    assert len(named) > 6
+    assert [name for name in named if not list((root / "tests").rglob(Path(name).name))] == []

@@ -5,7 +5,7 @@ Rows are cut into windows of 8 every 4; a window is labelled by the rounded mean
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,8 @@ class FakeReport(NamedTuple):
 
 class FakeStream:
     """Row after row; what comes out does not depend on how the rows are cut into chunks."""
+
+    standing: ClassVar[dict[str, str]] = {"statistics": "", "fit": ""}
 
     def __init__(self, n_channels: int) -> None:
         self.rows = np.zeros((0, n_channels), np.float32)  # of the window that is not whole yet, NaN and all

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rondo.continual import frame_sample
 from rondo.continual.journal import Event
 from rondo.continual.reading import Decision, encoded
 from rondo.continual.stream import Stream
@@ -312,7 +313,8 @@ def test_decisions_and_events_have_the_time_of_the_data(model: Rondo, rest: np.n
     assert gaps and all(event.time_s is not None for event in gaps)
 
 
-def test_memory_does_not_grow(model: Rondo, rest: np.ndarray) -> None:
+def test_memory_does_not_grow(model: Rondo, rest: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frame_sample, "_MOST_VALUES", 1 << 14)  # so that it is reached here
     stream = model.stream()
     sizes = []
     for _ in range(4):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +10,10 @@ import pytest
 from numpy.testing import assert_array_equal
 from safetensors.numpy import load_file
 
+from rondo.data.labels import OTHER
 from rondo.data.recording import Recording
-from rondo.evidence.verdicts import Evidence
+from rondo.evidence.verdicts import EntryEvidence, Evidence
+from rondo.model.describe import evidence_words
 from rondo.model.folder import config_of
 from rondo.model.label import label_one
 from rondo.model.rondo import Rondo
@@ -102,3 +105,21 @@ def test_motifs_learned_anew_are_asked_about_in_their_own_recordings(untested: R
     assert not transferred.evidence_.recurs
     assert set(transferred.evidence_.units) == set(transferred.unit_model_.ids)
     assert set(transferred.evidence_.motifs) == set(transferred.motif_model_.ids)
+
+
+def test_recordings_too_short_for_a_test_are_not_tested() -> None:
+    short = [Recording(PLANTED.values[i * 900 : i * 900 + 900], PLANTED.rate, id=f"file{i}") for i in range(4)]
+    model = Rondo(window=75, seed=0).fit(short)
+    evidence = model.evidence_
+    assert np.isnan(evidence.p) and not np.isnan(evidence.closeness)
+    assert verdicts(evidence) <= {"not tested", "occurs once"}
+    several = [entry for entry in evidence.units.values() if entry.n_visits > 1]
+    assert several and all(not np.isnan(entry.margin) for entry in several)  # graded all the same
+    assert model.motif_model_.unshown_ids == ()
+
+
+def test_of_a_blurred_entry_the_summary_names_the_other() -> None:
+    blurred = EntryEvidence(np.nan, np.nan, 3, "blurred", n_visits=3, recognised=0.5, margin=0.1, like=7)
+    entries = {0: blurred, 1: blurred._replace(like=OTHER), 2: blurred._replace(verdict="recurs clearly")}
+    words = evidence_words(replace(Evidence.not_tested({}, {}), p=0.01, units=entries), None)
+    assert [words["tested"]["unit"][id].like for id in entries] == [7, None, None]

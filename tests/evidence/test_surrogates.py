@@ -12,7 +12,7 @@ from scipy.signal import lfilter
 
 from rondo.data.windows import WindowGrid, Windows
 from rondo.encoders.summary_stats import SummaryStats, SummaryStatsConfig
-from rondo.evidence.surrogates import LoudnessRandomiser, PhaseRandomiser, window_statistics
+from rondo.evidence.surrogates import LoudnessRandomiser, PhaseRandomiser, evened, window_statistics
 
 
 def coloured(n_frames: int, n_channels: int, seed: int, kept: float = 0.95) -> NDArray[np.float32]:
@@ -118,3 +118,18 @@ def test_statistics_from_cumulative_sums_are_those_of_the_encoder(n_channels: in
     windows = Windows(values, WindowGrid(length, max(1, length // 4), 400, ((0, 180), (190, 400))))
     expected = SummaryStats(SummaryStatsConfig(shape_channels=0)).fit_encode([windows])
     assert_allclose(window_statistics(values, windows.grid.starts, length), expected, atol=2e-4)
+
+
+def test_common_loudness_is_divided_out_inside_spans_and_what_stands_still_stays_quiet() -> None:
+    rng = np.random.default_rng(0)
+    carrier = rng.standard_normal((2_000, 4))
+    loudness = np.where(np.arange(2_000) // 250 % 2, 10.0, 1.0)[:, None]
+    values = (5 + carrier * loudness).astype(np.float32)
+    even = evened(values, ((0, 1_000), (1_000, 1_900)), 50)
+    middle = [even[start + 60 : start + 190].std() for start in range(0, 1_750, 250)]
+    assert max(middle) / min(middle) < 1.5  # of ten
+    assert_array_equal(even[1_900:], values[1_900:])
+    still = np.concatenate([carrier[:500], np.zeros((500, 4))]).astype(np.float32)
+    quiet = evened(still, ((0, 1_000),), 50)
+    assert np.isfinite(quiet).all() and quiet[600:].std(axis=0).max() < 1e-3
+    assert np.isfinite(evened(np.ones((100, 2), np.float32), ((0, 100),), 500)).all()

@@ -164,8 +164,8 @@ ENTRY = EntryEvidence(0.01, 1.5, 4, "not tested", Reason("order"))
         (Grade(4, 1.0, 0.5, 7), math.nan, "recurs clearly"),
         (Grade(4, 1.0, module.CLEAR, 7), math.nan, "recurs clearly"),
         (Grade(4, 1.0, 0.1, 7), math.nan, "recurs faintly"),
-        (Grade(4, 1.0, 0.1, 7), 0.5, "recurs clearly"),
-        (Grade(4, 1.0, 0.3, 7), -9.0, "recurs faintly"),  # closeness counts for a quarter of 1 at most
+        (Grade(4, 1.0, 0.1, 7), 0.8, "recurs clearly"),
+        (Grade(4, 1.0, 0.4, 7), -9.0, "recurs faintly"),  # closeness counts for a quarter of 1 at most
         (Grade(3, 2 / 3, 0.5, 7), math.nan, "recurs clearly"),
         (Grade(4, 0.5, 0.5, 7), math.nan, "blurred"),
         (Grade(4, 1.0, -0.1, 7), math.nan, "blurred"),

@@ -73,6 +73,31 @@ def test_messages_that_cannot_be_read_are_skipped_each_with_its_reason() -> None
     assert "JSON" in skips(given)[0][1] and "empty" in skips(given)[1][1]
 
 
+def npy_with_header(text: str) -> bytes:
+    return b"\x93NUMPY\x01\0" + len(text).to_bytes(2, "little") + text.encode("latin-1")
+
+
+HOSTILE = [
+    npy_with_header("{'descr': {×'descr': "), npy_with_header("(" * 60_000), npy_with_header("[" * 90 + "]" * 90),
+    npy_with_header("__import__('os').abort()"), npy_with_header("{'descr': '<f4', 'shape': (1, 3)"),
+    npy_with_header("{'descr': '|O', 'fortran_order': False, 'shape': (1, 3)}"), npy_with_header("-" * 60_000 + "1"),
+    npy_with_header("{'descr': '<f4', 'fortran_order': False, 'shape': (10000000000000, 3)}"), b"\x93NUMPY\x09\0",
+    b"\x93NUMPY\x01\0\xff\xff{", b'{"x":' * 900 + b"1" + b"}" * 900, b"[" * 100_000, b'{"a":' * 100_000,
+    b'{"x":' * 40 + b"1" + b"}" * 40, b'{"x":' + b"[" * 900 + b"]" * 900 + b"}", b"\0" * 1000, b"\xff\xfe\xfd", b"null",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("payload", HOSTILE, ids=range(len(HOSTILE)))
+def test_no_payload_is_more_than_a_message_that_is_skipped(payload: bytes) -> None:
+    source = opened()
+    source.take(message(as_objects(table(100)), 0))
+    source.take(message(payload, 1))
+    source.take(message(as_objects(table(120)[100:]), 2))
+    given = drained(source)
+    assert len(joined(given)[0]) == 120
+    assert skips(given) or any(own.n_unreadable for own in given)
+
+
 def test_what_is_no_table_of_these_channels_is_passed_over_until_it_is_one() -> None:
     source = opened()
     source.take(message(json.dumps([{"time": i, "z": 1.5} for i in range(70)]), 0))

@@ -193,6 +193,11 @@ def test_different_devices_have_different_folders() -> None:
     assert len({folder_of(name) for name in names}) == len(names)
 
 
+@pytest.mark.parametrize("kind", ["time+float32", "time%2Bfloat32", "int16"])
+def test_packed_numbers_are_chosen_as_the_address_says(kind: str) -> None:
+    assert fleet_address(f"mqtt://host/topic?payload={kind}")[1].payload == kind.replace("%2B", "+")
+
+
 @pytest.mark.parametrize("options", ["payload=float3", "gap=soon", "gap=-1s"])
 def test_options_about_messages_are_checked(options: str) -> None:
     with pytest.raises(SettingError, match=options.split("=")[0]):
@@ -200,6 +205,16 @@ def test_options_about_messages_are_checked(options: str) -> None:
 
 
 # ---------------------------------------------------------------- one device that cannot be written
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_field_that_names_a_device_with_no_text_is_left_out(opened: Opened, tmp_path: Path) -> None:
+    names = ["\ud800", "", "a\ud800b", None, ["a"], {"a": 1}]
+    odd = [("hub", json.dumps({"id": name, "time": 1.0, "x": 1, "y": 1, "z": 1}).encode()) for name in names]
+    with closing(opened(numbered(odd), tmp_path, options="?key=id")) as fleet:
+        run_to_end(fleet)
+        assert (fleet.n_unreadable, list(fleet.devices)) == (len(odd), [])
+
 
 NAMES_OF_THE_FLEET = ("health.json", "summary.json", "model", "feed", "sinks", "devices", "feed.sqlite", ".lock")
 

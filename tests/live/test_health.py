@@ -38,7 +38,7 @@ class Device:
         self.health, self.folder, self.name = health, folder, name
         folder.mkdir(exist_ok=True)
         (folder / "labels.csv").write_text(",".join(COLUMNS) + "\n")
-        self.session: Any = SimpleNamespace(counters=Counters(), edits=Edits())
+        self.session: Any = SimpleNamespace(counters=Counters(), edits=Edits(), fit="")
         health.begin(name, folder, self.session)
 
     def step(self, units: list[int], events: Sequence[Event] = ()) -> None:
@@ -72,6 +72,24 @@ def test_nothing_fits_is_raised_once_and_cleared_once_whatever_the_chunks(tmp_pa
         "alarm: d: nothing-fits: no unit fits since 40.0 s, 30 s of data",
         "alarm over: d: nothing-fits: a unit fits again after 35 s of data",
     ]
+
+
+def test_doubtful_labels_are_raised_once_and_cleared_once(tmp_path: Path) -> None:
+    lines: list[str] = []
+    health = Health(tmp_path, say=lines.append)
+    device = Device(health, tmp_path)
+    for fit in ("", "fits in part", "does not fit", "does not fit", "fits"):
+        device.session.fit = fit
+        device.step([1])
+        assert ("labels-doubtful" in health._in_alarm().get("d", {})) is (fit == "does not fit")
+    assert [line.partition(": d: ")[0] for line in lines] == ["alarm", "alarm over"]
+    device.session.fit = "does not fit"  # a session that resumes
+    lines.clear()
+    Device(Health(tmp_path, say=lines.append), tmp_path)
+    assert not lines
+    other = Health(tmp_path, say=lines.append)
+    other.begin("d", tmp_path, device.session)
+    assert len(lines) == 1
 
 
 @pytest.mark.parametrize("n_each", [7, 4_000])

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
-from rondo.data.recording import Recording
 from rondo.many import tasks
-from rondo.model.rondo import Rondo
 from rondo.run.labelling import Labelling
 from rondo.store.model_file import load
 from tests.cli.running import waves
@@ -68,10 +67,10 @@ class Labeller:
         self.stop_after: int | None = stop_after
         real = tasks.label_one
 
-        def label_one(model: Rondo, recording: Recording, resample: bool, group: str | None) -> Labelling:
+        def label_one(*task: Any, **how: Any) -> Labelling:
             if len(self.read) == self.stop_after:
                 raise Pulled
-            self.read.append(recording.id)
-            return real(model, recording, resample, group)
+            self.read.append(task[1].id)
+            return real(*task, **how)
 
         monkeypatch.setattr(tasks, "label_one", label_one)

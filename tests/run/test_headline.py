@@ -87,7 +87,7 @@ SECTIONS = group("context", [ONCE] * 3, 1.0, first=20)
         ),
         (run_of(group("", [""] * 2, 0.9), evidence=None), "2 units found in 10 frames of 1 channel"),
         (
-            run_of((*EIGHT[:3], entry(3, CLEAR, visits=2))),
+            run_of((*EIGHT[:2], entry(2, CLEAR, visits=2), entry(3, CLEAR, 0.01, visits=2))),
             "4 units come back clearly in 10 frames of 1 channel; u3 is rare: twice, 12 s in all: look at both",
         ),
         (run_of(EIGHT[:2], kind="label"), "2 units occur in 10 frames of 1 channel"),

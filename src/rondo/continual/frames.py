@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.arrays import Tensors
+from rondo.continual.reading import Recent
 from rondo.data.windows import Span
 from rondo.units.boundaries import Boundaries, block_statistics, edge_within, likeliest_edge, summed_up
 
@@ -53,6 +54,28 @@ class RunFrames:
         self._kept: int | None = None  # the unit of the last run that is settled and not absorbed
         self._first_block, self._density = 0, np.zeros((0, len(self._codes)))  # of the blocks kept
         self._tail: NDArray[np.float32] | None = None  # the last whole block and the frames after it
+
+    @property
+    def reach_frames(self) -> int:
+        """The last of the frames that were decided, where boundaries may still move."""
+        return 3 * self._reach * self._step + self._length
+
+    def settle(self, boundaries: Boundaries, recent: Recent | None) -> None:
+        """Boundaries are found so from now on, if they are looked for; in `recent` too, as far as they are open."""
+        if self._boundaries is None:
+            return
+        self._boundaries = boundaries
+        if recent is None or self._start is None or self._tail is None or not len(self._density):
+            return
+        first_frame = recent.stop_frame - len(recent.values)
+        past = self._first_block + len(self._density)  # the first block that is not whole
+        known = max(self._first_block, -(-(first_frame + 1 - self._start) // self._block))
+        start, stop, tail = (self._start + block * self._block - first_frame for block in (known, past, past - 1))
+        if known < past:
+            before = recent.values[start - 1 : start] if start else None
+            points = boundaries.space.points(block_statistics(recent.values[start:stop], self._block, before))
+            self._density[known - self._first_block :] = boundaries.gaussians.log_joint(points)
+            self._tail = recent.values[tail : tail + len(self._tail)].copy()
 
     def see(self, window: NDArray[np.float32], start_frame: int) -> None:
         """One more window (n_channels, length) of the stretch, which will be decided later."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -21,7 +22,7 @@ from rondo.config.settings import ContinualConfig
 from rondo.continual.contexts import reader_of
 from rondo.continual.frames import RunFrames
 from rondo.continual.phrases import Motif
-from rondo.continual.reading import DEFAULT_RULE, Decision, Due, State, encoded, joined_states
+from rondo.continual.reading import DEFAULT_RULE, Decision, Due, Setting, State, encoded, joined_states
 from rondo.data.labels import OTHER
 from rondo.data.windows import Span, StreamWindow
 from rondo.errors import ModelError
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from rondo.data.windows import Windows
     from rondo.motifs.base import Motifs
     from rondo.units.model import UnitModel
+    from rondo.units.places import Place
 
 
 class FrozenReader:
@@ -57,6 +59,9 @@ class FrozenReader:
         self._decided: deque[Decision] = deque()  # without their frames and motif
         self._spans: deque[Span] = deque()  # of the first of those decided, as in the next line
         self._read: deque[Motif] = deque()
+        self._place: Place | None = None
+        self._lag, self._last_start = config.lag, 0  # the frame at which the last window begins
+        self._last_column: int | None = None  # of the last window of the stretch that has a unit
 
     @property
     def unit_ids(self) -> tuple[int, ...]:
@@ -68,8 +73,9 @@ class FrozenReader:
 
     def push(self, window: NDArray[np.float32], start_frame: int) -> Due:
         self.frames.see(window, start_frame)
-        representation = encoded(self.units.encoder, window)
-        costs = self.units.costs(representation)
+        self._last_start = start_frame
+        representation = self.units.at_home(encoded(self.units.encoder, window), self._place)
+        costs = self.units.costs(representation, self._place)
         self._open.append(costs[0])
         self._strange.append(float(self.units.exemplars.strangeness(representation)[0]))
         self._decide(self.viterbi.push(costs).tolist())
@@ -78,8 +84,29 @@ class FrozenReader:
     def push_all(self, windows: Sequence[StreamWindow]) -> Iterable[Due]:
         return (self.push(*window) for window in windows)
 
+    @property
+    def reach_frames(self) -> int:
+        return self.frames.reach_frames + (self._lag + 1) * self.step_frames + self.length_frames
+
+    def settle(self, setting: Setting) -> None:
+        self._place, recent = setting.place, setting.recent
+        self.frames.settle(setting.boundaries or self.units.boundaries, recent)
+        if recent is None or not self._open:
+            return
+        n = min(len(self._open), recent.n_windows(self._last_start, self.step_frames))
+        starts = [self._last_start - i * self.step_frames for i in reversed(range(n))]
+        read = self.units.encoder.encode(recent.windows(starts, self.length_frames))
+        representations = self.units.at_home(read, self._place)
+        strange = self.units.exemplars.strangeness(representations).tolist()
+        n_before = len(self._open) - n
+        self._open = deque([*islice(self._open, n_before), *self.units.costs(representations, self._place)])
+        self._strange = deque([*islice(self._strange, n_before), *strange])
+        self.viterbi.begin_again(self._last_column)
+        self.viterbi.push(np.stack(self._open))
+
     def boundary(self, frame: int) -> Due:
         self._decide(self.viterbi.flush().tolist())
+        self._last_column = None
         self._spans.extend(self.frames.end(frame))
         self._read.extend(self.motifs.boundary())
         return self._due(), []
@@ -87,7 +114,7 @@ class FrozenReader:
     def _decide(self, columns: Iterable[int]) -> None:
         for column in columns:
             distance = float(self._open.popleft()[column] / self.units.vocabulary.radii[column])
-            unit = self._shown[column]
+            unit, self._last_column = self._shown[column], column
             foreign = is_foreign(np.array([distance]), np.array([self._strange.popleft()]))[0]
             label, score = (OTHER, 0.0) if foreign else (unit, float(np.exp(-distance)))
             self._decided.append(Decision(self._n_windows, 0, 0, label, 0, score, 0.0))
@@ -115,6 +142,7 @@ class FrozenReader:
         return tensors | {"costs": costs}, plain | {
             "strange": list(self._strange),
             "n_windows": self._n_windows,
+            "last": [self._last_start, self._last_column],
             "decided": [list(own) for own in self._decided],
             "spans": [list(span) for span in self._spans],
             "read": [list(motif) for motif in self._read],
@@ -127,6 +155,7 @@ class FrozenReader:
         self._open = deque(np.array(tensors["costs"], np.float64))
         self._strange = deque(plain["strange"])
         self._n_windows = plain["n_windows"]
+        self._last_start, self._last_column = plain.get("last", (0, None))  # 0.2.0 had none, and no need of it
         self._decided = deque(Decision(*own) for own in plain["decided"])
         self._spans = deque((start, stop) for start, stop in plain["spans"])
         self._read = deque((motif, score) for motif, score in plain["read"])

@@ -21,7 +21,7 @@ from rondo.errors import ModelError, OutputError, RondoWarning
 from rondo.store.folder import open_appending
 from rondo.store.reading import read_regular
 
-Kind = Literal["refine", "merge", "promote", "expire", "gap", "skip"]
+Kind = Literal["refine", "merge", "promote", "expire", "gap", "skip", "scaling", "fit"]
 EventLevel = Literal["unit", "motif", "input"]
 Evidence = Mapping[str, float | int | str]
 
@@ -35,10 +35,10 @@ class Event:
 
     Parameters
     ----------
-    kind : "refine", "merge", "promote", "expire", "gap" or "skip"
+    kind : "refine", "merge", "promote", "expire", "gap", "skip", "scaling" or "fit"
         What happened.
     level : "unit", "motif" or "input"
-        Where; "gap" and "skip" belong to the input.
+        Where; the last four belong to the input.
     frame : int
         The prepared frame at which it happened.
     time_s : float or None

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
@@ -118,6 +118,12 @@ class PointSets:
         if place < self.capacity:
             self.points[index, place] = point
             self.squares[index, place] = point @ point
+
+    def move(self, moved: Callable[[Floats], Floats]) -> None:
+        """Every point lies elsewhere."""
+        filled = np.isfinite(self.squares)
+        self.points[filled] = moved(self.points[filled])
+        self.squares[filled] = np.square(self.points[filled]).sum(axis=1)
 
     def remove(self, *indices: int) -> None:
         """Forget sets; those that stay close up, in their order."""

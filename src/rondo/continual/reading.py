@@ -18,12 +18,14 @@ from rondo.arrays import owned
 from rondo.continual.journal import Event
 from rondo.continual.phrases import Change, Motif
 from rondo.data.labels import OTHER
+from rondo.data.recording import Values
 from rondo.data.windows import Span, StreamWindow, WindowGrid, Windows
 from rondo.motifs.base import MotifTimeline
 from rondo.units.boundaries import Boundaries, likeliest_edge, summed_up
 
 if TYPE_CHECKING:
     from rondo.encoders.base import FittedEncoder, Representations
+    from rondo.units.places import Place
     from rondo.units.viterbi import Timeline
 
 DEFAULT_RULE = "exemplars"
@@ -74,6 +76,53 @@ class Decision(NamedTuple):
 Due = tuple[list[Decision], list[Event]]
 
 
+class Move(NamedTuple):
+    """How representations move with the scaling of a stream, dimension by dimension: new = factor * old + shift."""
+
+    factor: Floats
+    shift: Floats
+
+    @classmethod
+    def between(cls, old: NDArray[np.floating], new: NDArray[np.floating]) -> Move:
+        """The line through the same windows before and after; a dimension that does not vary is shifted."""
+        before, after = old.astype(np.float64), new.astype(np.float64)
+        centred = before - before.mean(axis=0)
+        squares, products = (centred**2).sum(axis=0), (centred * (after - after.mean(axis=0))).sum(axis=0)
+        factor = np.divide(products, squares, out=np.ones_like(squares), where=squares > 0)
+        return cls(factor, after.mean(axis=0) - factor * before.mean(axis=0))
+
+    def of(self, points: Floats) -> Floats:
+        return np.asarray(points * self.factor + self.shift)
+
+
+class Recent(NamedTuple):
+    """The last frames of the stretch, scaled as those to come; the frame after them is `stop_frame`."""
+
+    values: Values
+    stop_frame: int
+
+    def n_windows(self, last_start: int, step_frames: int) -> int:
+        """How many windows there are up to the one that begins at `last_start`."""
+        return max(0, (last_start - self.stop_frame + len(self.values)) // step_frames + 1)
+
+    def windows(self, starts: Sequence[int], length_frames: int) -> Windows:
+        """The windows that begin at these frames, one after the other."""
+        first = self.stop_frame - len(self.values)
+        frames = (np.array(starts, np.int64)[:, None] - first + np.arange(length_frames)).ravel()
+        n = len(frames)
+        return Windows(self.values[frames], WindowGrid(length_frames, length_frames, n, ((0, n),)))
+
+
+class Setting(NamedTuple):
+    """What a stream has learned about itself, for its reader (`scaling.py`)."""
+
+    place: Place | None  # None: the common one
+    boundaries: Boundaries | None  # None: those of the model
+    fits: bool  # False: nothing is learned
+    move: Move | None = None  # of representations so far, where the scaling has changed
+    recent: Recent | None = None  # from which windows that are not decided are read again
+
+
 class Reader(Protocol):
     """Windows of one stretch after another, and what becomes due with them."""
 
@@ -83,6 +132,8 @@ class Reader(Protocol):
     def length_frames(self) -> int: ...
     @property
     def step_frames(self) -> int: ...
+    @property
+    def reach_frames(self) -> int: ...  # the last frames, of which something is not decided
     @property
     def unit_ids(self) -> tuple[int, ...]: ...  # those there are now, as are the motifs
     @property
@@ -102,6 +153,9 @@ class Reader(Protocol):
     def boundary(self, frame: int) -> Due:
         """The stretch ends before this frame: everything open is decided, and nothing is carried over."""
 
+    def settle(self, setting: Setting) -> None:
+        """Windows to come are read so; labels that were issued stay."""
+
     def timelines(self, windows: Windows) -> tuple[Timeline, MotifTimeline]:
         """Unit and motif of every window of one signal, by the vocabularies as they are now; nothing changes."""
 
@@ -116,11 +170,11 @@ State = tuple[dict[str, NDArray[np.generic]], dict[str, Any]]
 """Tensors, and plain values for JSON."""
 
 
-class _HasState(Protocol):
+class HasState(Protocol):
     def state(self) -> State: ...
 
 
-def joined_states(parts: Mapping[str, _HasState]) -> State:
+def joined_states(parts: Mapping[str, HasState]) -> State:
     """The states of parts as their owner keeps them, each under its name."""
     tensors: dict[str, NDArray[np.generic]] = {}
     plain: dict[str, Any] = {}

@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from rondo.arrays import check_shapes, owned_by
 from rondo.continual.journal import Event
-from rondo.continual.reading import DEFAULT_RULE, Decision, Due, Reader, State, joined_states
+from rondo.continual.reading import DEFAULT_RULE, Decision, Due, HasState, Reader, Recent, State, joined_states
+from rondo.continual.scaling import Look, StreamScaling
 from rondo.data.input_events import fault_of, is_doubtful, is_over
 from rondo.data.preparation import Placed, Preparation, Prepared
 from rondo.data.recording import Values
@@ -55,7 +56,11 @@ class StreamReport(NamedTuple):
 class Stream:
     """A stream that is read with the vocabularies of a model; where it learns, they grow, and the model stays."""
 
-    def __init__(self, preprocessor: Preprocessor, rate: float | None, reader: Reader) -> None:
+    def __init__(
+        self, preprocessor: Preprocessor, rate: float | None, reader: Reader, scaling: StreamScaling | None = None
+    ) -> None:
+        """`scaling`: chooses by itself; None: the statistics of the model, as of models and streams of 0.2.0."""
+        self.scaling = scaling
         self.preprocessor, self.rate, self.reader = preprocessor, rate, reader
         self.preparation = Preparation(preprocessor.row_plan(rate))
         self.windower = Windower(reader.length_frames, reader.step_frames, preprocessor.n_dims)
@@ -99,6 +104,13 @@ class Stream:
         return self.reader.timelines(windows)
 
     @property
+    def standing(self) -> dict[str, str]:
+        """By whose statistics it is scaled, and whether the model fits it; "" where that is not known."""
+        scaling = self.scaling
+        statistics, fit = ("", "") if scaling is None else (scaling.statistics, scaling.fit)
+        return {"statistics": statistics, "fit": fit}
+
+    @property
     def n_buffered(self) -> int:
         """Windows that the micro-clusters hold now, as candidates for a new unit."""
         return self.reader.n_buffered
@@ -118,16 +130,37 @@ class Stream:
                 self._tell(report, prepared.first_frame + 1)
                 self._add(report, self.reader.boundary(self._next_frame))
             self._origin = (prepared.first_frame, prepared.time_s)
+            if self.scaling is not None:
+                self.scaling.begin()
         if self._seen is not None:
             offsets = self.preparation.plan.offsets
             whole = prepared.values + np.array(offsets) if offsets else prepared.values
             self._seen(prepared.first_frame, whole)
-        seen = self.preprocessor.seen_by_model(prepared.values)
-        windows = self.windower.push(seen, prepared.first_frame, begins=prepared.begins)
+        first, begins = prepared.first_frame, prepared.begins
+        if self.scaling is None:
+            self._read(self.preprocessor.seen_by_model(prepared.values), first, begins, report)
+        else:
+            for values in self.scaling.parts(prepared.values):
+                self._read(self.scaling.seen(values), first, begins, report)
+                first, begins = first + len(values), False
+                if (look := self.scaling.take(values)) is not None:
+                    self._settle(look, first, report)
+        self._next_frame = prepared.first_frame + len(prepared.values)
+
+    def _settle(self, look: Look, frame: int, report: StreamReport) -> None:
+        """The stream is read otherwise from this frame on."""
+        assert self.scaling is not None
+        recent = Recent(self.scaling.recent(), frame)
+        self.windower.replace(recent.values[len(recent.values) - self.windower.n_kept :])
+        self.reader.settle(look.setting._replace(recent=recent))
+        self._tell(report, frame)
+        report.events.extend(Event(kind, "input", frame, self.time_of(frame), (), about) for kind, about in look.news)
+
+    def _read(self, seen: Values, first_frame: int, begins: bool, report: StreamReport) -> None:
+        windows = self.windower.push(seen, first_frame, begins=begins)
         while batch := list(islice(windows, _WINDOWS_AT_ONCE)):
             for _, due in zip(self._told(batch, report), self.reader.push_all(batch), strict=True):
                 self._add(report, due)
-        self._next_frame = prepared.first_frame + len(prepared.values)
 
     def _told(self, batch: list[StreamWindow], report: StreamReport) -> Iterator[StreamWindow]:
         """Windows, each after what happened to the input before its end; none with a fault in it teaches anything."""
@@ -159,9 +192,10 @@ class Stream:
         return None if time_s is None or not self.rate else float(time_s + (frame - first) / self.rate)
 
     def state(self) -> State:
-        tensors, plain = joined_states(
-            {"preparation": self.preparation, "windower": self.windower, "reader": self.reader}
-        )
+        parts: dict[str, HasState] = {"preparation": self.preparation, "windower": self.windower, "reader": self.reader}
+        if self.scaling is not None:
+            parts["scaling"] = self.scaling
+        tensors, plain = joined_states(parts)
         plain |= {"origin": list(self._origin), "next_frame": self._next_frame}
         plain["doubts"] = [sorted(map(list, self._doubts)), self._doubted_until]
         if self.reader.rule != DEFAULT_RULE:  # the state of the default has no name for it, as before there were two
@@ -172,7 +206,11 @@ class Stream:
     def restore(cls, begun: Stream, tensors: Mapping[str, NDArray[np.generic]], plain: Mapping[str, Any]) -> Stream:
         """The stream that gave this state; `begun` is one that begins from the same model."""
         reader = begun.reader.restored(owned_by("reader", tensors), plain["reader"])
-        stream = cls(begun.preprocessor, begun.rate, reader)
+        scaling = begun.scaling if "scaling" in plain else None  # streams of 0.2.0 have none
+        if scaling is not None:
+            scaling.load(owned_by("scaling", tensors), plain["scaling"])
+            reader.settle(scaling.setting)
+        stream = cls(begun.preprocessor, begun.rate, reader, scaling)
         prepared = owned_by("preparation", tensors), plain["preparation"]
         stream.preparation = Preparation.restore(stream.preparation.plan, *prepared)
         kept, grid = owned_by("windower", tensors), plain["windower"]

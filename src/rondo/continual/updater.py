@@ -38,6 +38,7 @@ from rondo.continual.reading import (
     Due,
     Issue,
     Opened,
+    Setting,
     State,
     encoded,
     joined_states,
@@ -47,12 +48,14 @@ from rondo.continual.reading import (
 from rondo.data.labels import OTHER
 from rondo.data.windows import StreamWindow
 from rondo.encoders.summary_stats import FittedSummaryStats
-from rondo.units.viterbi import Timeline, Viterbi, centre_distances, smooth_spans
+from rondo.units.viterbi import Timeline, Viterbi, smooth_spans
 
 if TYPE_CHECKING:
     from rondo.data.windows import Windows
+    from rondo.encoders.base import Representations
     from rondo.motifs.base import Motifs, MotifTimeline
-    from rondo.units.model import UnitModel
+    from rondo.units.model import Exemplars, UnitModel
+    from rondo.units.places import Place
 
 
 _SHARE = 0.3  # 0.2 to 0.5 are alike on ActRecTut, OpenPack and planted streams
@@ -83,17 +86,24 @@ class ModelExcess:
         self._column = np.array([unit_ids.index(unit) for unit in shown])  # of each entry of the vocabulary
         self._scale = _SHARE * price / model.penalty if model.penalty > 0 else 0.0
 
-    def of(self, representations: NDArray[np.floating], *, each: bool = False) -> Floats:
+    def of(self, representations: NDArray[np.floating], place: Place | None = None, *, each: bool = False) -> Floats:
         """How much more each unit costs than the cheapest, (n_windows, n_units); 0 for that one.
 
         `each`: every row exactly as for one window, as a product of many rows rounds differently.
         """
         parts = [row[None] for row in representations] if each else [representations]
-        latents = np.concatenate([self._model.projection.apply(part) for part in parts])
-        costs = centre_distances(latents, self._model.vocabulary.centres)
+        costs = np.concatenate([self._model.costs(part, place) for part in parts])
         least = np.full((self._n_units, len(costs)), np.inf)
         np.minimum.at(least, self._column, costs.T)  # a merged unit costs what the nearest of its entries does
         return np.asarray(self._scale * (least - least.min(axis=0)).T)
+
+
+def fitted_sets(exemplars: Exemplars) -> PointSets:
+    """The exemplars of the units of a model, to be refined."""
+    sets = PointSets(exemplars.points.shape[1], _KEPT)
+    for id, support in zip(np.unique(exemplars.units).tolist(), exemplars.supports.tolist(), strict=True):
+        sets.add(id, exemplars.points[exemplars.units == id].astype(np.float64), support)
+    return sets
 
 
 class _Open(NamedTuple):
@@ -131,14 +141,13 @@ class Updater:
         exemplars, self.encoder, self.config = units.exemplars, units.encoder, config
         self.length_frames, self.step_frames = grid
         n_dims, half_life = exemplars.points.shape[1], config.half_life * float(exemplars.supports.sum())
-        self.units = PointSets(n_dims, _KEPT)
-        for id, support in zip(np.unique(exemplars.units).tolist(), exemplars.supports.tolist(), strict=True):
-            self.units.add(id, exemplars.points[exemplars.units == id].astype(np.float64), support)
+        self.units = fitted_sets(exemplars)
         self.n_fitted = len(self.units)  # those of the model; the others were promoted
         self.buffer = NoveltyBuffer(n_dims, Scales(exemplars.radius, half_life, config.apart))
         penalty = config.transition_scale * exemplars.step / max(self.buffer.scales.reach, _TINY)
         self.viterbi = Viterbi(self.n_fitted + 1, penalty, lag=-(-grid[0] // grid[1]))
         self.excess = ModelExcess(units, self.units.ids, penalty)
+        self._model, self.setting = units, Setting(None, None, fits=True)
         self.motifs = reader_of(motifs, config, half_life, grid)
         self.issue = Issue(self.motifs, units.boundaries if aligned else None, *grid)
         self.beside = -(-straddling_windows(*grid) // 2)  # unexplained windows on each side that make one novel
@@ -202,7 +211,7 @@ class Updater:
 
     def push(self, window: NDArray[np.float32], start_frame: int) -> Due:
         """One window (n_channels, length); gives the decisions that have become due, and what happened."""
-        point = np.asarray(encoded(self.encoder, window)[0], np.float64)
+        point = self._at_home(encoded(self.encoder, window))[0]
         return self.push_point(point, start_frame, self.issue.blocks(window))
 
     def push_all(self, windows: Sequence[StreamWindow]) -> Iterator[Due]:
@@ -212,8 +221,8 @@ class Updater:
             yield from (self.push(*window) for window in windows)
             return
         values = np.stack([window.values for window in windows])
-        points = encoder.encode_batch(values).astype(np.float64)
-        blocks, excess = self.issue.blocks(values), self.excess.of(points, each=True)
+        points = self._at_home(encoder.encode_batch(values))
+        blocks, excess = self.issue.blocks(values), self.excess.of(points, self.setting.place, each=True)
         for i, window in enumerate(windows):
             yield self.push_point(points[i], window.start_frame, blocks[i], excess[i : i + 1])
 
@@ -237,8 +246,32 @@ class Updater:
     def path_costs(self, points: Floats, q: Floats, excess: Floats | None = None) -> Floats:
         """What windows cost as OTHER, the first column, and as each unit there is, (n_windows, 1 + n_units)."""
         costs = np.column_stack([np.ones(len(q)), q])
-        costs[:, 1 : 1 + self.n_fitted] += self.excess.of(points) if excess is None else excess
+        costs[:, 1 : 1 + self.n_fitted] += self.excess.of(points, self.setting.place) if excess is None else excess
         return costs
+
+    def _at_home(self, representations: Representations) -> Floats:
+        return self._model.at_home(representations, self.setting.place).astype(np.float64)
+
+    @property
+    def reach_frames(self) -> int:
+        return (self.viterbi.lag or 0) * self.step_frames + 2 * self.length_frames
+
+    def settle(self, setting: Setting) -> None:
+        """Windows to come are read so. What the stream has gathered moves with its scaling.
+
+        Units of the model return to their own exemplars, which lie where windows at home do; what the stream has added
+        to them was read with other statistics. Units that it has promoted, and the buffer, are moved.
+        """
+        self.setting, move = setting._replace(recent=None), setting.move
+        if move is None:
+            return
+        before = self.units
+        self.units = fitted_sets(self._model.exemplars)
+        for index in range(self.n_fitted, len(before)):
+            self.units.add(before.ids[index], move.of(before.kept(index)), before.seen[index])
+        self.buffer.sets.move(move.of)
+        self.open = deque(opened._replace(point=move.of(opened.point)) for opened in self.open)
+        self.rejected = deque((window, move.of(point)) for window, point in self.rejected)
 
     def boundary(self, frame: int) -> Due:
         decisions: list[Decision] = []
@@ -286,7 +319,7 @@ class Updater:
         spans = windows.grid.window_spans
         if not spans:
             return Timeline(np.zeros(0, np.int32), np.zeros(0), ()), motif_timeline([], ())
-        points = self.encoder.encode(windows).astype(np.float64)
+        points = self._at_home(self.encoder.encode(windows))
         q = np.array([self.units.distances(point) for point in points]) / self.reaches()
         states = smooth_spans(self.path_costs(points, q), spans, self.viterbi.penalty)  # state 0 is OTHER
         ids = np.array([OTHER, *self.units.ids], dtype=np.int32)[states]
@@ -301,7 +334,8 @@ class Updater:
         known = 0 <= index < opened.q.size  # a unit promoted meanwhile did not know this window
         unit = self.units.ids[index] if index >= 0 else OTHER
         distance = float(opened.q[index]) if known else float("inf")
-        events = self._refine(index, opened.point, frame) if distance <= 1 and opened.learns else []
+        may_refine = distance <= 1 and opened.learns and self.setting.fits
+        events = self._refine(index, opened.point, frame) if may_refine else []
         score = float(np.exp(-distance)) if unit != OTHER else 0.0
         decisions = self.issue.add(opened.place, unit, score)
         return decisions, events + self.issue.events(frame)
@@ -333,7 +367,7 @@ class Updater:
             Event("expire", "unit", frame, None, (gone.id,), {"support": gone.support, "regions": gone.regions})
             for gone in expired
         ]
-        if is_eligible(cluster, [own.support for own in self.buffer.clusters], self.config):
+        if self.setting.fits and is_eligible(cluster, [own.support for own in self.buffer.clusters], self.config):
             events.append(self._promote(cluster, frame))
         return events
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.data.recording import BLOCK
+from rondo.data.recording import BLOCK, Values
 from rondo.data.signal import Signal
 
 Vector = NDArray[np.float64]  # one number per channel
@@ -39,14 +39,25 @@ class ChannelMoments:
         joined = cls.none(signal.values.shape[1], products=products)
         for first, stop in signal.spans:
             for start in range(first, stop, BLOCK):
-                block = signal.values[start : min(start + BLOCK, stop)].astype(np.float64)
-                mean = block.mean(axis=0)
-                centred = block - mean
-                joined += cls(len(block), mean, centred.T @ centred if products else (centred**2).sum(axis=0))
-        if not signal.offsets:
-            return joined
-        offset = np.array(signal.offsets)
-        return replace(joined, mean=joined.mean + offset, offset=offset)
+                joined += cls.of_frames(signal.values[start : min(start + BLOCK, stop)], products=products)
+        return joined.with_offsets(signal.offsets)
+
+    def with_offsets(self, offsets: Sequence[float]) -> ChannelMoments:
+        """Of the values from which these offsets were subtracted."""
+        if not offsets:
+            return self
+        offset = np.array(offsets)
+        return replace(self, mean=self.mean + offset, offset=offset)
+
+    @classmethod
+    def of_frames(cls, values: Values, *, products: bool = False) -> ChannelMoments:
+        """Of these frames, taken at once."""
+        if not len(values):
+            return cls.none(values.shape[1], products=products)
+        block = values.astype(np.float64)
+        mean = block.mean(axis=0)
+        centred = block - mean
+        return cls(len(block), mean, centred.T @ centred if products else (centred**2).sum(axis=0))
 
     @classmethod
     def joined(cls, several: Iterable[ChannelMoments], n_channels: int, *, products: bool = False) -> ChannelMoments:

@@ -35,6 +35,23 @@ from rondo.wording import counted, noun
 LARGEST_SHARE = 1 / 4
 
 
+class Typical(NamedTuple):
+    """Statistics that are typical of one fitted recording; new ones are read by them (`rondo.data.own_scaling`)."""
+
+    mean: Vector  # (n_channels,), mean of the means
+    scale: Vector  # (n_channels,), root mean square of the deviations; 0 marks a constant channel
+    spread: Vector  # (n_dims,), how much the logarithm of the deviation in a window varies
+
+    @classmethod
+    def of(cls, each: Sequence[ChannelMoments], spread: Vector, config: PreprocessConfig) -> Typical:
+        """Of recordings with these moments; every recording counts alike."""
+        known = [own for own in each if own.count]
+        means = np.mean([own.mean for own in known], axis=0)
+        variances = np.mean([own.squares / own.count for own in known], axis=0)
+        offset = np.mean([own.offset + 0 * own.mean for own in known], axis=0)
+        return cls(*mean_and_scale(ChannelMoments(1, means, variances, offset), config, "all recordings"), spread)
+
+
 class UsedChannels(NamedTuple):
     """The channels of a data set that are used, and those that were left out."""
 
@@ -77,6 +94,7 @@ class Preprocessor:
     known: KnownValues | None = None  # codes of missing values and range of each channel; None in older models
     relations: ChannelRelations | None = None  # of the channels, over all recordings; None: nothing is predicted
     left_out: tuple[str, ...] = ()  # channels of the recordings that were silent for too long
+    typical: Typical | None = None  # for recordings to come; None in older models, and where nothing is chosen
     offsets: tuple[float, ...] = ()  # of streams: what is subtracted before their values are rounded; empty: none
     bounds: SoundBounds | None = None  # of streams: beyond them a value is none; None in models of earlier versions
 
@@ -142,10 +160,15 @@ class Preprocessor:
             plan = replace(plan, relations=self.relations)
         return regularise(chosen, self.channels, self.config, plan)
 
-    def seen(self, signal: Signal, moments: ChannelMoments | None = None) -> Signal:
-        """A regular signal as the model sees it; `moments`: of the whole recording, where this is a part of it."""
+    def seen(self, signal: Signal, moments: ChannelMoments | None = None, *, typical: Typical | None = None) -> Signal:
+        """A regular signal as the model sees it; `moments`: of the whole recording, where this is a part of it.
+
+        `typical`: scaled by these statistics and not by its own.
+        """
         mean, scale, is_scaled = self.mean, self.scale, self.config.scaling != "none"
-        if is_scaled and self.config.statistics == "recording":
+        if typical is not None:
+            mean, scale = typical.mean, typical.scale
+        elif is_scaled and self.config.statistics == "recording":
             used = ChannelMoments.of(signal) if moments is None else moments
             mean, scale = mean_and_scale(used, self.config, f"recording '{signal.id}'")
             if signal.silent and self.relations is not None:  # such channels lie where they do in the others
@@ -171,8 +194,12 @@ class Preprocessor:
 
     def seen_by_model(self, values: Values) -> Values:
         """Frames of a stream, scaled by the statistics of the model and projected; an array of its own."""
+        return self.seen_by(values, self.mean, self.scale)
+
+    def seen_by(self, values: Values, mean: Vector, scale: Vector) -> Values:
+        """Frames, scaled by these statistics and projected; an array of its own."""
         is_scaled = self.config.scaling != "none"
-        scaled = scaled_by(values, without(self.mean, self.offsets), self.scale) if is_scaled else values.copy()
+        scaled = scaled_by(values, without(mean, self.offsets), scale) if is_scaled else values.copy()
         return onto_axes(scaled, self.components) if self.components.size else scaled
 
     @property

@@ -182,6 +182,15 @@ class Windower:
         self._n_kept = 0
         self._first_frame = 0  # of those kept: where the next window begins
 
+    @property
+    def n_kept(self) -> int:
+        """Frames that are kept for the windows to come."""
+        return self._n_kept
+
+    def replace(self, values: Values) -> None:
+        """The frames that are kept, scaled otherwise."""
+        self._kept[: self._n_kept] = values
+
     def push(self, values: Values, first_frame: int, *, begins: bool) -> Iterator[StreamWindow]:
         """The windows that these frames complete; `begins`: they do not follow on those before.
 

@@ -27,7 +27,7 @@ from rondo.encoders.base import Representations
 from rondo.encoders.summary_stats import SummaryStatsConfig
 
 _SILENCE = 1e-12  # power below which a channel is silent
-_LEAST_POWER = 1e-6  # of the mean: stretches in which all channels stand still stay quiet; chosen by hand
+_LEAST_POWER = 1e-6  # of the mean: nothing is divided by less; chosen by hand, not measured
 _LARGEST_SEAM = 0.05  # of the power of all steps from frame to frame
 
 

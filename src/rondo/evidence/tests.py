@@ -133,7 +133,7 @@ def unit_evidence(
             Reason(where.get(id, ""), place.seen.get(id, 0.0), n_recordings): place.p.get(id, np.nan) / other,
         }
         p_of[id] = {reason: min(1.0, p) for reason, p in each.items() if not np.isnan(p)}
-    p_whole = min(1.0, alike.p / _SHARE_OF_LIKENESS)  # NaN stays
+    p_whole = float(np.minimum(1.0, alike.p / _SHARE_OF_LIKENESS))  # NaN stays
     p = _least([p_whole, *(p for each in p_of.values() for p in each.values())])
     if np.isnan(p_whole) and p > SIGNIFICANT:
         p = np.nan  # the test that finds most could not be made

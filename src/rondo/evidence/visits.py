@@ -36,9 +36,9 @@ from rondo.motifs.base import UnitRuns
 from rondo.units.model import joined_spans
 
 # Chosen on recordings of ten public sets, plain simulations, planted streams and noise; docs/results/evidence.md.
-RECOGNISED, CLEAR, CLOSENESS_COUNTS = 2 / 3, 0.20, 0.25
+RECOGNISED, CLEAR, CLOSENESS_COUNTS = 2 / 3, 0.25, 0.25
 _RIDGE, _COMPONENTS = 0.1, 30  # of the mean variance within entries; the same sets, where others change little
-_MOST_WINDOWS, _FEWEST_OF_ENTRY = 4096, 16  # sampled, in all and of an entry; bounds time, chosen by hand
+_MOST_WINDOWS, _FEWEST_OF_ENTRY = 2048, 16  # sampled, in all and of an entry; bounds time, chosen by hand
 _PER_VISIT, _FEWEST_VISITS = 8, 8  # windows of an entry over its visits, where it has many; chosen by hand
 _BATCH_VALUES = 1 << 22  # that are encoded at once; bounds memory
 _TINY = 1e-9  # far below any distance
@@ -191,15 +191,24 @@ def _batches(windows: Sequence[Windows], chosen: Ints) -> Iterator[Windows]:
 
 def _whitened(points: NDArray[np.floating], own: Ints) -> Floats:
     """The first principal components, of which the covariance within entries is nearly the identity."""
-    centred = np.asarray(points, np.float64) - points.mean(axis=0, dtype=np.float64)
-    _, axes = np.linalg.eigh(centred.T @ centred)
-    reduced = centred @ axes[:, ::-1][:, :_COMPONENTS]
+    reduced = _principal_components(np.asarray(points, np.float64))
     sizes = np.bincount(own)
     centres = np.stack([np.bincount(own, column) for column in reduced.T], axis=1) / np.maximum(sizes, 1)[:, None]
     within = reduced - centres[own]
     scatter = within.T @ within / len(within)
     scatter += (_RIDGE * np.trace(scatter) / len(scatter) + _TINY) * np.eye(len(scatter))
     return np.asarray(reduced @ np.linalg.cholesky(np.linalg.inv(scatter)))
+
+
+def _principal_components(points: Floats) -> Floats:
+    """The first of them (n_sampled, at most 30), from the smaller of the two square matrices."""
+    from scipy.linalg import eigh
+
+    centred = points - points.mean(axis=0)
+    is_wide = centred.shape[1] > len(centred)
+    square = centred @ centred.T if is_wide else centred.T @ centred
+    powers, axes = eigh(square, subset_by_index=[max(0, len(square) - _COMPONENTS), len(square) - 1])
+    return np.asarray(axes * np.sqrt(np.maximum(powers, 0.0)) if is_wide else centred @ axes)
 
 
 def _distances(rows: Floats, centres: Floats) -> Floats:

@@ -56,7 +56,8 @@ def fleet_address(where: str) -> tuple[str, MessageRules]:
     address, _, query = where.partition("?")
     options = dict(parse_qsl(query, keep_blank_values=True))
     key, sequence = options.pop("key", None), options.pop("sequence", None)
-    payload, gap_s = check_kind(options.pop("payload", "auto")), seconds_in(options.pop("gap", "10s"), "gap")
+    payload = check_kind(options.pop("payload", "auto").replace(" ", "+"))  # what a plus is in a query
+    gap_s = seconds_in(options.pop("gap", "10s"), "gap")
     rest = f"?{urlencode(options, safe='/:')}" if options else ""
     return address + rest, MessageRules(key, sequence, payload, gap_s)
 

@@ -1,8 +1,9 @@
 """Health: what surrounds the labelling of one stream or of many: alarms, sinks, health.json, the exit code.
 
-Five alarms, each raised once and cleared once: nothing-fits (no unit has accepted a window for 30 s of data), stuck (a
-channel repeats one value), outside (its values lie far outside what the model was fitted on), silent (no row for
-`--silent`, while the source is followed), refused (a device or the source). The loop that labels calls
+Six alarms, each raised once and cleared once: nothing-fits (no unit has accepted a window for 30 s of data),
+labels-doubtful (the model does not fit the stream so far, by the verdict of `rondo label`), stuck (a channel repeats
+one value), outside (its values lie far outside what the model was fitted on), silent (no row for `--silent`, while the
+source is followed), refused (a device or the source). The loop that labels calls
 `after` with the result of each step, `tick` each time around, and `close` at the end. None of them waits for a server.
 """
 
@@ -30,7 +31,8 @@ from rondo.wording import duration_in_words, moment_in_words
 if TYPE_CHECKING:
     from rondo.live.session import Counters, Session, Written
 
-NOTHING_FITS, STUCK, OUTSIDE, SILENT, REFUSED = "nothing-fits", "stuck", "outside", "silent", "refused"
+NOTHING_FITS, DOUBTFUL, STUCK, OUTSIDE = "nothing-fits", "labels-doubtful", "stuck", "outside"
+SILENT, REFUSED = "silent", "refused"
 NOTHING_FITS_S, SILENT_S = 30.0, 60.0
 DEVICES_REFUSED = 3
 """The exit code of a stream that ended after a device was refused."""
@@ -80,6 +82,12 @@ class _Device:
             if self.misfit_s >= NOTHING_FITS_S:
                 since, length = moment_in_words(self.misfit_since_s), duration_in_words(self.misfit_s)
                 self.set_alarm(NOTHING_FITS, f"no unit fits since {since}, {length} of data")
+
+    def add_fit(self, fit: str) -> None:
+        if fit == "does not fit":
+            self.set_alarm(DOUBTFUL, "the model does not fit: the labels are doubtful, and nothing is learned")
+        elif fit:
+            self.clear_alarm(DOUBTFUL, f"the model {fit}")
 
     def add_events(self, events: Sequence[Event]) -> None:
         """Alarms of channels: raised with the first of them, over with the last."""
@@ -143,6 +151,7 @@ class Health:
         """A session was opened, and has read nothing yet: its files may hold lines that no sink has had."""
         known = self._device(device)
         self._count(known, session.counters)
+        known.add_fit(session.fit)
         for delivery in self._deliveries:
             delivery.news(device, folder, session.edits)
 
@@ -156,6 +165,7 @@ class Health:
             known.add_rows()
         self._count(known, session.counters)
         known.add_labels(written.labels)
+        known.add_fit(session.fit)
         known.add_events(written.events)
         if written.labels or written.events:
             for delivery in self._deliveries:

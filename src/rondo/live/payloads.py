@@ -25,9 +25,11 @@ from numpy.typing import NDArray
 from rondo.arrays import npy_header
 from rondo.errors import SettingError
 from rondo.live.source import Rows
+from rondo.wording import is_utf8
 
 _NPY = b"\x93NUMPY"
 _MOST_ROWS = 1 << 20  # of one message: more is no message but an attack, or a mistake
+_MOST_DEEP = 32
 PLAIN_TYPES = ("float32", "float64", "int16", "int32")
 TIMED = "time+"
 
@@ -152,11 +154,14 @@ def _lines_of_object(row: Mapping[str, Any]) -> str:
     )
 
 
-def _flat(found: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+def _flat(found: Mapping[str, Any], above: tuple[str, ...] = ()) -> dict[str, Any]:
     """Without objects inside: their keys are joined with a dot."""
+    if len(above) > _MOST_DEEP:
+        raise UnreadablePayload(f"objects in objects, more than {_MOST_DEEP} deep")
     flat: dict[str, Any] = {}
     for key, value in found.items():
-        flat |= _flat(value, f"{before}{key}.") if isinstance(value, dict) else {before + key: value}
+        keys = (*above, key)
+        flat |= _flat(value, keys) if isinstance(value, dict) else {".".join(keys): value}
     return flat
 
 
@@ -176,7 +181,7 @@ def rows_by_field(payload: bytes, field: str) -> dict[str, bytes]:
     parts: dict[str, list[str]] = {}
     for row in _objects(payload):
         device = row.get(field)
-        if not isinstance(device, str) or not device:
+        if not isinstance(device, str) or not device or not is_utf8(device):
             raise UnreadablePayload(f"no field '{field}' that names the device")
         parts.setdefault(str(device), []).append(_written(row))
     is_list = payload.strip().startswith(b"[")

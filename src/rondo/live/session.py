@@ -300,7 +300,12 @@ class Session:
 
     def _progress(self) -> tuple[int, StreamSummary]:
         counts = {name: value for name, value in vars(self.counters).items() if name in StreamSummary.model_fields}
-        return self.counters.n_rows, StreamSummary(finished=self.finished, **counts)
+        return self.counters.n_rows, StreamSummary(finished=self.finished, **counts, **self._stream.standing)
+
+    @property
+    def fit(self) -> str:
+        """The verdict on the stream so far."""
+        return self._stream.standing["fit"]
 
     def close(self) -> None:
         self._outputs.close()

@@ -243,7 +243,7 @@ def label_files(task: LabelTask) -> None:
             refuse_too_large(file.url, file.expected(), task.most_bytes)
             with trusting() if task.was_surveyed else nullcontext():  # it was read well before
                 recording = file.read()
-            found = label_one(model, recording, task.resample, group or None)
+            found = label_one(model, recording, task.resample, group or None, was_fitted=not task.is_foreign)
             labelling = shown(found, edits) if edits.history else found
             parts.append(RecordingPart.of(recording, labelling, words, fitted, group))
         except Exception as error:  # noqa: BLE001  # a file that fails in whatever way is a row, and the rest goes on

@@ -26,8 +26,9 @@ from rondo.run.findings import (
     place_sentence,
     recurrence_sentence,
     sample_sentence,
+    shared_ids_sentence,
 )
-from rondo.run.labelling import FitProfile, Labelling
+from rondo.run.labelling import Labelling
 from rondo.run.shown import merged_sentence
 from rondo.run.summary import (
     EntryEvidenceSummary,
@@ -39,6 +40,7 @@ from rondo.run.summary import (
     VocabularyEvidence,
 )
 from rondo.run.tally import RecordingPart, RunTally, Words
+from rondo.units.fit_profile import FitProfile
 from rondo.units.vocabulary import Level
 from rondo.wording import counted, duration_in_words
 
@@ -198,6 +200,8 @@ def findings_of(model: Rondo, is_foreign: bool) -> list[str]:
         found.append(merged)
     if not is_foreign and (sample := model.provenance_.get("sample")):
         found.append(sample_sentence(sample["n_frames"], sample["of"]))
+    if not is_foreign and (shared := model.provenance_.get("shared_ids")) and shared["doubts"]:
+        found.append(shared_ids_sentence(shared))
     if not is_foreign and (copies := model.provenance_.get("copies")):
         found.append(copies_sentence(copies))
     return found

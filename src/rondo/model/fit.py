@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -11,8 +11,11 @@ import numpy as np
 from rondo.arrays import generators
 from rondo.config.settings import RondoConfig, network_in
 from rondo.data.groups import GroupBy, groups_of_recordings
+from rondo.data.moments import with_silent
+from rondo.data.one_activity import ONE_EACH, hold_one_each
+from rondo.data.own_scaling import common_spread, log_deviations
 from rondo.data.recording import Recording
-from rondo.data.scaling import Preprocessor, UsedChannels, surveys_of
+from rondo.data.scaling import Preprocessor, Typical, UsedChannels, surveys_of
 from rondo.data.signal import Signal
 from rondo.data.survey import (
     Survey,
@@ -25,7 +28,7 @@ from rondo.data.survey import (
     taken,
 )
 from rondo.data.window_lengths import WindowScales, choose_scales
-from rondo.data.windows import Span
+from rondo.data.windows import Span, Windows
 from rondo.device import require_torch, resolve_device
 from rondo.editing.edits import Edits
 from rondo.encoders.base import build_encoder
@@ -37,9 +40,10 @@ from rondo.model.label import Windowed, windows_in
 from rondo.motifs.base import Motifs
 from rondo.motifs.discover import MotifInput
 from rondo.registry import MOTIFS, UNITS
-from rondo.run.labelling import FitProfile
 from rondo.units.fit import fit_units
+from rondo.units.fit_profile import FitProfile
 from rondo.units.model import UnitModel
+from rondo.units.shared_ids import shared_ids
 from rondo.units.viterbi import Timeline
 from rondo.wording import Progress, silent
 
@@ -113,6 +117,7 @@ class Learned(NamedTuple):
     evidence: Evidence
     provenance: dict[str, Any]
     timelines: list[Timeline]
+    typical: Typical | None  # of recordings that are scaled each by its own statistics
 
 
 def learn_from(
@@ -147,7 +152,7 @@ def learn_into(
     config = config_of(model)
     learned = learn(config, plan, sample, groups, tell)
     model.config_ = config.model_copy(update={"preprocess": plan.preprocessor.config})
-    model.preprocessor_ = plan.preprocessor
+    model.preprocessor_ = replace(plan.preprocessor, typical=learned.typical)
     model.unit_model_, model.motif_model_, model.evidence_ = learned.units, learned.motifs, learned.evidence
     model.window_length_frames_, model.step_frames_, model.motif_window_frames_ = plan.scales
     model.rate_, model.provenance_ = plan.rate, learned.provenance
@@ -183,11 +188,29 @@ def learn(
     known = iter(timelines)
     read = [next(known) if len(w) else units.timeline(w) for w in every]
     provenance = _provenance(plan, timelines)
+    if (shared := shared_ids(units, windows, [read.ids for read in timelines], own)) is not None:
+        provenance |= {"shared_ids": shared.as_json()}
     limits = UNITS[config.units.method].notes(units.projection, config.units)
+    typical, is_one_each = _typical(plan, sample, every)
+    if is_one_each:
+        limits += [ONE_EACH]
     limits += MOTIFS[config.motifs.method].notes(motifs, config.motifs)
     if limits:
         provenance |= {"training_notes": limits}
-    return Learned(units, motifs, evidence, provenance, read)
+    return Learned(units, motifs, evidence, provenance, read, typical)
+
+
+def _typical(plan: FitPlan, sample: Sequence[Signal], windows: Sequence[Windows]) -> tuple[Typical | None, bool]:
+    """What recordings to come are read by, and whether each holds one activity; copies of another do not count."""
+    config = plan.preprocessor.config
+    if config.scaling == "none" or config.statistics != "recording":
+        return None, False
+    known = {signal.id: each for signal, each in zip(sample, windows, strict=True) if len(each)}
+    surveys = [survey for survey in plan.surveys if survey.id in known and survey.id not in plan.copies]
+    moments = with_silent([survey.moments for survey in surveys], [survey.silent for survey in surveys])
+    levels = [log_deviations(known[survey.id]) for survey in surveys]
+    is_one_each = not config.pca_components and hold_one_each(levels, moments)
+    return Typical.of(moments, common_spread(levels), config), is_one_each
 
 
 def _provenance(plan: FitPlan, timelines: Sequence[Timeline]) -> dict[str, Any]:

@@ -21,14 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from rondo.arrays import Tensors, as_bits, from_bits, owned, owned_by
+from rondo.arrays import Tensors, as_bits, check_shapes, from_bits, owned, owned_by
 from rondo.config.overrides import changed, changes_from
 from rondo.config.settings import PRESETS, RondoConfig, network_in, resolve
 from rondo.continual.stream import Stream, rule_of
 from rondo.data.known_channels import KnownValues
 from rondo.data.recording import Recording
 from rondo.data.relations import ChannelRelations
-from rondo.data.scaling import Preprocessor
+from rondo.data.scaling import Preprocessor, Typical
 from rondo.data.signal import shortened
 from rondo.data.sound_gate import SoundBounds
 from rondo.data.survey import Survey
@@ -39,8 +39,8 @@ from rondo.errors import InputError, MissingExtraError, ModelError
 from rondo.evidence.verdicts import Entries, Evidence
 from rondo.files.inputs import in_hertz
 from rondo.registry import MOTIFS
-from rondo.run.labelling import FitProfile
 from rondo.store import model_file
+from rondo.units.fit_profile import FitProfile
 from rondo.units.model import UnitModel
 from rondo.units.vocabulary import Level
 from rondo.version import __version__
@@ -106,6 +106,8 @@ def save(model: Rondo, folder: Path) -> None:
         tensors["preprocess.offsets"] = np.array(preprocessor.offsets, np.float64)
     if preprocessor.known is not None:
         tensors |= _known_values(preprocessor.known)
+    if preprocessor.typical is not None:
+        tensors |= owned("preprocess.typical", preprocessor.typical._asdict())
     if preprocessor.relations is not None:
         tensors |= owned("preprocess.relations", vars(preprocessor.relations))
     tensors |= owned("units", model.unit_model_.tensors()) | owned("motifs", model.motif_model_.tensors())
@@ -235,6 +237,12 @@ def _preprocessor(tensors: Tensors, channels: tuple[str, ...], config: RondoConf
         relations = ChannelRelations(**{name: np.asarray(array, np.float64) for name, array in stored.items()})
         if relations.correlations.shape != (len(channels),) * 2 or relations.scale.shape != mean.shape:
             raise ValueError("the relations of channels do not fit the channels")
+    typical = None
+    if stored := owned_by("typical", tensors):  # models of 0.2.0 have none
+        n_dims = len(components) or len(channels)
+        shapes = {"mean": "channels", "scale": "channels", "spread": "dims"}
+        check_shapes(stored, shapes, channels=len(channels), dims=n_dims)
+        typical = Typical(*(np.asarray(stored[name], np.float64) for name in Typical._fields))
     offsets = tuple(np.asarray(tensors.get("offsets", ()), np.float64).tolist())
     if offsets and len(offsets) != len(channels):
         raise ValueError("the offsets do not fit the channels")
@@ -244,7 +252,8 @@ def _preprocessor(tensors: Tensors, channels: tuple[str, ...], config: RondoConf
         if any(len(of) != len(channels) for of in bounds):
             raise ValueError("the bounds do not fit the channels")
     more = (spacing, known, relations)
-    return Preprocessor(config.preprocess, channels, mean, scale, components, *more, offsets=offsets, bounds=bounds)
+    fitted = Preprocessor(config.preprocess, channels, mean, scale, components, *more, offsets=offsets, bounds=bounds)
+    return replace(fitted, typical=typical)
 
 
 def _known_values(known: KnownValues) -> dict[str, NDArray[np.generic]]:

@@ -8,14 +8,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.continual.reading import Reader
+from rondo.continual.scaling import StreamScaling
 from rondo.data.labels import OTHER
+from rondo.data.own_scaling import Choice, thinned, variety_of
 from rondo.data.recording import Recording
+from rondo.data.resample import resample_signal
+from rondo.data.scaling import Preprocessor
 from rondo.data.signal import Signal
 from rondo.data.windows import WindowGrid, Windows
 from rondo.files.inputs import common_rate, same_rate
 from rondo.motifs.base import MotifTimeline
 from rondo.motifs.composed import ComposedMotifs
-from rondo.run.labelling import FitProfile, Labelling, repeat_starts
+from rondo.run.labelling import Labelling, repeat_starts
+from rondo.units.fit_profile import FitProfile
 from rondo.units.viterbi import Timeline
 from rondo.wording import counted
 
@@ -29,20 +35,41 @@ class Windowed(NamedTuple):
     recording: Recording
     signal: Signal
     windows: Windows
+    common: bool = False  # scaled by typical statistics, so read in the common place
 
 
 def windowed(model: Rondo, recording: Recording, resample: bool = False, *, by_model: bool = False) -> Windowed:
-    """`by_model`: scaled as a stream is, by the statistics of the model and never by its own."""
+    """`by_model`: scaled as the stream of the model is now, and never by its own statistics."""
     preprocessor = model.preprocessor_
     if by_model:
         own = preprocessor.config.model_copy(update={"statistics": "dataset"})
-        preprocessor = replace(preprocessor, config=own)
+        scaling = model.stream_.scaling if hasattr(model, "stream_") else None
+        by = scaling or preprocessor.typical or preprocessor
+        preprocessor = replace(preprocessor, config=own, mean=by.mean, scale=by.scale)
+    return _in_windows(model, recording, preprocessor.seen(_regular(model, preprocessor, recording, resample)))
+
+
+def _regular(model: Rondo, preprocessor: Preprocessor, recording: Recording, resample: bool) -> Signal:
+    """The recording at the rate of the model, not yet scaled."""
     rates_known = model.rate_ is not None and recording.rate is not None
     resample = resample and rates_known and not same_rate(recording.rate, model.rate_)
     if rates_known and not resample:
         common_rate([recording], model.rate_, "read it at the rate of the model (--resample, resample=True)")
-    signal = preprocessor.apply(recording, model.rate_ if resample else None)
+    signal = preprocessor.regular(recording)
+    return resample_signal(signal, model.rate_) if resample and model.rate_ is not None else signal
+
+
+def _in_windows(model: Rondo, recording: Recording, signal: Signal) -> Windowed:
     return Windowed(recording, signal, windows_in(signal, model.window_length_frames_, model.step_frames_))
+
+
+def stream_scaling(model: Rondo, reader: Reader) -> StreamScaling | None:
+    """How a stream of this model is scaled; None: always by the model, as with models of 0.2.0."""
+    preprocessor, config = model.preprocessor_, model.preprocessor_.config
+    if preprocessor.typical is None and config.scaling != "none" and config.statistics == "recording":
+        return None
+    fitted = FitProfile.from_json(model.provenance_.get("fit_profile"), "the model")
+    return StreamScaling(preprocessor, model.unit_model_, fitted, reader)
 
 
 def windows_in(signal: Signal, length: int, step: int) -> Windows:
@@ -50,18 +77,44 @@ def windows_in(signal: Signal, length: int, step: int) -> Windows:
     return Windows(signal.values, WindowGrid(length, step, signal.n_frames, signal.spans))
 
 
-def label_one(model: Rondo, recording: Recording, resample: bool = False, group: str | None = None) -> Labelling:
+def label_one(
+    model: Rondo,
+    recording: Recording,
+    resample: bool = False,
+    group: str | None = None,
+    *,
+    was_fitted: bool = False,
+) -> Labelling:
     """The labels of one recording.
 
-    Without a group that the model knows, the positions of the units are estimated from the recording.
+    Without a group that the model knows, the positions of the units are estimated from the recording, and it is scaled
+    by its own statistics only where they are worth it (`rondo.data.own_scaling`); `was_fitted`: always.
     """
-    one = windowed(model, recording, resample)
-    return labelled(model, one, model.unit_model_.timeline(one.windows, group))
+    regular = _regular(model, model.preprocessor_, recording, resample)
+    one, places = _in_windows(model, recording, model.preprocessor_.seen(regular)), model.unit_model_.places
+    if not (was_fitted or (group is not None and places is not None and group in places.of_group)):
+        one = _scaled_by_choice(model, one, regular)
+    return labelled(model, one, model.unit_model_.timeline(one.windows, group, common=one.common))
+
+
+def _scaled_by_choice(model: Rondo, own: Windowed, regular: Signal) -> Windowed:
+    """The recording scaled by its own statistics, as it is given, or by typical ones; a note says why."""
+    preprocessor, typical = model.preprocessor_, model.preprocessor_.typical
+    if typical is None or not len(own.windows):
+        return own
+    common = _in_windows(model, own.recording, preprocessor.seen(regular, typical=typical))
+    by_typical, by_own = (model.unit_model_.strangeness(thinned(each.windows)) for each in (common, own))
+    n_lengths = own.windows.weight * len(own.windows)
+    choice = Choice.of(variety_of(own.windows, typical), by_typical, by_own, n_lengths)
+    if choice.is_own:
+        return own
+    signal = replace(common.signal, notes=(*common.signal.notes, choice.note))
+    return common._replace(signal=signal, common=True)
 
 
 def labelled(model: Rondo, given: Windowed, units: Timeline) -> Labelling:
     """What units, read from its windows, and the motifs of the model say of a recording."""
-    labels, window_of_frame = units.labels, _windows_of_frames(model, given.windows, units)
+    labels, window_of_frame = units.labels, _windows_of_frames(model, given.windows, units, given.common)
     foreign, accepted = labels == OTHER, replace(units, ids=labels)
 
     def with_motifs(motifs: MotifTimeline) -> Labelling:
@@ -85,11 +138,11 @@ def relabelled(model: Rondo, given: Windowed) -> Labelling:
     return _labelling(model, given, units, motifs, nearest)
 
 
-def _windows_of_frames(model: Rondo, windows: Windows, units: Timeline) -> NDArray[np.int64]:
+def _windows_of_frames(model: Rondo, windows: Windows, units: Timeline, common: bool) -> NDArray[np.int64]:
     """The window that speaks for each frame; OTHER where none does."""
     rule = model.config_.windows.projection
     if rule == "aligned":
-        return model.unit_model_.windows_of_frames(windows, units.ids)
+        return model.unit_model_.windows_of_frames(windows, units.ids, common=common)
     numbers = np.arange(len(windows))
     return windows.grid.project(numbers, "centre" if rule == "vote" else rule).astype(np.int64)
 
@@ -97,7 +150,7 @@ def _windows_of_frames(model: Rondo, windows: Windows, units: Timeline) -> NDArr
 def _labelling(
     model: Rondo, given: Windowed, units: Timeline, motifs: MotifTimeline, window_of_frame: NDArray[np.int64]
 ) -> Labelling:
-    recording, signal, windows = given
+    recording, signal, windows, _ = given
     window_of = np.asarray(signal.to_rows(window_of_frame), np.int64)
 
     def rows(per_window: NDArray[Any], none: float) -> NDArray[Any]:  # OTHER = -1 finds `none` at the end

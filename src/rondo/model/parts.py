@@ -118,6 +118,7 @@ class StreamParts:
             n_buffered=self._stream.n_buffered,
             n_promoted=sum(event.kind == "promote" for event in self._events),
             n_events=len(self._events),
+            **self._stream.standing,
         )
         base = stream_summary(model, _ID, "", self._n_rows, counters)
         run = stream_data(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from rondo.config.settings import RondoConfig
 from rondo.continual.frozen import FrozenReader
+from rondo.continual.reading import DEFAULT_RULE
 from rondo.continual.stream import Stream, StreamReport
 from rondo.data.groups import GroupBy, groups_of_recordings
 from rondo.data.recording import Recording
@@ -25,7 +26,7 @@ from rondo.model import folder as model_folder
 from rondo.model.describe import fit_notes, fit_profile, known_ids, result_of
 from rondo.model.fit import learn_from
 from rondo.model.folder import model_card
-from rondo.model.label import label_one, labelled, windowed
+from rondo.model.label import label_one, labelled, stream_scaling, windowed
 from rondo.model.transfer import move_units, refit_motifs
 from rondo.motifs.base import Motifs
 from rondo.registry import RULES
@@ -296,7 +297,8 @@ class Rondo:
             (self.window_length_frames_, self.step_frames_),
             aligned=self.config_.windows.projection == "aligned",
         )
-        return Stream(self.preprocessor_, self.rate_, reader)
+        scaling = stream_scaling(self, reader) if reader.rule == DEFAULT_RULE else None
+        return Stream(self.preprocessor_, self.rate_, reader, scaling)
 
     def partial_fit(self, chunk: Any, y: Any = None) -> StreamReport:
         """Continual: read the next rows of the stream that this model follows.

@@ -140,7 +140,9 @@ def transferred(
         model.fit_motifs(given, resample=resample, progress=progress)
     groups = None if group_by is None else groups_of_recordings(given, group_by)
     named: Sequence[str | None] = groups if groups is not None else [None] * len(given)
-    labellings = [label_one(model, own, resample, group) for own, group in zip(given, named, strict=True)]
+    labellings = [
+        label_one(model, own, resample, group, was_fitted=adapt) for own, group in zip(given, named, strict=True)
+    ]
     for i, was in enumerate(as_fitted):
         labellings[i] = replace(labellings[i], share_accepted=was.share_accepted, distance_profile=was.distance_profile)
     more = [moved_sentence(model.provenance_)] if adapt else []

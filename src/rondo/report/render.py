@@ -15,8 +15,8 @@ from rondo.report.lanes import timeline
 from rondo.report.summarize import agreement_finding, summarize
 from rondo.report.tables import composition_key
 from rondo.run.clock import has_jumps
-from rondo.run.labelling import RULE
 from rondo.store.folder import write_text
+from rondo.units.fit_profile import RULE
 from rondo.wording import NO_LONGER_MOTIF
 
 if TYPE_CHECKING:

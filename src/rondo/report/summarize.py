@@ -169,7 +169,10 @@ def _stream_sentence(result: Result) -> str:
     (stream,) = run.recordings
     length = f"{stream.n_frames:,} frames" if stream.rate is None else duration_in_words(stream.n_frames / stream.rate)
     other = f"{percent(stream.share_other)} of the time is OTHER"
-    return f"In {length} of the stream {occurring(run)}; {growth_in_words(result.events)}. {other}."
+    text = f"In {length} of the stream {occurring(run)}; {growth_in_words(result.events)}. {other}."
+    fit = "" if run.stream is None else run.stream.fit
+    doubt = ", its labels are doubtful and it learns nothing" if fit == "does not fit" else ""
+    return f"{text} The model {fit}{doubt}." if fit else text
 
 
 def _score_rows(run: RunSummary) -> list[dict[str, Any]]:

@@ -40,6 +40,8 @@ _PAST = {
     "gap": "gap",
     "skip": "skipped",
     "refine": "refined",
+    "scaling": "scaled otherwise",
+    "fit": "fit",
 }
 
 

@@ -12,12 +12,13 @@ from rondo.arrays import Lazy
 from rondo.continual.journal import Event
 from rondo.data.recording import Recording
 from rondo.editing.edits import Edits
-from rondo.run.labelling import FitProfile, Labelling, curve_table
+from rondo.run.labelling import Labelling, curve_table
 from rondo.run.overview import FrameScores, Overview, signal_overview, told_scores
 from rondo.run.segments import with_kinds
 from rondo.run.shown import shown, shown_summary
 from rondo.run.summary import RunSummary
 from rondo.run.tally import RecordingPart, RunTally, Words, profile_summary
+from rondo.units.fit_profile import FitProfile
 
 if TYPE_CHECKING:
     import polars as pl

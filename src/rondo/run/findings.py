@@ -43,6 +43,17 @@ def fit_sentence(recording: str, fit: FitSummary, fitted: Profile) -> str:
     )
 
 
+def shared_ids_sentence(shared: Mapping[str, Any]) -> str:
+    """Which ids may not mean the same in all groups.
+
+    >>> shared_ids_sentence({"n_shared": 7, "n_alike": 6, "doubts": [[3, "a", "b", 5]]})
+    'An id may not mean the same in all groups: 6 of 7 shared units look alike in all; u3 of a looks more like u5 of b.'
+    """
+    named = [f"u{id} of {group} looks more like u{like} of {other}" for id, group, other, like in shared["doubts"]]
+    alike = f"{shared['n_alike']} of {counted(shared['n_shared'], 'shared unit')} look alike in all"
+    return f"An id may not mean the same in all groups: {alike}; {', '.join(named)}."
+
+
 def fit_sentences(summary: RunSummary) -> list[str]:
     """The verdict on each recording; of many only how many have which."""
     if summary.fitted is None:

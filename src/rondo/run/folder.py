@@ -139,9 +139,10 @@ def _read_unshown(run_dir: Path, summary: RunSummary) -> pl.DataFrame:
     """Occurrences of motifs that labels do not show, as rows of level 'motif'."""
     import polars as pl
 
-    if (run_dir / UNSHOWN).exists():
-        return _with_shifted_ids(read_segments(run_dir / UNSHOWN, summary), summary.id_shifts)
-    return read_segments(run_dir / SEGMENTS, summary, levels=KINDS).with_columns(level=pl.lit("motif"))
+    rows = read_segments(run_dir / SEGMENTS, summary, levels=KINDS).with_columns(level=pl.lit("motif"))
+    if rows.is_empty() and (run_dir / UNSHOWN).exists():
+        rows = _with_shifted_ids(read_segments(run_dir / UNSHOWN, summary), summary.id_shifts)
+    return rows
 
 
 def _with_shifted_ids(table: pl.DataFrame, shifts: Mapping[str, int]) -> pl.DataFrame:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _MOST = 0.5  # of the time in what comes back, which a kind must cover to stand for it; by hand: most of it
 LEAST_OTHER = 0.005  # of the time: less is not worth a word on the first line
-_RARE, _MOST_RARE = 2, 2  # visits of an entry that is worth a look; entries that are named
+_RARE, _RARE_SHARE, _MOST_RARE = 2, 0.05, 2  # visits and share of time of what is worth a look; how many are named
 _REST = {
     "occurs once": ("occurs once", "occur once"),
     "blurred": ("is hard to tell from another", "are hard to tell from others"),
@@ -166,7 +166,7 @@ def _rare(entries: Iterable[EntrySummary], kind: str) -> str:
         one
         for one in entries
         if one.evidence is not None and one.evidence.comes_back and one.evidence.n_visits == _RARE
-        if one.n_occurrences == _RARE
+        if one.n_occurrences == _RARE and one.share <= _RARE_SHARE
     ]
     words = []
     for one in rare[:_MOST_RARE]:
@@ -214,7 +214,9 @@ def _other(run: RunSummary) -> str:
 
 
 def _fit(run: RunSummary) -> str:
-    """Whether the model fits recordings that it was not fitted on."""
+    """Whether the model fits recordings, or a stream, that it was not fitted on."""
+    if run.stream is not None and run.stream.fit:
+        return f"; the model {run.stream.fit}"
     verdicts = [one.fit.verdict for one in run.recordings if one.fit is not None]
     if len(set(verdicts)) == 1:
         return f"; the model {verdicts[0]}"

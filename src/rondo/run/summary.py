@@ -201,6 +201,8 @@ class StreamSummary(_Stored):
     n_unreadable_cells: Count = 0
     n_skipped_rows: Count = 0  # because of their timestamps
     missing_cells: dict[str, Count] = {}  # of channels: numbers and points that were read as missing
+    statistics: str = ""  # by which it is scaled now: "own" or "model"; "" where nothing is chosen
+    fit: str = ""  # the verdict on it so far; "" before there are 20 window lengths
 
 
 class FailedFile(_Stored):

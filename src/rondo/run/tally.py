@@ -13,7 +13,7 @@ from rondo.data.labels import Runs, are_one_to_one
 from rondo.data.recording import Recording
 from rondo.errors import OutputError
 from rondo.run.clock import clock_knots
-from rondo.run.labelling import QUANTILES, FitProfile, Labelling, fit_of
+from rondo.run.labelling import Labelling
 from rondo.run.segments import LEVELS, labels_between_ends
 from rondo.run.summary import (
     ClockKnots,
@@ -27,6 +27,7 @@ from rondo.run.summary import (
     VocabularyEvidence,
 )
 from rondo.store.reading import checked_id
+from rondo.units.fit_profile import QUANTILES, FitProfile, fit_of
 from rondo.units.vocabulary import Level
 from rondo.version import __version__
 

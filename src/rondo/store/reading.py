@@ -156,6 +156,8 @@ def _array(stream: IO[bytes], n_bytes: int) -> NDArray[Any]:
 
 def map_array(path: Path) -> NDArray[Any]:
     """The array of an .npy file, read as it is used; what is UNREADABLE raises one of those."""
+    with open_regular(path) as file:
+        npy_header(file)  # numpy itself has more kinds of errors
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found: NDArray[Any] = np.load(regular(path), mmap_mode="r", allow_pickle=False)

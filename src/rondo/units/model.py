@@ -170,33 +170,56 @@ class UnitModel:
         parts = {"encoder": self.encoder.curves, "units": self.projection.curves}
         return {f"{part}.{name}": values for part, own in parts.items() for name, values in own.items()}
 
-    def timeline(self, windows: Windows, group: str | None = None) -> Timeline:
-        """The unit of every window of one signal, which belongs to a group; a group that is new is found its place."""
+    def timeline(self, windows: Windows, group: str | None = None, *, common: bool = False) -> Timeline:
+        """The unit of every window of one signal, which belongs to a group; a group that is new is found its place.
+
+        `common`: it is read in the common place.
+        """
         spans = windows.grid.window_spans
         if not spans:
             return Timeline(np.zeros(0, np.int32), np.zeros(0), ())
-        representations, centres = self.encoder.encode(windows), None
-        if self.places is None:
-            latents = self.projection.apply(representations)
-        else:
+        representations, place = self.encoder.encode(windows), None
+        if self.places is not None and not common:
             known = None if group is None else self.places.of_group.get(group)
-            place = known or self._find_place(representations, spans, windows.weight)
-            representations, latents = self.places.at_home(place, representations, self.projection.apply)
-            centres = place.centres
-        fine = decode(latents, spans, self.vocabulary, self.penalty, centres)
-        strangeness = self.exemplars.strangeness(representations)
+            place = known or self.find_place(representations, spans, windows.weight)
+        return self.read(representations, spans, place)
+
+    def read(self, representations: Representations, spans: Sequence[Span], place: Place | None) -> Timeline:
+        """The unit of every window, from its representation; a `place` of None is the common one."""
+        there = self.at_home(representations, place)
+        centres = None if place is None else place.centres
+        fine = decode(self.latents(there, place), spans, self.vocabulary, self.penalty, centres)
+        strangeness = self.exemplars.strangeness(there)
         return replace(fine, ids=self.tree.coarsened(fine.ids, self.n_merges), strangeness=strangeness)
 
-    def windows_of_frames(self, windows: Windows, ids: Labels) -> Ints:
-        """The window that speaks for each frame of a signal with these units; OTHER where none does.
+    def at_home(self, representations: Representations, place: Place | None) -> Representations:
+        """Representations as they would be in the common place."""
+        if self.places is None or place is None:
+            return representations
+        return self.places.home(place, representations)
 
-        What units look like at their boundaries differs from group to group, more than they do in whole windows. So
-        where there are several groups, a signal that is long enough tells its own boundaries.
+    def latents(self, there: NDArray[np.floating], place: Place | None) -> Floats:
+        """Latents of representations that are at home, as they would be in the common place."""
+        latents = self.projection.apply(there)
+        return latents if self.places is None or place is None else place.latents.home(latents, self.places.latents)
+
+    def strangeness(self, windows: Windows) -> Floats:
+        """Distance of each window to the nearest exemplar, in radii, without a place."""
+        return self.exemplars.strangeness(self.encoder.encode(windows))
+
+    def windows_of_frames(self, windows: Windows, ids: Labels, *, common: bool = False) -> Ints:
+        """The window that speaks for each frame of a signal with these units; OTHER where none does."""
+        return self.boundaries_in(windows, ids, common=common).windows_of_frames(windows, ids)
+
+    def boundaries_in(self, windows: Windows, ids: Labels, *, common: bool = False) -> Boundaries:
+        """What units look like at their boundaries in a signal with these units.
+
+        They differ from group to group there, more than they do in whole windows. So where there are several groups, a
+        signal that is long enough tells its own boundaries; not one that is read in the common place.
         """
-        boundaries = self.boundaries
-        if self.places is not None and windows.weight * len(windows) >= FEWEST_LENGTHS:
-            boundaries = fit_boundaries([windows], [ids], self.ids)
-        return boundaries.windows_of_frames(windows, ids)
+        if common or self.places is None or windows.weight * len(windows) < FEWEST_LENGTHS:
+            return self.boundaries
+        return fit_boundaries([windows], [ids], self.ids)
 
     def find_places(self, windows: Sequence[Windows], groups: Sequence[str]) -> dict[str, Place]:
         """The places of groups as these windows, each of the group named, have them."""
@@ -205,18 +228,19 @@ class UnitModel:
             own = [w for w, name in zip(windows, groups, strict=True) if name == group]
             spans = joined_spans([w.grid.window_spans for w in own])
             representations = np.concatenate([self.encoder.encode(w) for w in own])
-            found[group] = self._find_place(representations, spans, own[0].weight)
+            found[group] = self.find_place(representations, spans, own[0].weight)
         return found
 
-    def _find_place(self, representations: Representations, spans: Sequence[Span], window_weight: float) -> Place:
+    def find_place(self, representations: Representations, spans: Sequence[Span], window_weight: float) -> Place:
         assert self.places is not None
         return self.places.find(
             representations, spans, self.vocabulary, self.penalty, window_weight, self.projection.apply
         )
 
-    def costs(self, representations: Representations) -> Floats:
-        """What each window costs under each entry of the vocabulary, (n_windows, n_entries), as `timeline` has it."""
-        return centre_distances(self.projection.apply(representations), self.vocabulary.centres)
+    def costs(self, there: NDArray[np.floating], place: Place | None = None) -> Floats:
+        """What windows, at home, cost under each entry of the vocabulary, (n_windows, n_entries), as in `timeline`."""
+        centres = self.vocabulary.centres if place is None else place.centres
+        return centre_distances(self.latents(there, place), centres)
 
     def tensors(self) -> dict[str, NDArray[np.generic]]:
         parts = {

@@ -111,11 +111,15 @@ class Places:
     latents: Standing
     of_group: Mapping[str, Place] = field(default_factory=dict)
 
+    def home(self, place: Place, representations: NDArray[np.floating]) -> NDArray[np.float32]:
+        """Representations of a group, as they would be in the common place."""
+        return place.representations.home(representations, self.representations).astype(np.float32)
+
     def at_home(
         self, place: Place, representations: NDArray[np.floating], project: Project
     ) -> tuple[NDArray[np.float32], Floats]:
         """Representations and latents of a group, as they would be in the common place."""
-        there = place.representations.home(representations, self.representations).astype(np.float32)
+        there = self.home(place, representations)
         return there, place.latents.home(project(there), self.latents)
 
     def find(

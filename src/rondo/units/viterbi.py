@@ -86,6 +86,13 @@ class Viterbi:
         self.totals = np.append(self.totals, np.inf if self._has_begun else 0.0)
         self._leaves = [np.vstack([block, np.ones((1, block.shape[1]), np.bool_)]) for block in self._leaves]
 
+    def begin_again(self, column: int | None) -> None:
+        """Forget the open windows; the path so far ended in this column, None where it has not begun."""
+        self.totals, self._leaves, self._cheapest = np.zeros(self.totals.size), [], []
+        if self._has_begun and column is not None:
+            self.totals += self.penalty
+            self.totals[column] = 0.0
+
     def push(self, costs: NDArray[np.floating]) -> Path:
         """Costs (n_windows, n_entries) of the next windows; the columns of those that are due."""
         for first in range(0, len(costs), _BLOCK):

@@ -5,7 +5,7 @@ const LEFT = 116, RIGHT = 56, NARROW = 640 // from this width on, names stand be
 const MOST_ROW = 56, LEAST_ROW = 24, SIGNAL = 318 // pixels: rows share the last, within the first two
 const JOURNAL = 26, BREAK = 8, AXIS = 36
 const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif"
-const EVENT_SIGNS = {promote: "▲", merge: "◆", expire: "▼", gap: "▮", skip: "✕", refine: "·"}
+const EVENT_SIGNS = {promote: "▲", merge: "◆", expire: "▼", gap: "▮", skip: "✕", refine: "·", scaling: "⇄", fit: "◐"}
 const EVENT_COLOURS = {promote: "#00916e", merge: "#a05ab5", expire: "#d06a20"}
 
 class Timeline {

@@ -1,0 +1,158 @@
+"""A stream chooses its statistics as `label` does by the rows so far, and says whether the model fits."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.testing as npt
+import pytest
+from numpy.typing import NDArray
+
+from rondo.continual.journal import Event
+from rondo.continual.reading import Decision, Move
+from rondo.continual.stream import Stream
+from rondo.data.labels import OTHER
+from rondo.data.recording import Recording
+from rondo.model.rondo import Rondo
+from rondo.synthetic.streams import plant
+
+QUICK: dict[str, Any] = {"evidence.surrogates": 0}
+LENGTH, STEP, N_FRAMES = 75, 18, 9_000
+GAINS = np.linspace(0.3, 4, 6)
+Output = tuple[list[Decision], list[Event]]
+
+
+@pytest.fixture(scope="module")
+def recording() -> Recording:
+    return plant(n_frames=N_FRAMES, seed=2).recording
+
+
+@pytest.fixture(scope="module")
+def model(recording: Recording) -> Rondo:
+    return Rondo(window=LENGTH, step=STEP, settings=QUICK).fit(recording)
+
+
+@pytest.fixture(scope="module")
+def moved(recording: Recording) -> NDArray[np.float32]:
+    """As another sensor would have measured it."""
+    return (recording.values * GAINS + 3 * GAINS).astype(np.float32)
+
+
+def fed(stream: Stream, values: NDArray[np.float32], cuts: list[int]) -> Output:
+    reports = [stream.feed(values[start:stop]) for start, stop in pairwise([0, *cuts, len(values)])]
+    reports.append(stream.finish())
+    return [d for report in reports for d in report.decisions], [e for report in reports for e in report.events]
+
+
+def units_of(decisions: list[Decision], n_frames: int) -> NDArray[np.int64]:
+    units = np.full(n_frames, OTHER, np.int64)
+    for own in decisions:
+        units[own.start_frame : own.stop_frame] = own.unit
+    return units
+
+
+def of_kind(events: list[Event], kind: str) -> list[Event]:
+    return [event for event in events if event.kind == kind]
+
+
+@pytest.mark.parametrize("frozen", [True, False])
+def test_a_stream_of_another_sensor_comes_to_its_own_statistics(
+    model: Rondo, moved: NDArray[np.float32], recording: Recording, frozen: bool
+) -> None:
+    stream = model.stream(frozen=frozen)
+    decisions, events = fed(stream, moved, [])
+    (change,) = of_kind(events, "scaling")
+    assert (change.level, change.frame, change.evidence["statistics"]) == ("input", 20 * LENGTH, "own")
+    assert of_kind(events, "fit")[-1].evidence["verdict"] == "fits"
+    assert stream.standing == {"statistics": "own", "fit": "fits"}
+    as_fitted, _ = fed(model.stream(frozen=frozen), recording.values, [])
+    late = slice(30 * LENGTH, None)
+    assert np.mean(units_of(decisions, N_FRAMES)[late] == units_of(as_fitted, N_FRAMES)[late]) > 0.85
+
+
+def test_a_stream_is_what_label_says_of_the_rows_so_far(model: Rondo, moved: NDArray[np.float32]) -> None:
+    """At a look: windows that are not decided are read again, so what comes next is by what `label` knows there."""
+    decisions, _ = fed(model.stream(frozen=True), moved, [])
+    units, looks, look = units_of(decisions, N_FRAMES), list[int](), 20 * LENGTH
+    while look < N_FRAMES:
+        looks.append(look)
+        look = round(1.1 * look)
+    lag, alike = model.config_.continual.lag, list[NDArray[np.bool_]]()
+    for at, after in pairwise(looks):
+        labelled = model.predict(Recording(moved[:at], 50, model.preprocessor_.channels)).units
+        decided = [own for own in decisions if at <= own.window * STEP + LENGTH + lag * STEP < after]
+        spans = [(max(own.start_frame, own.window * STEP), min(own.stop_frame, at)) for own in decided]
+        rows = np.concatenate([np.arange(*span) for span in spans])
+        alike.append(units[rows] == labelled[rows])
+    assert len(alike) > 10 and np.mean(np.concatenate(alike)) > 0.95
+
+
+@pytest.mark.parametrize("frozen", [True, False])
+def test_nothing_depends_on_chunks(model: Rondo, moved: NDArray[np.float32], frozen: bool) -> None:
+    whole = fed(model.stream(frozen=frozen), moved[:4_000], [])
+    assert of_kind(whole[1], "scaling")
+    for cuts in ([1, 2, 1_499, 1_500, 1_501, 3_000], [*range(37, 4_000, 37)]):
+        assert fed(model.stream(frozen=frozen), moved[:4_000], cuts) == whole
+
+
+@pytest.mark.parametrize("frozen", [True, False])
+@pytest.mark.parametrize("at", [1_400, 1_500, 2_050])
+def test_it_resumes_exactly(model: Rondo, moved: NDArray[np.float32], frozen: bool, at: int) -> None:
+    expected = fed(model.stream(frozen=frozen), moved[:4_000], [at])
+    stream = model.stream(frozen=frozen)
+    first = stream.feed(moved[:at])
+    tensors, plain = stream.state()
+    again = Stream.restore(model.stream(frozen=frozen), tensors, json.loads(json.dumps(plain)))
+    decisions, events = fed(again, moved[at:4_000], [])
+    assert (first.decisions + decisions, first.events + events) == expected
+
+
+def test_a_stream_of_0_2_0_resumes_with_the_statistics_of_the_model(model: Rondo, moved: NDArray[np.float32]) -> None:
+    stream = model.stream(frozen=True)
+    stream.scaling = None
+    stream.feed(moved[:1_000])
+    tensors, plain = stream.state()
+    del plain["reader"]["last"]
+    again = Stream.restore(model.stream(frozen=True), tensors, plain)
+    assert again.scaling is None and not of_kind(fed(again, moved[1_000:3_000], [])[1], "scaling")
+    assert again.standing == {"statistics": "", "fit": ""}
+
+
+def test_a_known_recording_keeps_typical_statistics(model: Rondo, recording: Recording) -> None:
+    stream = model.stream(frozen=True)
+    decisions, events = fed(stream, recording.values, [])
+    assert not of_kind(events, "scaling") and stream.standing == {"statistics": "model", "fit": "fits"}
+    assert np.mean(units_of(decisions, N_FRAMES) == model.predict(recording).units) > 0.98
+
+
+def test_nothing_is_learned_while_the_model_does_not_fit(model: Rondo) -> None:
+    values = plant(n_frames=N_FRAMES, seed=9).recording.values  # other units, which come back
+    stream = model.stream()
+    _, events = fed(stream, values, [])
+    verdicts = [(event.frame, event.evidence["verdict"]) for event in of_kind(events, "fit")]
+    assert verdicts == [(20 * LENGTH, "does not fit")]
+    assert not [e for e in events if e.kind in ("promote", "merge", "refine") and e.frame > 20 * LENGTH]
+    stream = model.stream()
+    stream.scaling = None
+    assert [event for event in fed(stream, values, [])[1] if event.kind in ("promote", "merge", "refine")]
+
+
+def test_after_a_change_units_of_the_model_are_as_fitted(model: Rondo, moved: NDArray[np.float32]) -> None:
+    stream = model.stream()
+    stream.feed(moved[: 20 * LENGTH - 1])
+    reader: Any = stream.reader
+    stream.feed(moved[20 * LENGTH - 1 : 20 * LENGTH])
+    assert stream.standing["statistics"] == "own"
+    begun: Any = model.stream().reader
+    for i in range(len(begun.units)):
+        npt.assert_array_equal(reader.units.kept(i), begun.units.kept(i))
+
+
+def test_what_was_gathered_moves_as_windows_do() -> None:
+    rng = np.random.default_rng(0)
+    old = np.column_stack([rng.normal(size=(50, 2)), np.full(50, 4.0)])
+    new = old * [2, -1, 1] + [1, 0, 3]
+    npt.assert_allclose(Move.between(old, new).of(old), new, atol=1e-9)
