@@ -6,10 +6,10 @@
     python scripts/mutants.py MODULE --line 86                all changes of one line
 
 A change flips a comparison, `and` or `or`, an operator or True, moves a number by one, drops a `not` or a statement, or
-ends a function early. The tests that the table names for a module run against it, to the first that fails, then those
-under `then`, which take longer. A run that takes four times the CPU time of an unchanged one counts as noticed. Changes
-that alter nothing anybody could see stand in the table under `equivalent`, each with its line and a reason. Exit code
-1: less than 95 % of the changes were noticed.
+ends a function early. The examples of a module and the tests that the table names run against it, to the first that
+fails, then those under `then`, which take longer. A run that takes four times the CPU time of an unchanged one counts
+as noticed. Changes that alter nothing anybody could see stand in the table under `equivalent`, each with its line and a
+reason. Exit code 1: less than 95 % of the changes were noticed.
 """
 
 from __future__ import annotations
@@ -175,7 +175,9 @@ def run_tests(module: Path, tree: ast.Module, tests: Sequence[str], most_cpu_s: 
         sys.meta_path.insert(0, _Finder(module, tree))  # type: ignore[arg-type]
         import pytest
 
-        os._exit(int(pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-m", "not slow", *tests])))
+        # plain: pytest would read what is named here from the disk, to rewrite it
+        options = ["-x", "-q", "-p", "no:cacheprovider", "--assert=plain", "-m", "not slow"]
+        os._exit(int(pytest.main([*options, *tests])))
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     return code, ended.ru_utime + ended.ru_stime - begun.ru_utime - begun.ru_stime
@@ -195,8 +197,8 @@ def survivors_of(module: Path, entry: dict[str, Any], given: argparse.Namespace)
         every = [change for change in every if change.line in given.line]
     elif given.changes and len(every) > given.changes:
         every = sorted(random.Random(given.seed).sample(every, given.changes), key=lambda change: change.line)
-    left = every
-    for tests in (entry["tests"], entry.get("then", [])):
+    left, examples = every, [str(module.relative_to(ROOT))] if ">>>" in source else []
+    for tests in ([*examples, *entry["tests"]], entry.get("then", [])):
         if tests and left:
             left = _unnoticed(module, ast.parse(source), left, tests)
     for change in left:

@@ -60,9 +60,8 @@ def test_a_result_comes_back_equal(found: Result, recording: Recording, tmp_path
     before = KINDS[kind](found, recording, tmp_path)
     after = pickle.loads(pickle.dumps(before))
     assert after.summary == before.summary and after.events == before.events and repr(after) == repr(before)
-    for name in ("segments", "unshown_segments", "labels"):
-        if name.removeprefix("unshown_") in (*before.run.tables, "labels"):
-            pdt.assert_frame_equal(getattr(after, name), getattr(before, name))
+    for name in ("segments", "labels"):
+        pdt.assert_frame_equal(getattr(after, name), getattr(before, name))
     for track in ("units", "motifs"):
         npt.assert_array_equal(getattr(after, track), getattr(before, track))
     assert after.report(tmp_path / "after.html").read_bytes() == before.report(tmp_path / "before.html").read_bytes()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+import reprlib
 import warnings
 from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import replace
 from functools import wraps
+from numbers import Integral
 from pathlib import Path
 from typing import Any, ParamSpec
 
@@ -20,7 +22,7 @@ from rondo.errors import RondoWarning, SettingError
 from rondo.files.inputs import are_several, as_recordings, recording_files
 from rondo.files.reading import Reading, reading_at
 from rondo.many.driver import ENGINES, ManyFiles, discover_files, engine_of, label_files_with
-from rondo.many.unfinished import check_place
+from rondo.many.unfinished import check_place, reserved
 from rondo.memory import is_much, refuse_all_at_once
 from rondo.methods import DEFAULT, Model, Options, find_method, load_model, refuse_idle
 from rondo.model.describe import carrying
@@ -31,7 +33,7 @@ from rondo.model.transfer import transferred
 from rondo.result import Result
 from rondo.run.bucket import check_free_place
 from rondo.run.findings import failed_sentence
-from rondo.store.locations import is_url, joined
+from rondo.store.locations import as_location, is_url, joined
 from rondo.wording import Progress, silent
 
 _log = logging.getLogger("rondo")
@@ -42,6 +44,7 @@ _MOVED = {
     "encoder": "encoder.name",
     "device": "device",
 }
+_NO_RATE = "no rate was given, so times are counted in frames; give rate= (frames per second) for seconds"
 Settings = Mapping[str, Any] | str | Path | tuple[str | Path, Mapping[str, Any]] | None
 P = ParamSpec("P")
 
@@ -150,19 +153,26 @@ def discover(
         config = configured.config if seed is None else configured.config.model_copy(update={"seed": seed})
         return _with_failures(discover_files(inputs, from_config(Rondo, config), out, tell), out)
     refuse_too_short(inputs)
+    if any(recording.rate is None and not recording.source for recording in inputs):
+        warnings.warn(_NO_RATE, RondoWarning, stacklevel=3)
     for note in chosen.notes(inputs, configured):
         warnings.warn(note, RondoWarning, stacklevel=3)
     if _log.isEnabledFor(logging.INFO):
         _log.info("\n".join(chosen.notes(inputs, configured, in_detail=True)))
-    return _saved(chosen.discover(inputs, configured, seed, tell), out, tell)
+    with reserved(out):
+        return _saved(chosen.discover(inputs, configured, seed, tell), out, tell)
 
 
 def _options(preset: str, settings: Settings, window: int | str | None, group_by: GroupBy) -> Options:
-    file, named = settings if isinstance(settings, tuple) else (None, settings)
+    file, named = settings if isinstance(settings, tuple) and len(settings) == 2 else (None, settings)
     if isinstance(named, str | Path):
         file, named = named, None
+    if named is not None and not isinstance(named, Mapping):
+        raise SettingError(f"settings: expected a mapping, a path, or a path and a mapping, got {reprlib.repr(named)}")
     window_setting = {} if window is None else {"windows.length": window}
-    return Options(preset, {**(named or {}), **window_setting}, None if file is None else Path(file), group_by)
+    return Options(
+        preset, {**(named or {}), **window_setting}, None if file is None else Path(as_location(file)), group_by
+    )
 
 
 def label(
@@ -264,23 +274,24 @@ def label(
         assert isinstance(fitted, Rondo) and out is not None, "other models and results in memory read all at once"
         return _with_failures(label_files_with(inputs, fitted, out, resample=resample, progress=tell), out)
     tell("labelling", 0, len(inputs))
-    if not isinstance(fitted, Rondo):
-        result = fitted.predict(inputs, resample=resample)
-    elif adapt or refit_motifs:
-        how = {"adapt": adapt, "refit_motifs": refit_motifs, "resample": resample}
-        result = transferred(copy(fitted), inputs, **how, group_by=group_by, progress=tell)
-    elif with_stream:
-        result = relabel(fitted, inputs, resample=resample)
-    else:
-        result = fitted.predict(inputs, resample=resample, group_by=group_by)
-    return _saved(result, out, tell)
+    with reserved(out):
+        if not isinstance(fitted, Rondo):
+            result = fitted.predict(inputs, resample=resample)
+        elif adapt or refit_motifs:
+            how = {"adapt": adapt, "refit_motifs": refit_motifs, "resample": resample}
+            result = transferred(copy(fitted), inputs, **how, group_by=group_by, progress=tell)
+        elif with_stream:
+            result = relabel(fitted, inputs, resample=resample)
+        else:
+            result = fitted.predict(inputs, resample=resample, group_by=group_by)
+        return _saved(result, out, tell)
 
 
 def _model_of(model: Model | str | Path, settings: Mapping[str, Any]) -> tuple[Model, bool]:
     """The model with these settings, and whether it is to be read as a stream has grown it."""
     grown = False
     if isinstance(model, str | Path):
-        folder = model_folder(Path(model))
+        folder = model_folder(Path(as_location(model)))
         model = load_model(folder)
         if isinstance(model, Rondo):
             model, grown = carrying(model), has_checkpoint(folder.parent / CHECKPOINT)
@@ -291,6 +302,8 @@ def _model_of(model: Model | str | Path, settings: Mapping[str, Any]) -> tuple[M
         if settings:
             model = copy(model).set_params(**settings)
             config_of(model)  # refuses what they cannot be
+    elif not hasattr(model, "predict"):
+        raise SettingError(f"model: expected a fitted model or its folder, got {reprlib.repr(model)}")
     return model, grown
 
 
@@ -311,6 +324,8 @@ def _inputs(
     """
     if engine is not None and engine not in ENGINES:
         engine_of(engine)  # says which one was probably meant
+    if workers is not None and (isinstance(workers, bool) or not isinstance(workers, Integral) or workers < 1):
+        raise SettingError(f"workers: expected a number of processes, 1 or more, got {workers!r}")
     if ray_address is not None and engine != "ray":
         raise SettingError("--ray-address names a cluster for --engine ray; give both, or neither")
     if out is not None:

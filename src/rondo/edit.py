@@ -54,7 +54,7 @@ from rondo.run.summary import (
 )
 from rondo.run.writer import RunWriter
 from rondo.store.folder import make_folder, write_json
-from rondo.store.locations import refuse_url
+from rondo.store.locations import as_location, refuse_url
 from rondo.store.model_file import MANIFEST
 from rondo.store.reading import read_json
 from rondo.units.vocabulary import Level
@@ -371,7 +371,7 @@ def apply_file(run: str | Path, file: str | Path) -> list[dict[str, Any]]:
         The history of the run, as for `apply_edits`.
     """
     folder = _folder(run)
-    return apply_edits(folder, _read_wanted(Path(file), read_summary(folder).identity))
+    return apply_edits(folder, _read_wanted(Path(as_location(file)), read_summary(folder).identity))
 
 
 def _read_wanted(path: Path, run: str) -> list[dict[str, Any]]:
@@ -456,4 +456,4 @@ def edits_in(run: str | Path) -> list[dict[str, Any]]:
 
 def _folder(run: str | Path) -> Path:
     refuse_url(run, "edits change a run where it lies; copy it here first")
-    return Path(run)
+    return Path(as_location(run))

@@ -83,6 +83,8 @@ def evaluate(
     >>> scores.average.ari > scores.clock.ari
     True
     """
+    if level not in LEVELS:
+        raise SettingError(f"level: expected unit or motif, got {level!r}")
     found = result if isinstance(result, Result) else Result.load(result)
     annotations = annotations_of(found, truth, key, rate)
     labels = {id: labels_of(found, id, level) for id in annotations}

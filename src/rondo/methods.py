@@ -109,8 +109,8 @@ def method_names() -> tuple[str, ...]:
 
 def find_method(name: str) -> Method:
     """The method of this name; an unknown one is refused, with the one that was probably meant."""
-    found = _added().get(name)
-    if found is None and name in _OWN:
+    found = _added().get(str(name))
+    if found is None and str(name) in _OWN:
         found = EntryPoint(name, _OWN[name], GROUP)
     if found is None:
         known = method_names()

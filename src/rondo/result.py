@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -226,11 +227,15 @@ class Result:
 
     def __getitem__(self, recording: int | str) -> Labelling:
         """The labels of one recording, by its position or its id."""
-        if not isinstance(recording, str):
-            return self.run.labellings[self.recordings[recording].id]
-        if self.summary.recording(recording) is None:
+        if (
+            isinstance(recording, Integral)
+            and not isinstance(recording, bool)
+            and recording in range(-len(self), len(self))
+        ):
+            return self.run.labellings[self.recordings[int(recording)].id]
+        if not isinstance(recording, str) or self.summary.recording(recording) is None:
             known = ", ".join(f"'{one.id}'" for one in self.recordings[:8])
-            raise RecordingError(f"there is no recording '{recording}' in this result; it has {known}")
+            raise RecordingError(f"there is no recording {recording!r} in this result; it has {known}")
         return self.run.labellings[recording]
 
     @property
@@ -308,7 +313,7 @@ class Result:
 
         refuse_forked()
         wish = Wish(tuple(recordings), tuple(channels), None if truth is None else TruthFile(Path(truth)))
-        return write_page(self, Path(path), wish, compare)
+        return write_page(self, Path(as_location(path)), wish, compare)
 
     def plot(
         self,
@@ -429,7 +434,7 @@ class Result:
         from rondo.report.export import export_result
 
         refuse_forked()
-        return export_result(self, format, Path(path), level, recording)
+        return export_result(self, format, Path(as_location(path)), level, recording)
 
     def usage(self, group_by: GroupBy = None, *, per: Per = "recording") -> pd.DataFrame:
         """Measure how much each entry is used: share of time, occurrences per hour, mean duration.

@@ -53,7 +53,7 @@ def notes_by_recording(notes: Iterable[tuple[str, Sequence[str]]]) -> list[str]:
 
 def near_match(name: str, known: Iterable[str]) -> str | None:
     """The known name that was probably meant by one that is not known."""
-    return next(iter(get_close_matches(name, list(known), n=1)), None)
+    return next(iter(get_close_matches(str(name), list(known), n=1)), None)
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:

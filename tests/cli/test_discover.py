@@ -12,8 +12,10 @@ import pytest
 from numpy.typing import NDArray
 
 from rondo.data.labels import OTHER, runs_of
+from rondo.many.unfinished import reserved
+from rondo.model.rondo import Rondo
 from rondo.synthetic.streams import PlantedStream, plant
-from tests.cli.running import Command, Outcome, call, tree, waves, write_csv
+from tests.cli.running import Command, Outcome, call, refused, tree, waves, write_csv
 from tests.report.on_folders import write_report
 
 SEGMENTS = {
@@ -252,3 +254,24 @@ def test_the_clock_looks_at_no_data(rondo: Command, here: Path) -> None:
         assert runs.ids.tolist() == list(range(7)) if recording == "x" else list(range(7, 14))
         assert np.ptp(runs.lengths) <= 1
     assert len(summary["units"]) == 14  # each piece its own entry
+
+
+@pytest.mark.parametrize("command", ["discover", "label"])
+def test_of_two_commands_with_one_folder_the_second_is_refused_at_once(
+    rondo: Command, here: Path, model: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    write_csv(here / "a.csv", waves())
+    arguments = {"discover": ("a.csv",), "label": (model, "a.csv")}[command]
+
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("it began to work")
+
+    (here / "link").symlink_to(here)
+    with reserved(here / "out"), monkeypatch.context() as patch:
+        for name in ("fit_predict", "predict"):
+            patch.setattr(Rondo, name, never)
+        for out in ("out", "link/out"):
+            refused(rondo(command, *arguments, "--rate", "50", "--out", out), "another process is writing out")
+    assert sorted(path.name for path in here.iterdir()) == ["a.csv", "link"]
+    assert rondo(command, *arguments, "--rate", "50", "--out", "out").code == 0
+    assert sorted(path.name for path in here.iterdir()) == ["a.csv", "link", "out"]

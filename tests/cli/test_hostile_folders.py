@@ -132,6 +132,40 @@ def test_sizes_are_known_before_a_folder_is_read(rondo: Command, here: Path, run
         tracemalloc.stop()
 
 
+# ------------------------------------------------------------ values that no command writes
+
+
+def with_scores(value: float) -> Callable[[Path], object]:
+    def write(run: Path) -> None:
+        table = pl.read_parquet(run / "segments.parquet")
+        table.with_columns(pl.lit(value).alias("score")).write_parquet(run / "segments.parquet")
+
+    return write
+
+
+ODD: dict[str, tuple[Callable[[Path], object], str]] = {
+    "infinite scores": (with_scores(float("-inf")), "score -inf"),
+    "scores that are none": (with_scores(float("nan")), "score nan"),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_values_are_refused_where_they_lie(rondo: Command, run: Path, name: str) -> None:
+    change, says = ODD[name]
+    change(run)
+    refused(rondo("merge", "run", "unit:0", "unit:1"), "run", says)
+
+
+def test_edits_of_a_far_year_are_edits(rondo: Command, run: Path) -> None:
+    assert rondo("name", "run", "unit:0", "first").code == 0
+    stored = json.loads((run / "model" / "edits.json").read_text())
+    for edit in stored["edits"]:
+        edit["at"] = "9999-12-31T23:59:59+00:00"
+    (run / "model" / "edits.json").write_text(json.dumps(stored))
+    for command in (("name", "run", "unit:1", "second"), ("merge", "run", "unit:0", "unit:1"), ("undo", "run")):
+        assert rondo(*command).code == 0
+
+
 @pytest.mark.filterwarnings("default::rondo.errors.RondoWarning")
 def test_the_report_of_a_foreign_run_reads_no_file_of_mine(rondo: Command, here: Path, run: Path) -> None:
     """A wish that someone else has written names a file here; it is drawn only where this machine wrote the wish."""

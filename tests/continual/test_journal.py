@@ -109,6 +109,17 @@ def test_short_writes_are_completed(path: Path, monkeypatch: pytest.MonkeyPatch)
     assert read_journal(path) == some_events(3)
 
 
+def test_lines_that_cannot_be_brought_to_the_disk_are_no_lines(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(descriptor: int) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    with AppendOnly(path) as journal:
+        append_events(journal, some_events(1))
+        monkeypatch.setattr(os, "fsync", fails)
+        with pytest.raises(OutputError, match="Input/output error"):
+            journal.sync()
+
+
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="cannot be written"):
         AppendOnly(tmp_path / "no such folder" / "events.jsonl")

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import pandas as pd
@@ -24,6 +24,7 @@ from rondo.data.agreement import agreement
 from rondo.data.labels import OTHER
 from rondo.data.recording import Recording
 from rondo.errors import RondoError, RondoWarning
+from rondo.units.fit_profile import Fit
 from rondo.synthetic import plant
 from rondo.synthetic.plan import StreamPlan
 from tests.cli.running import call
@@ -191,7 +192,9 @@ def verdict(one: Case, clean: Clean, folder: Path) -> Verdict:
     is_whole = len(labels) >= 0.9 * np.count_nonzero(is_judged)
     if np.mean(labels == OTHER) >= MOST_OTHER:
         told.append("does not fit")  # the labels themselves say that nothing is known
-    is_noted = any(re.search(one.names, line, re.IGNORECASE) or line == "does not fit" for line in told)
+    is_noted = any(
+        line == "does not fit" if line in get_args(Fit) else re.search(one.names, line, re.IGNORECASE) for line in told
+    )
     judgement: Judgement = "right" if is_right and is_whole else "noted" if is_noted else "silent"
     return Verdict(judgement, difference, equal, told)
 

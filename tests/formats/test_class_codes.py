@@ -64,7 +64,7 @@ def test_names_that_programs_give_are_none(name: str) -> None:
     assert read(LABELS["arbitrary codes"], name).channels == ("ch0",)
 
 
-WARNED_OF = ("a switch", "a gear", "whole degrees")
+WARNED_OF = ("a switch", "a gear", "whole degrees", "halves")
 
 
 @pytest.mark.parametrize("what", SENSORS)

@@ -19,7 +19,9 @@ LINES = [
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.ndjson", "a.txt"])
 def test_keys_are_channels_in_any_order(tmp_path: Path, name: str) -> None:
-    recording = read_one(write(tmp_path, name, "\n".join(LINES)))
+    path = write(tmp_path, name, "\n".join(LINES))
+    assert "--keep-column 'on'" in " ".join(read_one(path).notes)
+    recording = read_one(path, keep=["on"])
     assert recording.channels == ("x", "y", "on")
     npt.assert_array_equal(recording.values, [[1.5, -2, np.nan], [np.nan, 0.25, np.nan], [3, 1e6, 1]])
     npt.assert_allclose(recording.timestamps_s, 1.7e9 + np.arange(3) * 0.02, rtol=1e-15)

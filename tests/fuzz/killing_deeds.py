@@ -19,6 +19,7 @@ class Deed:
     before: tuple[tuple[str, ...], ...] = ()  # commands to run first
     prepare: Callable[[Path], None] | None = None
     may_refuse: bool = False  # given again after it was done, it may say that it was done
+    goes_on: bool = False  # given again after it was done, it does the next thing
     share: int = 1
     patches: Mapping[str, object] = field(default_factory=dict)  # constants, as `Warm.run` takes them
     varies: tuple[str, ...] = ()  # files that differ between two undisturbed runs
@@ -98,6 +99,14 @@ DEEDS = (
     Deed("apply", ("apply", "run", "edits.json"), ("run",), prepare=_edits, share=3),
     Deed("undo", ("undo", "run", "1"), ("run",), (MERGE,), may_refuse=True, share=3),
     Deed("undo the last", ("undo", "run"), ("run",), (MERGE, ("name", "run", "unit:0", "limp")), share=3),
+    Deed(
+        "undo the last",
+        ("undo", "run"),
+        ("run",),
+        (("name", "run", "unit:0", "limp"), ("merge", "run", "unit:0", "unit:1")),
+        goes_on=True,
+        share=3,
+    ),
     Deed(
         "compare, names given",
         ("compare", "run", "truth.csv", "--level", "unit", "--suggest-names", "--apply"),

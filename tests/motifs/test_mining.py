@@ -11,7 +11,7 @@ from rondo.metrics.overlap import Overlap
 from rondo.metrics.recurrence import adjusted_rand
 from rondo.motifs import mining
 from rondo.motifs.discover import fit_phrases
-from rondo.motifs.mining import Miner
+from rondo.motifs.mining import Miner, _stripped
 from rondo.motifs.model import MotifModel
 from rondo.units.viterbi import Timeline
 from tests.motifs.sequences import first_of, independent_runs, timeline_of
@@ -131,3 +131,8 @@ def test_descriptions_that_are_not_remembered_are_the_same(monkeypatch: pytest.M
     again = Miner(units, first, 4).best()
     assert again.lexicon.phrases == remembered.lexicon.phrases and again.tokens == remembered.tokens
     assert again.total == remembered.total
+
+
+def test_a_unit_is_stripped_from_the_ends_of_a_phrase_alone() -> None:
+    expected = {(7, 1, 7, 2, 7, 7): (1, 7, 2), (1, 7): (1,), (7, 1): (1,), (7, 7): (), (): (), (1, 2): (1, 2)}
+    assert {phrase: _stripped(phrase, 7) for phrase in expected} == expected

@@ -85,3 +85,18 @@ def test_another_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / ROWS).write_text("mine\nto keep\n")
     with pytest.raises(OutputError, match=r"rows\.csv: .*`rondo stream`"):
         RowFrames.read(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["1" + 23 * "0" + ",0,frame", "0," + 30 * "9" + ",frame", "0,x,frame", "0,0,what"])
+def test_rows_that_no_stream_has_are_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / ROWS).write_text(f"{ROWS_HEADER}{text}\n")
+    with pytest.raises(OutputError, match="expected the rows"):
+        RowFrames.read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "state", [[0, "x", "frame"], [0, "x"], [0, 0, "what"], [-1, 0, "frame"], [0.5, 0, "frame"], [None] * 3]
+)
+def test_places_that_no_stream_has_are_refused(state: list[object]) -> None:
+    with pytest.raises((ValueError, TypeError)):
+        RowPlaces().load(state)

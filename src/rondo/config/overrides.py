@@ -19,7 +19,6 @@ from pydantic.fields import FieldInfo
 
 from rondo.errors import SettingError
 from rondo.registry import OneOf
-from rondo.store.reading import MOST_JSON_BYTES, read_regular
 from rondo.wording import near_match, one_of
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -149,6 +148,8 @@ def _nested(overrides: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
+    from rondo.store.reading import MOST_JSON_BYTES, read_regular  # brings numpy, which help does not need
+
     try:
         return tomllib.loads(read_regular(path, MOST_JSON_BYTES).decode("utf-8"))
     except OSError as error:

@@ -358,6 +358,6 @@ def resolve(
     preset: str = "default", file: Path | None = None, overrides: Mapping[str, Any] | None = None
 ) -> RondoConfig:
     """The preset, changed by a TOML file, changed by dotted overrides ("units.dimension": 3)."""
-    if preset not in PRESETS:
+    if str(preset) not in PRESETS:
         raise SettingError(f"unknown preset {preset!r}; expected {one_of(PRESETS)}")
     return changed(PRESETS[preset], file, overrides)

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import csv
 import re
+import reprlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rondo.errors import InputError, SettingError
 from rondo.store.csv_text import cell_text
-from rondo.store.reading import read_regular
 
 if TYPE_CHECKING:
     from rondo.data.recording import Recording
@@ -41,6 +41,8 @@ def groups_of(ids: Sequence[str], by: GroupBy, sources: Mapping[str, str] | None
     """
     if by is None:
         return {id: id for id in ids}
+    if not isinstance(by, str | Mapping):
+        raise SettingError(f"group_by: expected a word, a pattern, a .csv or a mapping, got {reprlib.repr(by)}")
     if not isinstance(by, str):
         lost = [id for id in ids if not str(by.get(id) or "")]
         if lost:
@@ -96,6 +98,8 @@ def _folders(source: str) -> str:
 
 
 def _of_table(path: Path, ids: Sequence[str]) -> dict[str, str]:
+    from rondo.store.reading import read_regular  # brings numpy, which help does not need
+
     try:
         text = read_regular(path).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:

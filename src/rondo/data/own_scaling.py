@@ -24,7 +24,7 @@ from rondo.arrays import Floats
 from rondo.data.scaling import Typical
 from rondo.data.windows import WindowGrid, Windows
 
-# Chosen on MoCap6, USC-HAD and PTE; a set of phones that was held back agrees (docs/results/streams.md).
+# Chosen on MoCap6, USC-HAD and PTE, before `better >= 1` was added; MoCap and OpenPack are held out (same page).
 _LEAST, _LENGTHS = 0.75, 10.0
 _BACK = 0.8  # of the evidence for own statistics, below which a stream returns to typical ones; chosen like _LEAST
 _FLOOR = 1e-3  # of the deviation of a channel; less is stillness

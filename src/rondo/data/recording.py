@@ -7,7 +7,7 @@ are no labels inside, on purpose: learners cannot import annotations.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
@@ -51,6 +51,8 @@ def checked_values(values: ArrayLike) -> Values:
 
 def checked_names(channels: Sequence[str] | None, n_channels: int) -> tuple[str, ...]:
     """A name for each channel, and no name twice; ch0, ch1, ... where nobody has named them."""
+    if channels is not None and not isinstance(channels, Iterable):
+        raise RecordingError(f"expected names of channels, got {channels!r}; give one name per column")
     names = tuple(str(name) for name in channels or ())
     if not names:
         return tuple(f"ch{i}" for i in range(n_channels))
@@ -113,7 +115,7 @@ def checked_times(timestamps_s: ArrayLike, n_frames: int) -> NDArray[np.float64]
 def checked_rate(rate: float | None) -> float | None:
     """The rate as a positive float, or None."""
     try:
-        hertz = None if rate is None else float(rate)
+        hertz = None if rate is None else float("nan" if isinstance(rate, bool | np.bool_) else rate)
     except (TypeError, ValueError):
         hertz = float("nan")
     if hertz is not None and not (np.isfinite(hertz) and hertz > 0):

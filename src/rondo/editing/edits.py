@@ -339,7 +339,7 @@ class Edits:
 
 
 def _entry(entry: str | EntryId) -> EntryId:
-    return EntryId.parse(entry) if isinstance(entry, str) else entry
+    return entry if isinstance(entry, EntryId) else EntryId.parse(entry)
 
 
 def now() -> str:

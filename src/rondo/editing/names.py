@@ -39,7 +39,7 @@ class EntryId(NamedTuple):
         >>> EntryId.parse("unit:3") == EntryId.parse("u3")
         True
         """
-        found = _ENTRY.fullmatch(text.strip())
+        found = _ENTRY.fullmatch(str(text).strip())
         if found is None:
             raise SettingError(f"expected an entry as unit:3 or motif:5, got '{text}'; the report lists the ids")
         return cls(_LEVELS[found[1].lower().rstrip(":")], int(found[2]))

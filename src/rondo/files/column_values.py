@@ -29,7 +29,7 @@ ID_NAMES = frozenset({
 })  # fmt: skip
 """Columns that identify a person, device or session, and measure nothing."""
 
-Kind = Literal["text", "dates", "day", "time of day", "epoch", "counter", "rising", "empty", "filler"]
+Kind = Literal["text", "dates", "day", "time of day", "epoch", "counter", "rising", "empty", "filler", "truth"]
 """What the cells of a column show, where that is more than numbers."""
 
 _NO_NAME = re.compile(r"(unnamed: ?\d+(_level_\d+)?|__index_level_\d+__)?", re.IGNORECASE)  # pandas' words for it
@@ -120,6 +120,10 @@ class Runs:
     ranks: NDArray[np.intp]
     lengths: NDArray[np.intp]  # rows
 
+    @property
+    def kind(self) -> str:
+        return "values" if (self.values != np.rint(self.values)).any() else "whole numbers"
+
     def in_short(self) -> str:
         return listed([f"{value:g}" for value in self.values], 4)
 
@@ -138,10 +142,31 @@ def runs_of(column: Values) -> Runs | None:
     starts = np.flatnonzero(np.append(True, column[1:] != column[:-1]))
     if not 1 < starts.size <= column.size / _ROWS_OF_A_CODE:
         return None
+    return _few_values(column, starts)
+
+
+def plateaus_of(column: Values) -> Runs | None:
+    """The long runs of a column that stays on few whole numbers and moves between them, as smoothed labels do."""
+    beginning = column[:_ROWS_LOOKED_AT]
+    if 2 * np.count_nonzero(beginning[1:] != beginning[:-1]) > beginning.size:
+        return None  # as of nearly all channels
+    starts = np.flatnonzero(np.append(True, column[1:] != column[:-1]))
+    lengths = np.diff(starts, append=column.size)
+    is_long = lengths >= _LONG_RUN
+    values, ranks = np.unique(column[starts[is_long]], return_inverse=True)
+    is_moving = (~is_long).sum() > is_long.sum()
+    is_few = 1 < values.size <= _FEW_VALUES and is_long.sum() > values.size and not (values != np.rint(values)).any()
+    found = Runs(values, ranks, lengths[is_long])
+    return found if is_moving and is_few and 2 * found.lengths.sum() >= column.size else None
+
+
+def _few_values(column: Values, starts: NDArray[np.intp]) -> Runs | None:
     values, ranks = np.unique(column[starts], return_inverse=True)
     runs = Runs(values, ranks, np.diff(starts, append=column.size))
-    if (values != np.rint(values)).any() or values.size > _MOST_CODES:
+    if values.size > _MOST_CODES:
         return None
+    if (values != np.rint(values)).any():  # a sensor of coarse steps passes through those between
+        return runs if values.size == 2 or jumps(runs) else None
     is_few = values.size <= _FEW_VALUES and starts.size <= column.size / _LONG_RUN - 1
     return runs if is_few or jumps(runs) else None
 

@@ -23,6 +23,7 @@ from rondo.files.column_values import (
     is_label_name,
     is_named_by_position,
     jumps,
+    plateaus_of,
     runs_of,
     why_no_signal,
 )
@@ -137,6 +138,12 @@ def text(column: Column, reading: Reading) -> Verdict | None:
     return Verdict("text", f"column '{column.name}' left out: it holds text") if column.kind == "text" else None
 
 
+def truth(column: Column, reading: Reading) -> Verdict | None:
+    """Columns of true and false, which mark rows."""
+    note = f"column '{column.name}' left out: it holds true and false; --keep-column {column.name!r} keeps it"
+    return Verdict("no signal", note) if column.kind == "truth" else None
+
+
 def counter(column: Column, reading: Reading) -> Verdict | None:
     """Columns that count the rows."""
     return Verdict("counter") if column.kind == "counter" else None
@@ -151,12 +158,16 @@ def no_signal_by_values(column: Column, reading: Reading) -> Verdict | None:
 
 def class_codes(column: Column, reading: Reading) -> Verdict | None:
     """Columns of few whole numbers in long runs: left out where they have no name and jump as codes do."""
-    runs = None if column.values is None else runs_of(column.values)
+    if column.values is None:
+        return None
+    codes = runs_of(column.values)
+    runs = codes or plateaus_of(column.values)
     if runs is None:
         return None
-    few = f"column '{column.name}' holds a few whole numbers in long runs ({runs.in_short()}): if these are labels, "
+    few = f"column '{column.name}' holds a few {runs.kind} in long runs ({runs.in_short()}): if these are labels, "
     suspect = f"{few}leave it out with --label-column {column.name!r}"
-    if not (jumps(runs) and is_named_by_position(column.name)):
+    are_codes = codes is not None and codes.kind == "whole numbers" and jumps(codes)
+    if not (are_codes and is_named_by_position(column.name)):
         return Verdict("suspect", suspect)
     why = f"it has no name, and jumps between {runs.values.size} whole numbers ({runs.in_short()}) as labels do"
     return Verdict(
@@ -164,7 +175,17 @@ def class_codes(column: Column, reading: Reading) -> Verdict | None:
     )
 
 
-RULES: tuple[Rule, ...] = (asked_by_user, empty, filler, label_by_name, text, counter, no_signal_by_values, class_codes)
+RULES: tuple[Rule, ...] = (
+    asked_by_user,
+    empty,
+    filler,
+    label_by_name,
+    text,
+    truth,
+    counter,
+    no_signal_by_values,
+    class_codes,
+)
 
 
 def settled(columns: Sequence[Column], reading: Reading, rules: Sequence[Rule] = RULES) -> list[Verdict]:

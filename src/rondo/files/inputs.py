@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import reprlib
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from numbers import Number
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,7 @@ def as_recordings(data: Any, reading: Reading | None = None) -> list[Recording]:
     """
     refuse_forked()
     reading = reading or Reading()
+    data = _rows_of_numbers(data)
     items = list(data) if are_several(data) else [data]
     if not items:
         raise RecordingError("no recording was given; expected at least one")
@@ -50,6 +53,19 @@ def as_chunks(rows: Any) -> Iterable[Any]:
     """Rows of a stream as they come: what is one recording already is one chunk."""
     is_whole = isinstance(rows, str | Path | Recording | np.ndarray) or hasattr(rows, "columns")
     return as_recordings(rows) if is_whole else rows
+
+
+def _rows_of_numbers(data: Any) -> Any:
+    """Lists of numbers, one per frame, as an array; everything else as it is."""
+    first = data[0] if isinstance(data, list | tuple) and data else None
+    cells = first if isinstance(first, list | tuple) else (first,)
+    kinds = {isinstance(cell, Number) for cell in cells if cell is not None}
+    if kinds != {True}:
+        return data
+    try:
+        return np.array(data, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise RecordingError(f"expected numbers, as many in every row, got {reprlib.repr(data)} ({error})") from None
 
 
 def are_several(data: Any) -> bool:
@@ -189,6 +205,7 @@ def read(data: Any, reading: Reading | None = None, *, rate: float | None = None
         if find_recordings([data], session=reading.session) == [place] and reading.split_by is None:
             return read_recording(place, reading)
         return read_files([data], reading)
+    data = _rows_of_numbers(data)
     recordings = as_recordings(data, reading)
     return recordings if are_several(data) or reading.split_by is not None else recordings[0]
 

@@ -239,6 +239,8 @@ def _near(path: Location) -> str:
     """What was probably meant, or what to do."""
     if isinstance(path, str):
         return "check the name; a folder is named by what its objects begin with"
+    if path.is_symlink():
+        return "it is a link that leads nowhere, or in a circle"
     beside = path.parent.iterdir() if path.parent.is_dir() else ()
     near = near_match(path.name, [each.name for each in beside])
     if near:

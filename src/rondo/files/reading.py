@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+import reprlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -62,6 +63,8 @@ class Reading:
     def __post_init__(self) -> None:
         for name in ("leave_out", "keep"):
             columns = getattr(self, name) or ()
+            if not isinstance(columns, Iterable):
+                raise SettingError(f"{name}: expected names of columns, got {columns!r}")
             object.__setattr__(self, name, (columns,) if isinstance(columns, str) else tuple(columns))
         object.__setattr__(self, "known", tuple(self.known))
         both = next((name for name in self.keep if name in self.leave_out), None)
@@ -109,7 +112,9 @@ class Reading:
 
 def reading_at(reading: Reading | None, rate: float | None) -> Reading:
     """The reading, or the default one, at a rate that was given beside it."""
-    reading = reading or Reading()
+    reading = Reading() if reading is None else reading
+    if not isinstance(reading, Reading):
+        raise SettingError(f"reading: expected a rondo.Reading, got {reprlib.repr(reading)}")
     return reading if rate is None else replace(reading, rate=rate)
 
 

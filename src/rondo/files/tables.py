@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import narwhals as nw
 import numpy as np
@@ -136,9 +136,13 @@ def table_recording(frame: Any, id: str, reading: Reading) -> Recording:
             f"its index has {index.nlevels} levels ({levels}): make them columns with table.reset_index(), and name the "
             "one that separates recordings in split_by (--split-by)"
         )
+    if hasattr(index, "to_timestamp"):  # of periods
+        index = index.to_timestamp()
     if index is not None and not any(is_clock_name(name) for name in columns if not reading.names(name)):
         column = nw.from_native(index.to_series(), series_only=True)
         name = "index" if index.name is None else str(index.name)
+        if column.dtype == nw.Duration and not is_clock_name(name):
+            name = "time"
         if _holds_dates(column.dtype) or is_clock_name(name):
             columns = {name: column} | columns
     schema = {name: column.dtype for name, column in columns.items()}
@@ -146,18 +150,22 @@ def table_recording(frame: Any, id: str, reading: Reading) -> Recording:
 
 
 def _as_table(frame: Any) -> nw.DataFrame[Any]:
+    columns = [str(name) for name in (getattr(frame, "columns", ()) if hasattr(frame, "iloc") else ())]
+    twice = next((name for name in columns if columns.count(name) > 1), None)
+    if twice is not None:
+        raise RecordingError(f"two columns are named '{twice}'; rename one of them")
     try:
-        return nw.from_native(frame, eager_only=True)
+        found = nw.from_native(frame, eager_only=True, allow_series=True)
     except TypeError as error:
         raise RecordingError(f"expected a pandas, polars or pyarrow table, got {type(frame).__name__}") from error
+    if not isinstance(found, nw.Series):
+        return cast("nw.DataFrame[Any]", found)
+    return (found if found.name else found.alias("ch0")).to_frame()
 
 
 def _columns_of(table: nw.DataFrame[Any]) -> dict[str, Series]:
-    """By their names as text, which must differ."""
+    """By their names as text, which differ."""
     names = [str(name) for name in table.columns]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise RecordingError(f"two columns are named '{twice}'; rename one of them")
     return {name: _typed(table.get_column(native)) for name, native in zip(names, table.columns, strict=True)}
 
 

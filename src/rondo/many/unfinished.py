@@ -6,6 +6,7 @@ Engine, workers and progress are no part of it. A run in a bucket is not continu
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -22,7 +23,9 @@ from rondo.store.lock import locked
 from rondo.version import __version__
 
 _LOCK = ".rondo-run.lock"
-_BUSY = "another process is working on this run; wait for it, or choose another --out"
+_WAIT = "wait for it, or choose another --out"
+_BUSY = f"another process is working on this run; {_WAIT}"
+_LONGEST_NAME = 40  # in the name of its lock: a name may have 255 bytes, a character four
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,19 @@ def opened_run(out: str | Path, record: RunRecord) -> Iterator[PartFolder]:
         except (RecordingError, SettingError):  # the same command would end the same way, and another one can begin
             _abandon(folder)
             raise
+
+
+@contextmanager
+def reserved(out: str | Path | None) -> Iterator[None]:
+    """Keep other commands from the folder of a run while it is made in memory; it does not exist until it is whole."""
+    if out is None or is_url(out):
+        yield
+        return
+    place = Path(os.path.realpath(out))
+    name = place.name[:_LONGEST_NAME]
+    with locked(place.parent, f".{name}.lock", f"another process is writing {place.name}; {_WAIT}"):
+        check_free(Path(out))  # who was first may have ended by now
+        yield
 
 
 def check_place(out: str | Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import reprlib
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -18,7 +19,7 @@ from rondo.continual.stream import Stream, StreamReport
 from rondo.data.labels import OTHER
 from rondo.data.precision import unmasked
 from rondo.data.signal import select
-from rondo.errors import RondoWarning
+from rondo.errors import RecordingError, RondoWarning
 from rondo.files.inputs import are_several, as_recordings, common_rate
 from rondo.files.reading import Reading
 from rondo.forks import refuse_forked
@@ -82,6 +83,8 @@ class StreamParts:
         return next(self._parts)
 
     def _run(self, rows: Iterable[Any]) -> Iterator[StreamPart]:
+        if not isinstance(rows, Iterable):
+            raise RecordingError(f"expected rows, chunks of rows or a recording, got {reprlib.repr(rows)}")
         for item in rows:
             is_row = isinstance(item, list | tuple | np.ndarray) and np.ndim(item) == 1  # and no chunk of rows
             values, times_s = rows_of(self._model, np.atleast_2d(item) if is_row else item)

@@ -33,6 +33,7 @@ from rondo.registry import RULES
 from rondo.result import Result
 from rondo.run.bucket import run_here
 from rondo.run.shown import shown_decisions
+from rondo.store.locations import as_location
 from rondo.units.model import UnitModel
 from rondo.wording import Progress, card, counted, silent
 
@@ -476,7 +477,7 @@ class Rondo:
         True
         """
         self._check_fitted()
-        model_folder.save(self, Path(folder))
+        model_folder.save(self, Path(as_location(folder)))
 
     @classmethod
     def load(cls, folder: str | Path) -> Rondo:

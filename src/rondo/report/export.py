@@ -152,7 +152,7 @@ def export_result(
     suffix, and a folder of files where it has none. The other formats are one file.
     """
     formats = export_formats()
-    if format not in formats:
+    if str(format) not in formats:
         hint = did_you_mean(format, formats, "choose one of these")
         raise SettingError(f"--format is one of {', '.join(formats)}; got '{format}'; {hint}")
     export, chosen = choose(result, level, recording), formats[format]

@@ -266,6 +266,7 @@ def _check_spans(table: pl.DataFrame, path: Path, run: RunSummary) -> None:
         & pl.col("level").is_in([*LEVELS, *KINDS]).fill_null(False)
         & pl.col("id").is_not_null()
         & times_ok
+        & (pl.col("score").is_null() | pl.col("score").is_finite())
     )
     bad = known.filter(~sound.fill_null(False))
     if bad.height:
@@ -273,6 +274,6 @@ def _check_spans(table: pl.DataFrame, path: Path, run: RunSummary) -> None:
         raise OutputError(
             f"{path}: row {row['row']} (recording '{row['recording']}', level '{row['level']}', "
             f"id {row['id']}, frames {row['start_frame']} to {row['end_frame']}, seconds {row['start_s']} to "
-            f"{row['end_s']}) does not fit summary.json; "
+            f"{row['end_s']}, score {row['score']}) does not fit summary.json; "
             "run `rondo discover` again"
         )

@@ -439,6 +439,8 @@ def _bring_to_disk(file: IO[bytes]) -> None:
 @contextmanager
 def _named(path: Path, advice: str) -> Iterator[None]:
     refuse_url(path, _NOT_THERE)
+    if not path.name:
+        raise OutputError(f"{path}: it is a folder; give the name of a file or folder in it")
     try:
         yield
     except OSError as error:

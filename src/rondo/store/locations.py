@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import glob
 import hashlib
+import os
 import re
+import reprlib
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -43,9 +45,13 @@ def as_location(where: str | Path) -> Location:
     'day1.csv'
     """
     text = where.as_posix() if isinstance(where, Path) else where
+    if isinstance(text, os.PathLike):
+        text = os.fspath(text)
+    if not isinstance(text, str) or "\0" in text:
+        raise InputError(f"expected a path, got {reprlib.repr(where)}; give the name of a file or folder")
     found = _SCHEME.match(text)
     if found is None or Path(f"{found[1]}:").exists():  # a folder may be called so
-        return Path(where)
+        return Path(text)
     return f"{found[1].lower()}://{text[found.end() :].removeprefix('/')}"
 
 

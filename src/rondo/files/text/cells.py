@@ -21,7 +21,7 @@ from rondo.files.columns import Columns
 from rondo.files.text.clock import Times
 from rondo.files.text.layout import NO_OBJECT, Layout, quoted
 from rondo.files.text.lines import TextBlock, count, decoded
-from rondo.files.text.spelling import DayOrder, date_seconds, day_order, is_missing, is_number, zone_notes
+from rondo.files.text.spelling import TRUTHS, DayOrder, date_seconds, day_order, is_missing, is_number, zone_notes
 
 _MISSING_IN_POLARS = ["NA", "na", "null", "NULL"]  # it knows nan; odder spellings are left to the second reading
 _Matrix = NDArray[np.float64]
@@ -150,7 +150,11 @@ class RowParser:
     def _numbers(self, rows: Sequence[Sequence[str]], positions: Sequence[int]) -> tuple[_Matrix, NDArray[np.bool_]]:
         """Columns as numbers, rounded as polars does, NaN where a cell is missing or none; which are none."""
         cells = [row[position] for position in positions for row in rows]
-        texts = pl.Series(list(map(self.layout.spelling.plain, cells)), dtype=pl.String())
+        plain = [self.layout.spelling.plain(cell) for cell in cells]
+        for place in (place for place, position in enumerate(positions) if position in self.layout.truths):
+            own = slice(place * len(rows), (place + 1) * len(rows))
+            plain[own] = [TRUTHS.get(cell, cell) for cell in plain[own]]
+        texts = pl.Series(plain, dtype=pl.String())
         numbers = texts.cast(pl.Float64(), strict=False)
         unreadable = np.zeros(len(cells), np.bool_)
         for place in numbers.is_null().arg_true().to_list():

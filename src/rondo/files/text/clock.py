@@ -52,6 +52,7 @@ _DAY_COUNTS = ((2e4, 8e4, 25_569.0, "a spreadsheet"), (7e5, 8e5, 719_529.0, "MAT
 _EARLIEST_EPOCH_S = 6e8  # 1989: before it nobody stored such counts, so they are finer ones since a device was started
 _DAY_S = 86_400.0
 _ROWS_TO_JUDGE = 32
+_MANY_PER_SECOND, _HIGHEST_IN_MINUTES = 500.0, 256.0  # Hz: of few sensors; of nearly all that are worn
 
 
 def plain_name(name: str) -> tuple[str, str]:
@@ -149,7 +150,20 @@ def unit_of_clock(times: Times, clock: str, unit: str = "") -> tuple[ClockUnit, 
     if unit_in_name in _PER_SECOND or unit:
         return ClockUnit(), ()
     per_second, notes = _whole_steps(finite, clock)
-    return ClockUnit(per_second), notes
+    return ClockUnit(per_second), notes or _perhaps_minutes(finite, clock)
+
+
+def _perhaps_minutes(finite: Times, clock: str) -> tuple[str, ...]:
+    """A note where many rows a second would be a usual rate if the clock counted minutes."""
+    steps = np.diff(finite)
+    if finite.size < _ROWS_TO_JUDGE or not (steps > 0).all():
+        return ()
+    hertz = 1 / float(np.mean(steps))
+    in_minutes = hertz / 60
+    is_usual = abs(in_minutes - round(in_minutes)) < 0.005 * in_minutes and in_minutes <= _HIGHEST_IN_MINUTES
+    if hertz < _MANY_PER_SECOND or not is_usual:
+        return ()
+    return (f"clock '{clock}' read as seconds, {hertz:,.0f} Hz; if it counts minutes, name it 'time_min'",)
 
 
 def _whole_steps(finite: Times, clock: str) -> tuple[float, tuple[str, ...]]:

@@ -25,7 +25,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import groupby
 from typing import Any
 
@@ -54,6 +54,7 @@ from rondo.files.text.programs import (
 )
 from rondo.files.text.spelling import (
     PLAIN,
+    TRUTHS,
     NumberSpelling,
     date_seconds,
     is_date,
@@ -95,6 +96,7 @@ class Layout:
     began_s: float | None = None  # likewise, since 1970
     counts: frozenset[str] = frozenset()  # names of columns that are signals in files of its program
     scores: frozenset[str] = frozenset()  # names of columns that its program computed from the others
+    flags: frozenset[str] = frozenset()  # names of JSON's columns of true and false
     is_json: bool = False
 
     @property
@@ -121,6 +123,13 @@ class Layout:
     def is_number(self, cell: str) -> bool:
         return self.spelling.is_number(cell)
 
+    @cached_property
+    def truths(self) -> frozenset[int]:
+        """Positions of the columns of `true` and `false`, which are 1 and 0 where they are kept."""
+        cells = {position: self.column(position) for position in range(len(self.names))}
+        found = {place for place, own in cells.items() if own and all(map(TRUTHS.__contains__, own))}
+        return frozenset({*found, *(place for place, name in enumerate(self.names) if name in self.flags)})
+
     def columns(self) -> list[Column]:
         """What the first cells of each column show."""
         cells = [self.column(position) for position in range(len(self.names))]
@@ -142,6 +151,8 @@ class Layout:
     def _kind(self, position: int, cells: Sequence[str]) -> Kind | None:
         name = self.names[position]
         is_unnamed = has_no_name(name) or (position == 0 and (not self.has_header or name in _FIRST_BY_DEFAULT))
+        if position in self.truths:
+            return "truth"
         if not cells:
             return "empty" if self.has_header and (is_unnamed or is_clock_name(name)) else None
         if all(map(is_date_in_digits, cells)):
@@ -370,8 +381,8 @@ def _in_short(cells: Sequence[str], most: int = 4) -> str:
 #     {"time": 0.02, "x": 1.4, "y": null}
 #
 # The keys of the first 64 objects are the columns. Their order in a line does not matter; a key that is absent or null
-# is a missing value. Numbers may be written as text, true and false are 1 and 0. A column of text, lists or objects is
-# left out. Everything else works as for any text table.
+# is a missing value. Numbers may be written as text, true and false are 1 and 0. A column of text, lists, objects, or
+# of true and false alone is left out. Everything else works as for any text table.
 
 NO_OBJECT = b"\0"
 """The cells of a line that is no JSON object."""
@@ -394,7 +405,9 @@ def json_layout(lines: Sequence[HeadLine]) -> Layout:
     if not names:
         raise RecordingError("its objects are empty; expected one key per channel")
     rows = tuple(tuple(_cell(found.get(name)) for name in names) for found in objects if found is not None)
-    return Layout("\t", names, rows, lines[0].start, lines[0].number, is_json=True)
+    kinds = {name: {type(found.get(name)) for found in objects if found is not None} - {type(None)} for name in names}
+    flags = frozenset(name for name, own in kinds.items() if own == {bool})
+    return Layout("\t", names, rows, lines[0].start, lines[0].number, flags=flags, is_json=True)
 
 
 def _cells_of_objects(text: bytes, names: tuple[str, ...]) -> tuple[bytes, frozenset[str]]:

@@ -242,9 +242,18 @@ _MISSING = frozenset({
 """In small letters: of data frames, databases, statistics programs (`.`, `*`), ARFF and UCI (`?`), C, spreadsheets,
 Actiware in German (`kz`)."""
 
+TRUTHS = {
+    spelling: digit
+    for word, digit in (("true", "1"), ("false", "0"))
+    for spelling in (word, word.title(), word.upper())
+}
+"""As programs write what is true or false, and the number that it is."""
+
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?(inf(inity)?|nan)", re.IGNORECASE | re.ASCII)
 _COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+(e[+-]?\d+)?", re.IGNORECASE | re.ASCII)
 _GROUPED = re.compile(r"[+-]?\d{1,3}(?P<between>[.,'’ \u00a0\u202f])\d{3}(?:(?P=between)\d{3})*(?P<rest>[.,]\d+)?")
+_POINT_BETWEEN, _BELOW_A_THOUSAND = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+"), re.compile(r"[+-]?\d{1,3}")
+_FEWEST_TO_TELL = 16  # cells: of decimals with three places, one of ten ends in 0 and would be shorter
 _MINUS = "\u2212"  # the minus sign of typographers, which phones write in some languages
 
 
@@ -275,6 +284,18 @@ class NumberSpelling(NamedTuple):
 
 
 PLAIN = NumberSpelling()
+
+
+def may_have_thousands(cells: Sequence[str]) -> bool:
+    """Whether a column may have points between thousands: whole numbers below 1,000, and `10.874`, and nothing else.
+
+    >>> rows = ["10.874", "-500", "9.120", "77"] * 4
+    >>> may_have_thousands(rows), may_have_thousands([*rows, "0.5"]), may_have_thousands(["10.874"] * 16)
+    (True, False, False)
+    """
+    grouped = [cell for cell in cells if _POINT_BETWEEN.fullmatch(cell)]
+    n_whole = sum(_BELOW_A_THOUSAND.fullmatch(cell) is not None for cell in cells)
+    return bool(grouped) and n_whole > 0 and len(grouped) + n_whole == len(cells) >= _FEWEST_TO_TELL
 
 
 def spelling_of(table: Sequence[Sequence[str]]) -> NumberSpelling:

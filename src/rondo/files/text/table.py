@@ -30,7 +30,7 @@ from rondo.files.text.layout import SEPARATORS, Layout, cells_of, hold_rows, is_
 from rondo.files.text.lines import HEAD_LINES, HeadLine, Lines, count, decoded, opened_text
 from rondo.files.text.order import after_going_back, oldest_first, refuse_taking_turns, without_events
 from rondo.files.text.programs import ACTIWARE_COUNTS, ACTIWARE_SCORES
-from rondo.files.text.spelling import day_order, is_date, is_number
+from rondo.files.text.spelling import PLAIN, day_order, is_date, is_number, may_have_thousands
 from rondo.wording import counted
 
 BLOCK_BYTES = 2 << 20
@@ -62,7 +62,7 @@ def read_open_text(
         columns = choose_columns(described, without_scores)
         values, times, notes = _read(file, layout, columns, block_bytes)
     scored = tuple(f"column '{name}' left out: it was scored; --keep-column {name!r} keeps it" for name in scores)
-    notes = layout.notes + scored + columns.notes + notes
+    notes = layout.notes + scored + columns.notes + notes + _doubtful_thousands(layout, columns)
     if columns.clock is not None and times is not None:
         if times.size and np.isnan(times[-1]):  # spreadsheets leave rows at the end with neither a time nor a value
             filled = np.flatnonzero(~np.isnan(times) | ~np.isnan(values).all(axis=1))
@@ -95,6 +95,18 @@ def read_open_text(
     except RecordingError as error:
         advice = "" if times is None else after_going_back(times, layout, columns, reading)
         raise RecordingError(f"{error}{advice}") from error
+
+
+def _doubtful_thousands(layout: Layout, columns: Columns) -> tuple[str, ...]:
+    """A note on each channel that may have points between thousands, and was read with decimal points."""
+    notes = []
+    for name, position in zip(columns.channels, columns.positions, strict=True):
+        cells = layout.column(position)
+        if layout.spelling == PLAIN and not layout.is_json and may_have_thousands(cells):
+            first = next(cell for cell in cells if "." in cell)
+            why = f"'{first}' is {float(first):g}, although other cells are whole numbers"
+            notes.append(f"column '{name}' read with decimal points: {why}; take out points between thousands")
+    return tuple(notes)
 
 
 def read_cells(path: Path, layout_of: LayoutFinder) -> tuple[Layout, bytes]:
