@@ -24,9 +24,9 @@ from rondo.data.agreement import agreement
 from rondo.data.labels import OTHER
 from rondo.data.recording import Recording
 from rondo.errors import RondoError, RondoWarning
-from rondo.units.fit_profile import Fit
 from rondo.synthetic import plant
 from rondo.synthetic.plan import StreamPlan
+from rondo.units.fit_profile import Fit
 from tests.cli.running import call
 
 Values = NDArray[Any]

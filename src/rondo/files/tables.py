@@ -133,8 +133,8 @@ def table_recording(frame: Any, id: str, reading: Reading) -> Recording:
     if getattr(index, "nlevels", 1) > 1:
         levels = ", ".join(repr(str(name)) for name in index.names)
         raise RecordingError(
-            f"its index has {index.nlevels} levels ({levels}): make them columns with table.reset_index(), and name the "
-            "one that separates recordings in split_by (--split-by)"
+            f"its index has {index.nlevels} levels ({levels}): make them columns with table.reset_index(), and name "
+            "the one that separates recordings in split_by (--split-by)"
         )
     if hasattr(index, "to_timestamp"):  # of periods
         index = index.to_timestamp()
