@@ -200,6 +200,9 @@ def test_scores_against_a_truth_follow_and_come_back(runs: Path, tmp_path: Path)
         {"kind": "name", "ids": [0], "name": "Reach"},
         {"kind": "undo", "number": 5},
         {"kind": "undo", "number": "1"},
+        {"kind": "undo", "key": ["k"]},
+        {"kind": "undo", "key": 5},
+        {"kind": "undo", "key": "k" * 5_000},
         3,
     ],
 )  # fmt: skip

@@ -335,7 +335,9 @@ def _with(edits: Edits, fields: Mapping[str, Any], known: KnownIds, summary: Run
         number = fields.get("number")
         if number is not None and type(number) is not int:
             raise ValueError(f"undo: expected the number of an edit, got {number!r}")
-        return edits.undo(number, now(), key)
+        undone = edits.undo(number, now(), key)
+        undone.history[-1].check()  # or the list could not be read again
+        return undone
     name = fields.get("name", "")
     if isinstance(name, str):
         fields = {**fields, "name": " ".join(name.split())}

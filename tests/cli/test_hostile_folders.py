@@ -177,6 +177,35 @@ def test_the_report_of_a_foreign_run_reads_no_file_of_mine(rondo: Command, here:
     assert "salary" not in (run / "report.html").read_text()
 
 
+# ------------------------------------------------------------ numbers that are none
+
+
+@pytest.mark.parametrize("column", ["score", "start_s", "end_frame", "start_frame", "id"])
+@pytest.mark.parametrize("value", [float("-inf"), float("nan"), -(10**9), 10**12])
+def test_odd_numbers_in_segments_end_no_edit_with_a_traceback(
+    rondo: Command, run: Path, column: str, value: float
+) -> None:
+    table = pl.read_parquet(run / "segments.parquet")
+    values = pl.Series(column, [value, *table[column].to_list()[1:]], dtype=pl.Float64, strict=False)
+    kind = table.schema[column] if np.isfinite(value) and value < 1 << 31 else pl.Float64
+    table.with_columns(values.cast(kind, strict=False)).write_parquet(run / "segments.parquet")
+    for command in (("merge", "run", "unit:0", "unit:1"), ("usage", "run"), ("name", "run", "unit:1", "zz")):
+        done = rondo(*command)
+        assert done.code in (0, 2), done.err
+        assert done.err.count("error: ") == (done.code == 2)
+
+
+@pytest.mark.parametrize("ids", [[0, 10**30], [0, 2**31], [0, 2**63], [0, -(10**30)]])
+@pytest.mark.parametrize("kind", ["merge", "name"])
+def test_odd_ids_in_edits_end_no_command_with_a_traceback(rondo: Command, run: Path, kind: str, ids: list[int]) -> None:
+    edit = {"kind": kind, "level": "unit", "ids": ids if kind == "merge" else ids[1:], "name": "zz" * (kind == "name")}
+    content = {"format": "rondo-edits", "schema": 2, "edits": [edit]}
+    (run / "model" / "edits.json").write_text(json.dumps(content))
+    for command in (("usage", "run"), ("name", "run", "unit:1", "yy"), ("report", "run"), ("undo", "run")):
+        done = rondo(*command)
+        assert done.code in (0, 2), done.err
+
+
 # ------------------------------------------------------------ links
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import pandas as pd
@@ -21,10 +21,12 @@ from numpy.typing import NDArray
 
 import rondo
 from rondo.data.agreement import agreement
+from rondo.data.labels import OTHER
 from rondo.data.recording import Recording
 from rondo.errors import RondoError, RondoWarning
 from rondo.synthetic import plant
 from rondo.synthetic.plan import StreamPlan
+from rondo.units.fit_profile import Fit
 from tests.cli.running import call
 
 Values = NDArray[Any]
@@ -38,6 +40,7 @@ QUICK = {"evidence.surrogates": 0}
 WINDOW = "1.5s"
 PLAN = StreamPlan(n_channels=5, n_units=5, n_motifs=3, noise=0.08)  # found again in eight harmless changes
 LEAST_EQUAL = 0.95  # of the rows, to the labels of the clean recording
+MOST_OTHER = 0.5  # of the rows: where fewer windows are accepted, a model does not fit
 MOST_LOST = 0.05  # of agreement with the truth, against the clean recording
 
 
@@ -187,7 +190,11 @@ def verdict(one: Case, clean: Clean, folder: Path) -> Verdict:
     # Ids mean what they meant in the model; in a discovery they are free.
     is_right = equal >= LEAST_EQUAL or (one.verb == "discover" and difference >= -MOST_LOST)
     is_whole = len(labels) >= 0.9 * np.count_nonzero(is_judged)
-    is_noted = any(re.search(one.names, line, re.IGNORECASE) or line == "does not fit" for line in told)
+    if np.mean(labels == OTHER) >= MOST_OTHER:
+        told.append("does not fit")  # the labels themselves say that nothing is known
+    is_noted = any(
+        line == "does not fit" if line in get_args(Fit) else re.search(one.names, line, re.IGNORECASE) for line in told
+    )
     judgement: Judgement = "right" if is_right and is_whole else "noted" if is_noted else "silent"
     return Verdict(judgement, difference, equal, told)
 
@@ -202,7 +209,8 @@ def _called(one: Case, given: Given, clean: Clean) -> tuple[Values, list[str]]:
         result = rondo.label(clean.model, given.data, reading=reading)
     notes = [note for about in result.recordings for note in about.notes]
     fits = [fit.verdict for fit in result.fit.values()]
-    return np.concatenate([labelling.units for labelling in result]), [*notes, *fits, *result.findings]
+    by_id = sorted(result, key=lambda labelling: labelling.recording_id)
+    return np.concatenate([labelling.units for labelling in by_id]), [*notes, *fits, *result.findings]
 
 
 def _streamed(model: rondo.Rondo, data: Any, reading: rondo.Reading | None = None) -> tuple[Values, list[str]]:

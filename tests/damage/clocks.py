@@ -44,7 +44,7 @@ def a_clock_in_minutes(clean: Clean, folder: Path) -> Given:
     return Given(clean.csv(folder / "day.csv", clean.frame(time=_seconds(clean) / 60), float_format="%.9f"), rate=None)
 
 
-@case("discover", "label", names=r"hour|rate|Hz")
+@case("discover", "label", names=r"hour|Hz|270000 frames")
 def a_clock_in_hours(clean: Clean, folder: Path) -> Given:
     made = clean.frame(time=_seconds(clean) / 3_600)
     return Given(clean.csv(folder / "day.csv", made, float_format="%.9f"), rate=None)

@@ -272,7 +272,7 @@ def one_bad_packet(clean: Clean, folder: Path) -> Path:
     return clean.csv(folder / "day.csv", table)
 
 
-@case("label", names="fit|activity|variety", by_command=True)
+@case("label", names="does not fit|one activity", by_command=True)
 def one_activity_only(clean: Clean, folder: Path) -> Given:
     unit = np.unique(clean.labelled[clean.labelled >= 0])[0]
     rows = np.flatnonzero(clean.labelled == unit)

@@ -126,17 +126,17 @@ def a_channel_missing_for_half_the_time(clean: Clean, folder: Path) -> Values:
     return values
 
 
-@case("discover", "label", "stream", names=r"offset|too fine|constant|precision")
+@case("discover", "label", "stream", names=r"offset|digits|outside|^scaling")
 def an_offset_of_1e5(clean: Clean, folder: Path) -> Values:
     return clean.values + 1e5
 
 
-@case("discover", "label", "stream", names=r"offset|too fine|constant|precision")
+@case("discover", "label", "stream", names=r"offset|digits|outside|^scaling")
 def an_offset_of_1e7(clean: Clean, folder: Path) -> Values:
     return clean.values + 1e7
 
 
-@case("discover", names=r"offset|too fine|constant|precision")
+@case("discover", names=r"offset|digits|outside|^scaling")
 def degrees_of_a_position_in_a_file(clean: Clean, folder: Path) -> Path:
     return clean.csv(folder / "gps.csv", clean.timed(48.1374 + 1e-5 * clean.values), float_format="%.9f")
 
@@ -214,6 +214,13 @@ def negative_numbers_read_as_uint16(clean: Clean, folder: Path) -> Values:
     return np.rint(clean.values / clean.deviation * 1_000).astype(np.int64).astype(np.uint16)
 
 
+@case("discover", "label", names=NAMES[0])
+def an_angle_that_wraps_at_360_degrees(clean: Clean, folder: Path) -> Values:
+    values = clean.values.copy()
+    values[:, 0] = (90 * values[:, 0] / clean.deviation[0]) % 360
+    return values
+
+
 @case("discover", "label", "stream", names=NAMES[0])
 def one_sign_flipped(clean: Clean, folder: Path) -> Values:
     return clean.values * np.array([-1, 1, 1, 1, 1])
@@ -234,7 +241,7 @@ def half_precision(clean: Clean, folder: Path) -> Values:
     return clean.values.astype(np.float16)
 
 
-@case("discover", "label", "stream")
+@case("discover", "label", "stream", names=r"outside|^scaling")
 def whole_numbers(clean: Clean, folder: Path) -> Values:
     return np.rint(1_000 * clean.values).astype(np.int32)
 
@@ -279,12 +286,12 @@ def noise_instead_of_a_channel(clean: Clean, folder: Path) -> Values:
     return values
 
 
-@case("label", "stream", names="fits?|OTHER|doubt")
+@case("label", "stream", names=r"'does not fit'|doubt")
 def noise_instead_of_all_channels(clean: Clean, folder: Path) -> Values:
     return clean.deviation * np.random.default_rng(8).normal(size=clean.values.shape)
 
 
-@case("label", "stream", names="fits?|OTHER|doubt")
+@case("label", "stream", names=r"'does not fit'|doubt")
 def a_random_walk(clean: Clean, folder: Path) -> Values:
     return np.random.default_rng(9).normal(size=clean.values.shape).cumsum(axis=0)
 

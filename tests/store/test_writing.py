@@ -173,6 +173,12 @@ def test_a_second_name_is_given_where_the_disk_can_do_that(tmp_path: Path) -> No
     assert not link_file(tmp_path / "none", tmp_path / "c")
 
 
+def test_files_in_the_working_folder_need_no_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    whole_files({Path("a"): b"1", Path("x/b"): b"2"})
+    assert names_in(tmp_path) == ["a", "x"]
+
+
 @pytest.mark.parametrize("n_good", range(3))
 def test_one_that_fails_leaves_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n_good: int) -> None:
     rename, calls = Path.rename, iter(range(9))

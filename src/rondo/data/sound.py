@@ -27,6 +27,7 @@ from rondo.data.precision import too_coarse
 from rondo.data.preparation import max_gap_frames
 from rondo.data.recording import Recording, Values
 from rondo.data.sound_gate import GAP, MOST_JUNK, MOST_ROWS
+from rondo.data.wraps import wrap_notes
 from rondo.wording import counted, duration_in_words, quoted
 
 _CORE, _WIDE = (0.05, 0.95), (0.01, 0.99)  # quantiles; all constants here were chosen on the sets named above
@@ -152,6 +153,7 @@ def mended(recording: Recording, channels: Sequence[str], config: PreprocessConf
     if gone.any():
         recording = recording.with_values(np.where(gone, np.float32(np.nan), recording.values))
     notes += drift_notes(recording.values, dict(zip(channels, places, strict=True)))
+    notes += wrap_notes(recording, channels)
     return Mended(recording.noted(*notes) if notes else recording, tuple(one.least_rows for one in every))
 
 

@@ -130,6 +130,12 @@ def table_recording(frame: Any, id: str, reading: Reading) -> Recording:
     table = _as_table(frame)
     columns = _columns_of(table)
     index: Any = nw.maybe_get_index(table)
+    if getattr(index, "nlevels", 1) > 1:
+        levels = ", ".join(repr(str(name)) for name in index.names)
+        raise RecordingError(
+            f"its index has {index.nlevels} levels ({levels}): make them columns with table.reset_index(), and name "
+            "the one that separates recordings in split_by (--split-by)"
+        )
     if hasattr(index, "to_timestamp"):  # of periods
         index = index.to_timestamp()
     if index is not None and not any(is_clock_name(name) for name in columns if not reading.names(name)):

@@ -264,7 +264,8 @@ def _check_spans(table: pl.DataFrame, path: Path, run: RunSummary) -> None:
     sound = (
         (spans_ok & (pl.col("end_frame") <= pl.col("n_frames"))).fill_null(False)
         & pl.col("level").is_in([*LEVELS, *KINDS]).fill_null(False)
-        & pl.col("id").is_not_null()
+        & (pl.col("id") >= OTHER).fill_null(False)
+        & pl.col("score").is_finite().fill_null(True)
         & times_ok
         & (pl.col("score").is_null() | pl.col("score").is_finite())
     )

@@ -328,8 +328,8 @@ def shifted_units(names: str, shift: int) -> str:
     return re.sub(r"u(\d+)", lambda unit: f"u{int(unit[1]) + shift}", names)
 
 
-_MOST_BYTES = 1 << 26  # a recording takes 240 bytes and its notes, an entry 2,000
-_MOST_VALUES = 1 << 22  # a recording has about 22, and the parser takes up to 94 bytes for each
+_MOST_BYTES = 1 << 26  # a recording takes 280 to 550 bytes, an entry about 900
+_MOST_VALUES = 1 << 22  # a recording has 20 to 36; the parser takes up to 94 bytes for each
 
 
 def read_summary(run_dir: Path) -> RunSummary:

@@ -321,6 +321,8 @@ def make_folder(top: Path, *inside: str, advice: str = _ROOM) -> Path:
 
     `top` may be a link. What is inside it may be someone else's, and a link there would lead elsewhere: OutputError.
     """
+    if not inside and top.is_dir():  # the working folder has no name
+        return top
     path = top
     with _named(top.joinpath(*inside), advice):
         top.mkdir(parents=True, exist_ok=True)
