@@ -169,13 +169,18 @@ def of_verdict(units: Sequence[Unit], verdict: str) -> int:
     return sum(unit.entry.verdict == verdict for unit in units)
 
 
-def tabled(groups: Iterable[tuple[str, Iterable[Case]]]) -> Table:
-    """A row for each group of cases, and one for all."""
-    table, every = Table(*HEAD), []
+def tabled(groups: Iterable[tuple[str, Iterable[Case]]], *, passing_only: bool = False) -> Table:
+    """A row for each group of cases, and one for all; `passing_only`: groups of which none passes share a row."""
+    table, every, failing = Table(*HEAD), [], []
     for name, cases in groups:
         results = [found_in(case, seed) for seed, case in enumerate(cases)]
-        table.add(name, *cells_of(results))
         every += results
+        if passing_only and not any(found.evidence.recurs for found in results):
+            failing.append(results)
+        else:
+            table.add(name, *cells_of(results))
+    if failing:
+        table.add(f"{len(failing)} other kinds", *cells_of([found for results in failing for found in results]))
     table.add("all", *cells_of(every))
     return table
 
@@ -187,7 +192,8 @@ def streams_table(kind: str, n_seeds: int, n_frames: int) -> Table:
     if kind == "plain":
         return tabled((name, (made(np.random.default_rng(seed)) for seed in seeds)) for name, made in PLAIN.items())
     n_files = N_FILES if kind == "files" else 1
-    return tabled((name, (noise_case(name, n_frames, seed, n_files) for seed in seeds)) for name in NOISES)
+    groups = ((name, (noise_case(name, n_frames, seed, n_files) for seed in seeds)) for name in NOISES)
+    return tabled(groups, passing_only=True)
 
 
 def recordings_table(data: Path) -> Table:
