@@ -151,7 +151,7 @@ class Stream:
         """The stream is read otherwise from this frame on."""
         assert self.scaling is not None
         recent = Recent(self.scaling.recent(), frame)
-        self.windower.replace(recent.values[len(recent.values) - self.windower.n_kept :])
+        self.windower.put_kept(recent.values[len(recent.values) - self.windower.n_kept :])
         self.reader.settle(look.setting._replace(recent=recent))
         self._tell(report, frame)
         report.events.extend(Event(kind, "input", frame, self.time_of(frame), (), about) for kind, about in look.news)

@@ -187,7 +187,7 @@ class Windower:
         """Frames that are kept for the windows to come."""
         return self._n_kept
 
-    def replace(self, values: Values) -> None:
+    def put_kept(self, values: Values) -> None:
         """The frames that are kept, scaled otherwise."""
         self._kept[: self._n_kept] = values
 
