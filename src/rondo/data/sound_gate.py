@@ -24,6 +24,7 @@ from rondo.data.known_channels import KnownValues
 
 GAP = 3.0  # ranges beyond which nothing hangs together with the rest, here as in `rondo.data.sound`
 MOST_JUNK, MOST_ROWS = 0.01, 0.05  # of the rows, likewise: in a channel; where most channels are outside
+_NONE = float(np.finfo(np.float32).max)  # where there is no bound: a model keeps finite numbers only
 NO_FAULT, UNDECIDED, OUTSIDE, LONG_OUTSIDE, STUCK = 0, 1, 2, 3, 4  # codes of values; OUTSIDE and STUCK are missing
 
 
@@ -37,11 +38,10 @@ class SoundBounds(NamedTuple):
     @classmethod
     def of(cls, known: KnownValues, still_rows: Sequence[Sequence[float]]) -> SoundBounds:
         """From the range of the recordings of a model, and what each of them says of equal values."""
-        ends = zip(known.low, known.high, strict=True)
-        reach = [(low, high, GAP * (high - low) if high > low else np.inf) for low, high in ends]
-        low = tuple(low - far if far < np.inf else -np.inf for low, _, far in reach)
-        high = tuple(high + far if far < np.inf else np.inf for _, high, far in reach)
-        return cls(low, high, tuple(max(rows) for rows in zip(*still_rows, strict=True)))
+        ends = [(low, high, GAP * (high - low)) for low, high in zip(known.low, known.high, strict=True)]
+        low = tuple(low - far if far > 0 else -_NONE for low, _, far in ends)
+        high = tuple(high + far if far > 0 else _NONE for _, high, far in ends)
+        return cls(low, high, tuple(min(max(rows), _NONE) for rows in zip(*still_rows, strict=True)))
 
 
 class SoundGate:
