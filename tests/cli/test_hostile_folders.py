@@ -143,9 +143,20 @@ def with_scores(value: float) -> Callable[[Path], object]:
     return write
 
 
+def with_clock(frames: list[int], seconds: list[float]) -> Callable[[Path], object]:
+    def write(run: Path) -> None:
+        summary = json.loads((run / "summary.json").read_text())
+        summary["recordings"][0]["clock"] = {"frames": frames, "seconds": seconds}
+        (run / "summary.json").write_text(json.dumps(summary))
+
+    return write
+
+
 ODD: dict[str, tuple[Callable[[Path], object], str]] = {
     "infinite scores": (with_scores(float("-inf")), "score -inf"),
     "scores that are none": (with_scores(float("nan")), "score nan"),
+    "an empty clock": (with_clock([], []), "clock.frames"),
+    "a clock without seconds": (with_clock([0, 9], [0.5]), "as many seconds as frames"),
 }
 
 

@@ -35,7 +35,7 @@ from rondo.data.survey import Survey
 from rondo.device import require_torch
 from rondo.editing.edits_file import read_edits
 from rondo.editing.names import EntryId
-from rondo.errors import InputError, MissingExtraError, ModelError
+from rondo.errors import InputError, MissingExtraError, ModelError, SettingError
 from rondo.evidence.verdicts import Entries, Evidence
 from rondo.files.inputs import in_hertz
 from rondo.registry import MOTIFS
@@ -168,10 +168,17 @@ def config_of(model: Rondo) -> RondoConfig:
         return model._resolved[1]
     given = {"encoder.name": model.encoder, "windows.length": model.window, "windows.step": model.step}
     given["motifs.window"] = model.motif_window
-    overrides = dict(model.settings or {}) | {name: value for name, value in given.items() if value is not None}
+    overrides = {**as_settings(model.settings)} | {name: value for name, value in given.items() if value is not None}
     config = resolve(model.preset, overrides=overrides | {"seed": model.seed, "device": model.device})
     model._resolved = arguments, config
     return config
+
+
+def as_settings(given: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """Settings by their names; whatever has no names is refused."""
+    if given is not None and not isinstance(given, Mapping):
+        raise SettingError(f"settings: expected a mapping from names to values, got {reprlib.repr(given)}")
+    return given or {}
 
 
 def _restored(kind: type[Rondo], stored: model_file.Artifact) -> Rondo:
