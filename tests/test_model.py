@@ -161,11 +161,17 @@ def test_tiny_recordings_end_in_a_result_or_one_clear_line(n_frames: int, n_chan
         assert labelling.units.shape == (n_frames,)
 
 
-def test_constant_channels(stream: PlantedStream) -> None:
+def test_constant_channels(stream: PlantedStream, tmp_path: Path) -> None:
     with pytest.raises(RecordingError, match="every channel is constant"):
         Rondo(window=10).fit(np.ones((100, 2)))
     values = np.column_stack([stream.recording.values[:3_000], np.ones(3_000)])
-    assert any("constant" in note for note in Rondo(window=75, settings=QUICK).fit(values).predict(values)[0].notes)
+    fitted = Rondo(window=75, settings=QUICK).fit(values)
+    assert any("constant" in note for note in fitted.predict(values)[0].notes)
+    fitted.save(tmp_path / "model")
+    again = Rondo.load(tmp_path / "model")  # such a channel has no bounds, and a model keeps finite numbers only
+    moving = np.column_stack([values[:, :-1], np.linspace(-1e30, 1e30, 3_000)])
+    assert fitted.partial_fit(moving) == again.partial_fit(moving)
+    assert not [event for event in again.stream().feed(moving).events if event.kind == "outside"]
 
 
 def test_recordings_that_do_not_fit_are_refused(model: Rondo, stream: PlantedStream) -> None:
