@@ -26,7 +26,7 @@ from rondo.many.unfinished import check_place, reserved
 from rondo.memory import is_much, refuse_all_at_once
 from rondo.methods import DEFAULT, Model, Options, find_method, load_model, refuse_idle
 from rondo.model.describe import carrying
-from rondo.model.folder import as_settings, config_of, from_config
+from rondo.model.folder import as_settings, config_of, from_config, listener
 from rondo.model.method import CHECKPOINT, has_checkpoint, relabel
 from rondo.model.rondo import Rondo
 from rondo.model.transfer import transferred
@@ -34,7 +34,7 @@ from rondo.result import Result
 from rondo.run.bucket import check_free_place
 from rondo.run.findings import failed_sentence
 from rondo.store.locations import as_location, is_url, joined
-from rondo.wording import Progress, listener
+from rondo.wording import Progress
 
 _log = logging.getLogger("rondo")
 _MOVED = {

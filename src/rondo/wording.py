@@ -8,8 +8,6 @@ from datetime import UTC, datetime
 from difflib import get_close_matches
 from html import escape
 
-from rondo.errors import SettingError
-
 NO_LONGER_MOTIF = "no motif is longer than a unit"
 MOST_ROWS = 12  # of a table in a notebook: it is a glance, not a report
 
@@ -232,13 +230,6 @@ def _digits(number: float) -> str:
 
 
 Progress = Callable[[str, int, int], None]  # called as progress(what, done, total)
-
-
-def listener(progress: Progress | None) -> Progress:
-    """Whom to call about progress; `silent` if nobody was named."""
-    if progress is not None and not callable(progress):
-        raise SettingError(f"progress: expected a function, called as progress(what, done, total), got {progress!r}")
-    return progress or silent
 
 
 def silent(what: str, done: int, total: int) -> None:

@@ -43,7 +43,7 @@ from rondo.units.fit_profile import FitProfile
 from rondo.units.model import UnitModel
 from rondo.units.vocabulary import Level
 from rondo.version import __version__
-from rondo.wording import card, found_in_words
+from rondo.wording import Progress, card, found_in_words, silent
 
 if TYPE_CHECKING:
     from rondo.model.rondo import Rondo
@@ -178,6 +178,13 @@ def as_settings(given: Mapping[str, Any] | None) -> Mapping[str, Any]:
     if given is not None and not isinstance(given, Mapping):
         raise SettingError(f"settings: expected a mapping from names to values, got {reprlib.repr(given)}")
     return given or {}
+
+
+def listener(progress: Progress | None) -> Progress:
+    """Whom to call about progress; `silent` if nobody was named."""
+    if progress is not None and not callable(progress):
+        raise SettingError(f"progress: expected a function, called as progress(what, done, total), got {progress!r}")
+    return progress or silent
 
 
 def _restored(kind: type[Rondo], stored: model_file.Artifact) -> Rondo:

@@ -25,7 +25,7 @@ from rondo.files.reading import Reading
 from rondo.model import folder as model_folder
 from rondo.model.describe import fit_notes, fit_profile, known_ids, result_of
 from rondo.model.fit import learn_from
-from rondo.model.folder import model_card
+from rondo.model.folder import listener, model_card
 from rondo.model.label import label_one, labelled, stream_scaling, windowed
 from rondo.model.transfer import move_units, refit_motifs
 from rondo.motifs.base import Motifs
@@ -35,7 +35,7 @@ from rondo.run.bucket import run_here
 from rondo.run.shown import shown_decisions
 from rondo.store.locations import as_location
 from rondo.units.model import UnitModel
-from rondo.wording import Progress, card, counted, listener
+from rondo.wording import Progress, card, counted
 
 if TYPE_CHECKING:
     from rondo.model.parts import StreamParts
