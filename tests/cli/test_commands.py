@@ -70,13 +70,13 @@ def test_whether_the_model_fits_is_said_everywhere(rondo: Command, here: Path, f
     np.savez(here / "short.npz", X=waves(20, n_channels=6), rate=50.0)  # too short for a window
     outcome = rondo("label", fitted / "run", fitted / "one.npz", fitted / "two.npz", "short.npz", "--out", "out")
     summary = json.loads((here / "out" / "summary.json").read_text(encoding="utf-8"))
-    same, other, short = (recording["fit"] for recording in summary["recordings"])
+    same, short, other = (recording["fit"] for recording in summary["recordings"])
     assert {name: same[name] for name in summary["fitted"]} == summary["fitted"]  # it was fitted on this one
     assert same["distance_quantiles"].keys() == {"0.05", "0.25", "0.5", "0.75", "0.95"}
     assert (same["verdict"], short["verdict"], short["n_units"]) == ("fits", "does not fit", 0)
     assert other["distance_quantiles"]["0.5"] > same["distance_quantiles"]["0.5"]
     told = [line for line in outcome.out.splitlines() if ": the model " in line]
-    assert [line.split(":")[0] for line in told] == ["one", "two", "short"]
+    assert [line.split(":")[0] for line in told] == ["one", "short", "two"]
     share = f"{100 * same['share_accepted']:.0f} %"
     assert told[0].startswith(f"one: the model fits: {share} of windows accepted (fitted: {share}), ")
     assert "model was fitted" in outcome.out

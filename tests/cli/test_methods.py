@@ -114,9 +114,9 @@ def test_a_recording_does_not_depend_on_those_beside_it(rondo: Command, here: Pa
     write_csv(here / "p.csv", waves(seed=1))
     write_csv(here / "q.csv", waves(n_channels=3, seed=2))  # other channels are no matter: nothing is shared
     assert rondo("discover", "q.csv", "p.csv", "--out", "both", *KMEANS).code == 0
-    assert rondo("discover", "p.csv", "--out", "one", *KMEANS).code == 0
-    shift = np.unique(labels_in(here / "both", "q")).size  # no two recordings share an id
-    npt.assert_array_equal(labels_in(here / "both", "p"), labels_in(here / "one", "p") + shift)
+    assert rondo("discover", "q.csv", "--out", "one", *KMEANS).code == 0
+    shift = np.unique(labels_in(here / "both", "p")).size  # no two recordings share an id
+    npt.assert_array_equal(labels_in(here / "both", "q"), labels_in(here / "one", "q") + shift)
 
 
 def test_a_method_that_joins_recordings_gets_them_all(

@@ -48,7 +48,7 @@ def refused(rondo: Command, folder: Path, *arguments: object, names: str) -> str
 def stage(here: Path, flat_run: Path) -> Path:
     """Files and runs that the command lines of refusals.txt refer to."""
     write_csv(here / GOOD, waves())
-    write_csv(here / "wide.csv", waves(n_channels=3))
+    write_csv(here / "broad.csv", waves(n_channels=3))
     np.savez(here / "hz50.npz", X=waves(), rate=50.0, y=np.zeros(1500, int))
     np.savez(here / "hz99.npz", X=waves(), rate=99.0)
     for name, labels in (("labels", np.zeros(1500, int)), ("longer", np.zeros(1501, int))):

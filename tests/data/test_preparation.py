@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from rondo.config.settings import PreprocessConfig
 from rondo.data.input_events import InputEvent
+from rondo.data.known_channels import SoundBounds
 from rondo.data.preparation import Preparation, Prepared, RowPlan
 from rondo.data.recording import Recording
 from rondo.data.scaling import Preprocessor
 from rondo.data.signal import Signal, plan_of, regularise
-from rondo.data.sound_gate import SoundBounds
 from rondo.data.windows import Windower, WindowGrid, Windows
 from rondo.errors import InputError, RecordingError
 from tests import naive_preparation as naive

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from rondo.data.moments import ChannelMoments
-from rondo.data.one_activity import ONE_EACH, hold_one_each
 from rondo.data.recording import Recording
+from rondo.data.survey import ONE_EACH, hold_one_each
 from rondo.data.windows import WindowGrid, Windows
 from rondo.model.rondo import Rondo
 from rondo.run.findings import shared_ids_sentence

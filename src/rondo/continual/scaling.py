@@ -29,7 +29,7 @@ from rondo.units.fit_profile import FitProfile, fit_of
 from rondo.units.model import UnitModel
 from rondo.units.places import Place, Places
 
-_FIRST, _AGAIN = 20.0, 1.1
+_FIRST, _AGAIN = 20.0, 1.1  # window lengths before the first look, and growth to the next; on MoCap6, USC-HAD, PTE
 _MOST_RECENT = 64  # window lengths that are read again after a look, where a reader looks ahead still farther; ours
 _STREAM = "stream"  # the name of its place in a checkpoint
 

@@ -62,6 +62,27 @@ class Rows(NamedTuple):
         own = Rows(self.values[rows], self.clock[rows], self.numbers[rows], self.begins[rows], flaws, filled)
         return own if self.faults is None else own._replace(faults=self.faults[rows])
 
+    def state(self) -> dict[str, NDArray[np.generic]]:
+        """Rows that wait, of which nothing has become yet."""
+        faults: dict[str, NDArray[np.generic]] = {} if self.faults is None else {"held_faults": self.faults}
+        return faults | {
+            "held_values": self.values,
+            "held_clock": self.clock,
+            "held_numbers": self.numbers,
+            "held_begins": self.begins,
+        }
+
+    @classmethod
+    def restored(cls, tensors: Tensors) -> Rows:
+        """Rows from their state."""
+        return cls(
+            np.array(tensors["held_values"], np.float32),
+            np.array(tensors["held_clock"], np.float64),
+            np.array(tensors["held_numbers"], np.int64),
+            np.array(tensors["held_begins"], np.bool_),
+            faults=np.array(tensors["held_faults"], np.uint8) if "held_faults" in tensors else None,
+        )
+
 
 def joined(several: Sequence[Rows]) -> Rows:
     """A copy of rows one after the other, before anything has become of them."""

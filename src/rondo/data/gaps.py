@@ -135,13 +135,8 @@ class GapBridge:
 
     def state(self) -> tuple[dict[str, NDArray[np.generic]], dict[str, float]]:
         """What waits and where open runs count from; the counts are kept by the preparation."""
-        held = joined([Rows.none(self.longest.size), *self._held])
         tensors: dict[str, NDArray[np.generic]] = {
-            "held_values": held.values,
-            "held_clock": held.clock,
-            "held_numbers": held.numbers,
-            "held_begins": held.begins,
-            **({} if held.faults is None else {"held_faults": held.faults}),
+            **joined([Rows.none(self.longest.size), *self._held]).state(),
             "known_clock": self._known_clock.copy(),
             "known_value": self._known_value.copy(),
         }
@@ -149,13 +144,7 @@ class GapBridge:
 
     def load(self, tensors: Tensors, plain: Mapping[str, float]) -> None:
         """Go on from this state."""
-        held = Rows(
-            np.array(tensors["held_values"], np.float32),
-            np.array(tensors["held_clock"], np.float64),
-            np.array(tensors["held_numbers"], np.int64),
-            np.array(tensors["held_begins"], np.bool_),
-            faults=np.array(tensors["held_faults"], np.uint8) if "held_faults" in tensors else None,
-        )
+        held = Rows.restored(tensors)
         self._held = [held] if held.clock.size else []
         self._known_clock = np.array(tensors["known_clock"], np.float64)
         self._known_value = np.array(tensors["known_value"], np.float32)

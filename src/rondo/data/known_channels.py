@@ -23,6 +23,9 @@ FILLS = np.array([*map(float, _FILLS.split()), np.finfo(np.float32).min, np.finf
 FAR = 0.1  # of the width of the rest: nothing lies between that and a code
 _FAR_OF_UNSEEN = 1.0  # likewise, of a code that no recording of the model had
 BEYOND_ALL = 1000.0  # times the width of the rest: no sensor reaches so far, whatever the number is
+GAP = 3.0  # ranges beyond which nothing hangs together with the rest; as the next line chosen in `rondo.data.sound`
+MOST_JUNK, MOST_ROWS = 0.01, 0.05  # of the rows: in a channel; where most channels are outside
+_NONE = float(np.finfo(np.float32).max)  # where there is no bound: a model keeps finite numbers only
 
 
 class KnownChannel(NamedTuple):
@@ -79,3 +82,19 @@ class KnownValues(NamedTuple):
                 numbers |= {n for n, far in far_enough.items() if max(low - n, n - high) > far * width}
             missing.append(tuple(sorted(numbers)))
         return tuple(missing)
+
+
+class SoundBounds(NamedTuple):
+    """Of each channel: the least and the greatest value, and the equal values in a row after which it is stuck."""
+
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    still_rows: tuple[float, ...]
+
+    @classmethod
+    def of(cls, known: KnownValues, still_rows: Sequence[Sequence[float]]) -> SoundBounds:
+        """From the range of the recordings of a model, and what each of them says of equal values."""
+        ends = [(low, high, GAP * (high - low)) for low, high in zip(known.low, known.high, strict=True)]
+        low = tuple(low - far if far > 0 else -_NONE for low, _, far in ends)
+        high = tuple(high + far if far > 0 else _NONE for _, high, far in ends)
+        return cls(low, high, tuple(min(max(rows), _NONE) for rows in zip(*still_rows, strict=True)))

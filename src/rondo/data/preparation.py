@@ -31,10 +31,11 @@ from rondo.data.admission import RowAdmission, Rows, jumps
 from rondo.data.gaps import LOST, GapBridge
 from rondo.data.grid import FrameFit, FrameGrid, Frames
 from rondo.data.input_events import InputEvent, InputLog
+from rondo.data.known_channels import SoundBounds
 from rondo.data.precision import less, offsets_of, unmasked
 from rondo.data.recording import BLOCK, Recording, Values
 from rondo.data.relations import ChannelFill, ChannelRelations
-from rondo.data.sound_gate import SoundBounds, SoundGate
+from rondo.data.sound_gate import SoundGate
 from rondo.errors import RecordingError
 
 GAP_SECONDS, GAP_FRAMES = 0.5, 25  # what max_gap = "auto" means with and without a known rate

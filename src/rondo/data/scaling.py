@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rondo.config.settings import PreprocessConfig
-from rondo.data.known_channels import KnownChannel, KnownValues
+from rondo.data.known_channels import KnownChannel, KnownValues, SoundBounds
 from rondo.data.moments import ChannelMoments, Matrix, Vector, with_silent
 from rondo.data.preparation import RowPlan, max_gap_frames
 from rondo.data.recording import BLOCK, Recording, Values
@@ -23,7 +23,6 @@ from rondo.data.signal import Signal as Signal
 from rondo.data.signal import chosen_channels, fitting, plan_of, refuse_shape, shortened
 from rondo.data.signal import regularise as regularise
 from rondo.data.sound import mended
-from rondo.data.sound_gate import SoundBounds
 from rondo.data.survey import Survey, survey_of
 from rondo.errors import RecordingError, SettingError
 from rondo.wording import counted, noun

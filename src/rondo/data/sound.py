@@ -17,17 +17,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rondo.arrays import Flags, Floats
 from rondo.config.settings import PreprocessConfig
-from rondo.data.drift import drift_notes
+from rondo.data.doubtful import doubtful_notes
+from rondo.data.known_channels import GAP, MOST_JUNK, MOST_ROWS
 from rondo.data.labels import runs_of
-from rondo.data.precision import too_coarse
 from rondo.data.preparation import max_gap_frames
 from rondo.data.recording import Recording, Values
-from rondo.data.sound_gate import GAP, MOST_JUNK, MOST_ROWS
-from rondo.data.wraps import wrap_notes
 from rondo.wording import counted, duration_in_words, quoted
 
 _CORE, _WIDE = (0.05, 0.95), (0.01, 0.99)  # quantiles; all constants here were chosen on the sets named above
@@ -76,19 +73,10 @@ def is_junk(is_outside: Flags, max_gap: int) -> bool:
     n_rows = is_outside.size
     if int(is_outside.sum()) > max(_FEWEST_JUNK, MOST_JUNK * n_rows):
         return False
-    lengths = _lengths(is_outside)
-    return bool(
-        lengths.max() <= max_gap and (lengths.size <= max(_FEWEST_OFTEN, n_rows / _OFTEN) or _are_short(lengths))
-    )
-
-
-def _lengths(flags: Flags) -> NDArray[np.int64]:
-    runs = runs_of(flags)
-    return np.asarray((runs.stops - runs.starts)[runs.ids == 1])
-
-
-def _are_short(lengths: NDArray[np.int64]) -> bool:
-    return bool(np.median(lengths) <= 2)
+    runs = runs_of(is_outside)
+    lengths = (runs.stops - runs.starts)[runs.ids == 1]
+    is_rare = lengths.size <= max(_FEWEST_OFTEN, n_rows / _OFTEN)
+    return bool(lengths.max() <= max_gap and (is_rare or np.median(lengths) <= 2))
 
 
 class Stillness(NamedTuple):
@@ -130,17 +118,12 @@ class Mended(NamedTuple):
 
 def mended(recording: Recording, channels: Sequence[str], config: PreprocessConfig) -> Mended:
     """The recording with NaN for what its sensors cannot have measured in these channels, and notes on it."""
-    places, is_coarse = [recording.channels.index(name) for name in channels], too_coarse(recording.values)
+    places = [recording.channels.index(name) for name in channels]
     gone = np.zeros(recording.values.shape, np.bool_)
     found = _found_outside(recording, channels, places, max_gap_frames(recording.rate, config))
     for one, place in zip(found, places, strict=True):
         gone[:, place] = one.is_gone
     notes = list(_outside_notes(recording, found))
-    coarse = [recording.channels[place] for place in places if is_coarse[place]]
-    if coarse:
-        notes.append(
-            f"too large for the digits of its numbers, so that it moves in steps: {quoted(coarse)}; store as float64"
-        )
     every = [stillness(recording.values[:, place], recording.rate) for place in places]
     still = [(place, run) for place, one in zip(places, every, strict=True) for run in one.runs]
     for place, (start, stop) in still:
@@ -152,8 +135,7 @@ def mended(recording: Recording, channels: Sequence[str], config: PreprocessConf
         notes.append(f"channel '{name}' is stuck at {recording.values[start, place]:g} in {span}: taken as missing")
     if gone.any():
         recording = recording.with_values(np.where(gone, np.float32(np.nan), recording.values))
-    notes += drift_notes(recording.values, dict(zip(channels, places, strict=True)))
-    notes += wrap_notes(recording, channels)
+    notes += doubtful_notes(recording, channels)
     return Mended(recording.noted(*notes) if notes else recording, tuple(one.least_rows for one in every))
 
 

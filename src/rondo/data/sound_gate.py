@@ -13,35 +13,16 @@ its values reached, and after how many equal values it counts as stuck. Then, ro
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rondo.arrays import Flags, Tensors
 from rondo.data.admission import Rows, joined
-from rondo.data.known_channels import KnownValues
+from rondo.data.known_channels import MOST_JUNK, MOST_ROWS, SoundBounds
 
-GAP = 3.0  # ranges beyond which nothing hangs together with the rest, here as in `rondo.data.sound`
-MOST_JUNK, MOST_ROWS = 0.01, 0.05  # of the rows, likewise: in a channel; where most channels are outside
-_NONE = float(np.finfo(np.float32).max)  # where there is no bound: a model keeps finite numbers only
 NO_FAULT, UNDECIDED, OUTSIDE, LONG_OUTSIDE, STUCK = 0, 1, 2, 3, 4  # codes of values; OUTSIDE and STUCK are missing
-
-
-class SoundBounds(NamedTuple):
-    """Of each channel: the least and the greatest value, and the equal values in a row after which it is stuck."""
-
-    low: tuple[float, ...]
-    high: tuple[float, ...]
-    still_rows: tuple[float, ...]
-
-    @classmethod
-    def of(cls, known: KnownValues, still_rows: Sequence[Sequence[float]]) -> SoundBounds:
-        """From the range of the recordings of a model, and what each of them says of equal values."""
-        ends = [(low, high, GAP * (high - low)) for low, high in zip(known.low, known.high, strict=True)]
-        low = tuple(low - far if far > 0 else -_NONE for low, _, far in ends)
-        high = tuple(high + far if far > 0 else _NONE for _, high, far in ends)
-        return cls(low, high, tuple(min(max(rows), _NONE) for rows in zip(*still_rows, strict=True)))
 
 
 class SoundGate:
@@ -138,14 +119,8 @@ class SoundGate:
 
     def state(self) -> tuple[dict[str, NDArray[np.generic]], dict[str, Any]]:
         """Everything, exactly."""
-        held = joined([Rows.none(self._low.size), *self._held])
-        faults = np.zeros(held.values.shape, np.uint8) if held.faults is None else held.faults
         tensors: dict[str, NDArray[np.generic]] = {
-            "held_values": held.values,
-            "held_clock": held.clock,
-            "held_numbers": held.numbers,
-            "held_begins": held.begins,
-            "held_faults": faults,
+            **joined([Rows.none(self._low.size), *self._held]).state(),
             "last": self._last.copy(),
         }
         counts = {"removed": self._n_removed, "equal": self._n_equal, "long": self._is_long}
@@ -153,13 +128,7 @@ class SoundGate:
 
     def load(self, tensors: Tensors, plain: Mapping[str, Any]) -> None:
         """Go on from this state."""
-        held = Rows(
-            np.array(tensors["held_values"], np.float32),
-            np.array(tensors["held_clock"], np.float64),
-            np.array(tensors["held_numbers"], np.int64),
-            np.array(tensors["held_begins"], np.bool_),
-            faults=np.array(tensors["held_faults"], np.uint8),
-        )
+        held = Rows.restored(tensors)
         self._held = [held] if held.clock.size else []
         self._last, self._n_rows = np.array(tensors["last"], np.float32), int(plain["rows"])
         self._n_removed, self._n_equal = (np.array(plain[name], np.int64) for name in ("removed", "equal"))

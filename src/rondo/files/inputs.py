@@ -109,10 +109,11 @@ def common_rate(
 ) -> float | None:
     """The rate that all recordings have, or `expected`; another is refused with the advice."""
     rate = expected if expected is not None else recordings[0].rate
+    wanted = "expected" if expected is not None else f"and '{recordings[0].id}' has"
     for recording in recordings:
         if not same_rate(recording.rate, rate):
             raise RecordingError(
-                f"recording '{recording.id}' has {in_hertz(recording.rate)}, expected {in_hertz(rate)}; {advice}"
+                f"recording '{recording.id}' has {in_hertz(recording.rate)}, {wanted} {in_hertz(rate)}; {advice}"
             )
     return rate
 

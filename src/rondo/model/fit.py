@@ -12,15 +12,16 @@ from rondo.arrays import generators
 from rondo.config.settings import RondoConfig, network_in
 from rondo.data.groups import GroupBy, groups_of_recordings
 from rondo.data.moments import with_silent
-from rondo.data.one_activity import ONE_EACH, hold_one_each
 from rondo.data.own_scaling import common_spread, log_deviations
 from rondo.data.recording import Recording
 from rondo.data.scaling import Preprocessor, Typical, UsedChannels, surveys_of
 from rondo.data.signal import Signal
 from rondo.data.survey import (
+    ONE_EACH,
     Survey,
     copies_in,
     fair_sample,
+    hold_one_each,
     in_learning_order,
     most_frames,
     sizes_of,

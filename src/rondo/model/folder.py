@@ -25,12 +25,11 @@ from rondo.arrays import Tensors, as_bits, check_shapes, from_bits, owned, owned
 from rondo.config.overrides import changed, changes_from
 from rondo.config.settings import PRESETS, RondoConfig, network_in, resolve
 from rondo.continual.stream import Stream, rule_of
-from rondo.data.known_channels import KnownValues
+from rondo.data.known_channels import KnownValues, SoundBounds
 from rondo.data.recording import Recording
 from rondo.data.relations import ChannelRelations
 from rondo.data.scaling import Preprocessor, Typical
 from rondo.data.signal import shortened
-from rondo.data.sound_gate import SoundBounds
 from rondo.data.survey import Survey
 from rondo.device import require_torch
 from rondo.editing.edits_file import read_edits

@@ -80,7 +80,7 @@ class Labelling:
     >>> zeros = np.zeros(4, np.float32)
     >>> track = np.array([0, 0, 1, -1], np.int32)
     >>> Labelling("day1", track, track, zeros, zeros, None, None, np.zeros(0, np.int64), 1.0)
-    Labelling('day1', 4 frames: 2 units; no motif is longer than a unit; 25% OTHER)
+    Labelling('day1', 4 frames: 2 units; 25% OTHER)
     """
 
     recording_id: str

@@ -325,6 +325,8 @@ def make_folder(top: Path, *inside: str, advice: str = _ROOM) -> Path:
         return top
     path = top
     with _named(top.joinpath(*inside), advice):
+        if top.exists() and not top.is_dir():
+            raise OutputError(f"{top}: a file, expected a folder; choose another place")
         top.mkdir(parents=True, exist_ok=True)
         for name in inside:
             path = path / name

@@ -19,7 +19,7 @@ from rondo.errors import ModelError
 
 Fit = Literal["fits", "fits in part", "does not fit"]
 
-QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)  # of distances; stored with every model, chosen by hand
 FITS, FITS_IN_PART = 0.8, 0.5  # of windows accepted; what they tell apart is measured in `fit_of`
 RULE = (
     f"A model fits where at least {100 * FITS:.0f} % of the windows are accepted and their median distance is at most "
