@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import ast
-import copy
 import importlib.machinery
 import importlib.util
 import os
@@ -54,7 +53,15 @@ class Change(NamedTuple):
     line: int
     before: str
     after: str
-    tree: ast.Module
+    node: int  # of the nodes that have a line
+    kind: int  # of the changes of that node
+
+    def tree(self, source: str) -> ast.Module:
+        """The changed module."""
+        tree = ast.parse(source)
+        target = _nodes(tree)[self.node]
+        _put(tree, target, list(_instead(target))[self.kind])
+        return tree
 
     def __str__(self) -> str:
         return f"{self.line}: {self.before} -> {self.after}"
@@ -63,19 +70,18 @@ class Change(NamedTuple):
 def changes_of(source: str) -> list[Change]:
     """Every single change of a module, in the order of its lines."""
     tree = ast.parse(source)
-    nodes = [node for node in ast.walk(tree) if hasattr(node, "lineno")]
     skipped = {id(inner) for node in ast.walk(tree) for outer in _words(node) for inner in ast.walk(outer)}
     found = []
-    for place, node in enumerate(nodes):
-        if id(node) in skipped:
-            continue
-        for after in _instead(node):
-            changed = copy.deepcopy(tree)
-            target = [other for other in ast.walk(changed) if hasattr(other, "lineno")][place]
-            _put(changed, target, after)
-            before = ast.unparse(node).splitlines()[0]
-            found.append(Change(node.lineno, before, ast.unparse(after).splitlines()[0], changed))
+    for number, node in enumerate(_nodes(tree)):
+        if id(node) not in skipped:
+            for kind, after in enumerate(_instead(node)):
+                lines = (ast.unparse(ast.fix_missing_locations(one)).splitlines()[0] for one in (node, after))
+                found.append(Change(node.lineno, *lines, number, kind))
     return sorted(found, key=lambda change: change.line)
+
+
+def _nodes(tree: ast.AST) -> list[Any]:
+    return [node for node in ast.walk(tree) if hasattr(node, "lineno")]
 
 
 def _words(node: ast.AST) -> Iterator[ast.AST]:
@@ -200,18 +206,19 @@ def survivors_of(module: Path, entry: dict[str, Any], given: argparse.Namespace)
     left, examples = every, [str(module.relative_to(ROOT))] if ">>>" in source else []
     for tests in ([*examples, *entry["tests"]], entry.get("then", [])):
         if tests and left:
-            left = _unnoticed(module, ast.parse(source), left, tests)
+            left = _unnoticed(module, source, left, tests)
     for change in left:
         print(f"  {module.relative_to(ROOT)}:{change}", flush=True)
     return len(every), left
 
 
-def _unnoticed(module: Path, whole: ast.Module, changes: list[Change], tests: Sequence[str]) -> list[Change]:
-    code, cpu_s = run_tests(module, whole, tests, 600.0)
+def _unnoticed(module: Path, source: str, changes: list[Change], tests: Sequence[str]) -> list[Change]:
+    code, cpu_s = run_tests(module, ast.parse(source), tests, 600.0)
     if code != 0:
         raise SystemExit(f"{module}: its tests fail (exit code {code}) before anything is changed")
+    most_cpu_s = ALLOWED * cpu_s + 2
     return [
-        change for change in changes if run_tests(module, change.tree, tests, ALLOWED * cpu_s + 2)[0] in (0, NO_TESTS)
+        change for change in changes if run_tests(module, change.tree(source), tests, most_cpu_s)[0] in (0, NO_TESTS)
     ]
 
 

@@ -110,6 +110,32 @@ def test_it_resumes_exactly(model: Rondo, moved: NDArray[np.float32], frozen: bo
     assert (first.decisions + decisions, first.events + events) == expected
 
 
+def test_it_resumes_in_its_place_among_several_fitted_recordings(
+    recording: Recording, moved: NDArray[np.float32]
+) -> None:
+    halves = [recording.values[:4_500], 2 * recording.values[4_500:]]
+    both = [Recording(own, 50.0, recording.channels, str(i)) for i, own in enumerate(halves)]
+    fitted = Rondo(window=LENGTH, step=STEP, settings=QUICK).fit(both)
+    stream = fitted.stream(frozen=True)
+    stream.feed(moved[:2_050])
+    own = stream.scaling
+    again = Stream.restore(fitted.stream(frozen=True), *stream.state())
+    assert own is not None and own.setting.place is not None
+    assert again.scaling is not None and again.scaling.setting.place is not None
+    npt.assert_array_equal(again.scaling.setting.place.centres, own.setting.place.centres)
+    assert fed(again, moved[2_050:3_000], []) == fed(stream, moved[2_050:3_000], [])
+
+
+@pytest.mark.parametrize(("n_lengths", "next_look"), [(19, 20), (20, 22), (22, 24.2)])
+def test_a_look_is_a_tenth_later_than_the_one_before(
+    model: Rondo, moved: NDArray[np.float32], n_lengths: int, next_look: float
+) -> None:
+    stream = model.stream(frozen=True)
+    stream.feed(moved[: n_lengths * LENGTH])
+    assert stream.scaling is not None
+    assert stream.scaling.state()[1]["next_look"] == pytest.approx(next_look * LENGTH, abs=1)
+
+
 def test_a_stream_of_0_2_0_resumes_with_the_statistics_of_the_model(model: Rondo, moved: NDArray[np.float32]) -> None:
     stream = model.stream(frozen=True)
     stream.scaling = None

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from rondo.data.labels import OTHER
-from rondo.data.own_scaling import Choice, log_spread, thinned, variety_of
+from rondo.data.own_scaling import Choice, log_deviations, log_spread, thinned, variety_of
 from rondo.data.recording import Recording
 from rondo.data.scaling import Typical
 from rondo.data.windows import WindowGrid, Windows
@@ -53,7 +53,7 @@ def test_recordings_of_one_unit_each_are_read_as_that_unit(model: Rondo, planted
         expected = np.bincount(whole[rows & (whole != OTHER)]).argmax()
         alone = model.predict(like(recording, recording.values[rows]))[0]
         assert np.mean(alone.units == expected) > 0.95, kind
-        assert sum("% as much as the fitted recordings" in note for note in alone.notes) == 1
+        assert sum("% as much as" in note for note in alone.notes) == 1
 
 
 @pytest.mark.slow
@@ -112,6 +112,13 @@ def test_own_statistics_need_variety_or_a_far_better_fit() -> None:
     assert not Choice.of(0.8, 1.05 * NEAR, NEAR, 5).is_own  # too short to tell
 
 
+def test_the_evidence_is_what_the_formula_says() -> None:
+    for variety, n_lengths, share in ((0.5, 20, 0.5 / (0.75 * 1.5)), (0.75, 1e9, 1.0), (3.0, 20, 1.0)):
+        assert Choice.of(variety, FAR, NEAR, n_lengths).evidence == pytest.approx(4 * share)
+    assert Choice.of(9.0, 2 * FAR, NEAR, 1e9).evidence == pytest.approx(3.5 / 0.5)  # strangeness is cut
+    assert Choice.of(9.0, NEAR, NEAR, 1e9).is_own
+
+
 def test_a_stream_with_its_own_statistics_keeps_them_until_the_evidence_is_clear() -> None:
     for better, kept in ((0.7, True), (0.5, False)):
         assert not Choice.of(1.0, better * NEAR, NEAR, 1_000).is_own
@@ -126,6 +133,15 @@ def test_variety_knows_no_gain_and_no_offset() -> None:
     assert variety_of(windows_of(values), typical) == pytest.approx(1.0)
     assert variety_of(windows_of(5 * values - 3), typical) == pytest.approx(1.0, abs=1e-3)
     assert variety_of(windows_of(rng.normal(size=values.shape)), typical) < 0.3
+
+
+def test_where_nothing_varied_in_the_fitted_recordings_any_recording_varies_as_much() -> None:
+    still = Typical(np.zeros(2), np.ones(2), np.zeros(2))
+    values = (np.random.default_rng(0).normal(size=(400, 2)) * [0.5, 0]).astype(np.float32)
+    assert variety_of(windows_of(values), still) == 1.0
+    windows, usual = windows_of(values, length=40, step=40), np.maximum(values.std(axis=0), 1e-9)
+    shares = [window.std(axis=0) / usual for window in values.reshape(10, 40, 2)]
+    npt.assert_allclose(log_deviations(windows), np.log(np.maximum(shares, 1e-3)), atol=1e-5)
 
 
 def test_a_thousand_windows_at_most_are_compared() -> None:

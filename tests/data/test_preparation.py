@@ -358,6 +358,22 @@ def same_state(some: Any, other: Any) -> bool:
     return tensors_are_same and json.dumps(some[1]) == json.dumps(other[1])
 
 
+def test_a_fault_that_waits_for_its_gap_to_end_is_stored() -> None:
+    values = noise(12)
+    values[5:9, 0] = values[5, 0]
+    model = replace(STILL, bounds=BOUNDS._replace(still_rows=(3.0, 3.0)))
+    whole, first = begun(model, 50.0), begun(model, 50.0)
+    whole.push(values[:8])
+    first.push(values[:8])
+    assert first.gaps.n_held == 1
+    second = Preparation.restore(model.row_plan(50.0), *first.state())
+    for frames in (whole, second):
+        frames.push(values[8:])
+    events = second.take_events()
+    assert [event.evidence["rule"] for event in events if "channel" in event.evidence] == ["stuck"]
+    assert events == whole.take_events()
+
+
 @given(stream=nasty(), share=st.floats(0, 1))
 def test_stopping_and_restoring_changes_nothing(stream: Any, share: float) -> None:
     values, times, _ = stream
@@ -465,6 +481,14 @@ def test_what_is_bridged_is_told_by_the_spell() -> None:
         (15_000, 5_000, 5_000),  # told in between, as it does not end
         (25_000 - 2 + 101, 15_000, 5_000),
     ]
+
+
+def test_a_fault_is_over_after_a_hundred_sound_rows() -> None:
+    values = noise(500)
+    values[100, 0] = values[200, 0] = values[302, 0] = 1e6
+    _, events = fed(begun(STILL, None), values, cuts=[150, 301, 303])
+    told = [(event.frame, event.evidence.get("rows")) for event in events if event.evidence["rule"] == "outside"]
+    assert told == [(100, None), (301, 2), (302, None), (403, 1)]
 
 
 def test_a_clock_that_was_set_back_is_believed_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:

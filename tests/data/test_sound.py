@@ -169,6 +169,13 @@ def test_a_stream_finds_what_the_slow_twin_finds_in_any_chunks(seed: int, spoilt
     npt.assert_array_equal(np.concatenate([part.values for part in given_out]), np.where(is_gone, np.nan, rows))
 
 
+def test_rows_wait_for_the_first_run_that_has_not_ended() -> None:
+    rows = noise(9, 3)
+    rows[6:, 0] = rows[7:, 2] = 99.0
+    whole = Rows(rows, np.arange(9.0), np.arange(9), np.arange(9) == 0)
+    assert SoundGate(BOUNDS, (), 3).push(whole).clock.size == 6
+
+
 def test_a_model_of_an_earlier_version_holds_no_stream_to_bounds() -> None:
     fitted = Preprocessor.fit([Recording(noise(), RATE)], CONFIG)
     assert fitted.bounds is not None and fitted.row_plan(RATE).bounds == fitted.bounds

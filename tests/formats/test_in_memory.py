@@ -70,7 +70,7 @@ def test_other_indices_tell_no_time(index: pd.Index) -> None:
 
 
 def test_names_that_stand_twice_are_refused_in_one_line() -> None:
-    with pytest.raises(RecordingError, match="two columns are named 'a'"):
+    with pytest.raises(RecordingError, match=r"two columns .* 'a'"):
         rondo.read(pd.DataFrame(VALUES, columns=["a", "a"]), rate=50)
 
 

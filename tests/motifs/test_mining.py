@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import numpy.testing as npt
 import pytest
@@ -11,7 +13,7 @@ from rondo.metrics.overlap import Overlap
 from rondo.metrics.recurrence import adjusted_rand
 from rondo.motifs import mining
 from rondo.motifs.discover import fit_phrases
-from rondo.motifs.mining import Miner, _stripped
+from rondo.motifs.mining import Miner, _candidates, _stripped
 from rondo.motifs.model import MotifModel
 from rondo.units.viterbi import Timeline
 from tests.motifs.sequences import first_of, independent_runs, timeline_of
@@ -136,3 +138,24 @@ def test_descriptions_that_are_not_remembered_are_the_same(monkeypatch: pytest.M
 def test_a_unit_is_stripped_from_the_ends_of_a_phrase_alone() -> None:
     expected = {(7, 1, 7, 2, 7, 7): (1, 7, 2), (1, 7): (1,), (7, 1): (1,), (7, 7): (), (): (), (1, 2): (1, 2)}
     assert {phrase: _stripped(phrase, 7) for phrase in expected} == expected
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_candidates_come_back_and_do_not_go_round(seed: int) -> None:
+    units = np.random.default_rng(seed).integers(0, 3, 200)
+    line = [*units[np.diff(units, prepend=-1) != 0].tolist(), *[0, 1, 2] * 5]
+    places: dict[tuple[int, ...], list[int]] = {}
+    for start in range(len(line) - 1):
+        for stop in range(start + 2, len(line) + 1):
+            phrase = tuple(line[start:stop])
+            if phrase[:2] in pairwise(phrase[1:]):
+                break
+            places.setdefault(phrase, []).append(start)
+    apart: dict[tuple[int, ...], list[tuple[int, int]]] = {}
+    for phrase, starts in places.items():
+        for start in starts if len(starts) >= 3 else ():
+            if phrase not in apart or start >= apart[phrase][-1][1]:
+                apart.setdefault(phrase, []).append((start, start + len(phrase)))
+    phrases, *where = _candidates(np.array(line), first_of(len(line)), 3)
+    expected = {(phrase, *place) for phrase, own in apart.items() for place in own}
+    assert {(phrases[i], start, stop) for i, start, stop in np.transpose(where).tolist()} == expected

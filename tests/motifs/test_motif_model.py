@@ -93,6 +93,21 @@ def test_fitting_reads_what_reading_reads() -> None:
     assert model.occurrences == dict(enumerate(occurrences.tolist()))
 
 
+def test_phrases_of_several_units_are_known_and_counted_apart_from_units_alone() -> None:
+    model, line, _ = fitted()
+    assert {phrase for phrase, _ in model.known_phrases} >= {(1, 2, 3), (4, 1, 5), (2, 6)}
+    assert all(len(phrase) > 1 and phrase in model.phrase_book()[motif] for phrase, motif in model.known_phrases)
+    assert model.standing_units == (0,)
+    runs = UnitRuns.of([line]).units
+    n_alone = sum(usage.count for usage in model.usages if len(usage.phrase) == 1)
+    assert model.share_in_phrases == pytest.approx(1 - n_alone / runs.size, abs=0.01)  # occurrences may lack a unit
+
+
+def test_where_there_is_no_window_there_is_no_occurrence() -> None:
+    read = fitted()[0].timeline(Timeline(np.zeros(0, np.int32), np.zeros(0), ()))
+    assert read.ids.size == read.scores.size == read.begins.size == 0
+
+
 def test_runs_never_cross_spans() -> None:
     line = Timeline(np.array([1, 1, 1, 1], np.int32), np.zeros(4), ((0, 2), (2, 4)))
     runs = UnitRuns.of([line, line])

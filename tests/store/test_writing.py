@@ -329,11 +329,11 @@ def test_a_folder_behind_a_link_is_no_folder_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "real" / "c").symlink_to("a")
     (tmp_path / "real" / "nowhere").symlink_to(tmp_path / "outside")
     for inside in (("c",), ("c", "d"), ("nowhere",), ("a", "..", "c")):
-        with pytest.raises(OutputError, match="a link, expected one of its own"):
+        with pytest.raises(OutputError, match="a link"):
             make_folder(tmp_path / "named", *inside)
     assert not (tmp_path / "outside").exists() and not (tmp_path / "real" / "a" / "d").exists()
     (tmp_path / "file").touch()
-    with pytest.raises(OutputError, match=r"file/a: cannot be written"):
+    with pytest.raises(OutputError, match="file: a file"):
         make_folder(tmp_path / "file", "a")
 
 

@@ -219,6 +219,15 @@ def test_restored_places_are_the_same_whatever_groups_are_called() -> None:
         npt.assert_array_equal(again.of_group[name].centres, places.of_group[name].centres)
 
 
+def test_places_of_a_dimension_that_does_not_vary_are_restored() -> None:
+    places = fitted_places("abc", n_windows=20)
+    tensors = places.tensors()
+    tensors["latents"] = np.array(tensors["latents"])
+    tensors["latents"][:, 1] = [0.0, 0.5]  # the spread
+    again = Places.restore(tensors)
+    npt.assert_array_equal(again.of_group["b"].latents.spread, [0.0, 0.5])
+
+
 DAMAGED = {
     "no names": {"groups": None},
     "no centres": {"centres": None},

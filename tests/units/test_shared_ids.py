@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from types import SimpleNamespace
 from typing import Any
 
@@ -61,7 +62,7 @@ def test_an_id_that_two_people_use_for_two_things_is_named() -> None:
     found = shared_ids(units, windows, [labels, labels], list(at))
     assert found is not None and (found.n_shared, found.n_alike) == (3, 1)
     assert found.doubts == (Doubt(1, "low", "high", 2), Doubt(2, "low", "high", 1))
-    assert "u1 of low looks more like u2 of high" in shared_ids_sentence(found.as_json())
+    assert re.findall(r"u\d of \w+", shared_ids_sentence(found.as_json()))[:2] == ["u1 of low", "u2 of high"]
     assert shared_ids(units, windows, [labels, labels], ["low", "low"]) is None
 
 
@@ -70,7 +71,7 @@ def test_with_the_documented_settings_there_is_no_note(exercises: list[Recording
     settings = SETTINGS | {"preprocess.statistics": "dataset"}
     result = Rondo(window=75, settings=settings).fit_predict(exercises, group_by="person")
     assert ONE_EACH not in result[0].notes
-    assert not any("may not mean the same" in sentence for sentence in result.findings)
+    assert not any("may not mean" in sentence for sentence in result.findings)
 
 
 @pytest.mark.slow
@@ -80,7 +81,7 @@ def test_people_who_do_everything_share_their_ids(people: list[PlantedStream]) -
     shared = model.provenance_["shared_ids"]
     assert shared["n_alike"] == shared["n_shared"] > 5 and not shared["doubts"]
     assert ONE_EACH not in result[0].notes
-    assert not any("may not mean the same" in sentence for sentence in result.findings)
+    assert not any("may not mean" in sentence for sentence in result.findings)
 
 
 @pytest.mark.parametrize(

@@ -179,12 +179,9 @@ class InputLog:
             rule = _RULES[int(faults[c])]
             if (rule, c) not in self._faults:
                 self._faults[rule, c] = _Fault(0)
-                frame, clock, number = (
-                    frames.frame_from(row),
-                    float(frames.rows.clock[row]),
-                    int(frames.rows.numbers[row]),
-                )
-                self._tell("gap", frame, clock, rule=rule, cause=_CAUSES[rule], channel=self._name(c), row=number)
+                frame, clock = frames.frame_from(row), float(frames.rows.clock[row])
+                first = int(frames.rows.numbers[row])
+                self._tell("gap", frame, clock, rule=rule, cause=_CAUSES[rule], channel=self._name(c), row=first)
             fault = self._faults[rule, c]
             fault.last, fault.n_rows = self._n_seen + row, fault.n_rows + 1
 

@@ -142,7 +142,14 @@ def runs_of(column: Values) -> Runs | None:
     starts = np.flatnonzero(np.append(True, column[1:] != column[:-1]))
     if not 1 < starts.size <= column.size / _ROWS_OF_A_CODE:
         return None
-    return _few_values(column, starts)
+    values, ranks = np.unique(column[starts], return_inverse=True)
+    runs = Runs(values, ranks, np.diff(starts, append=column.size))
+    if values.size > _MOST_CODES:
+        return None
+    if runs.kind == "values":  # a sensor of coarse steps passes through those between
+        return runs if values.size == 2 or jumps(runs) else None
+    is_few = values.size <= _FEW_VALUES and starts.size <= column.size / _LONG_RUN - 1
+    return runs if is_few or jumps(runs) else None
 
 
 def plateaus_of(column: Values) -> Runs | None:
@@ -153,22 +160,10 @@ def plateaus_of(column: Values) -> Runs | None:
     starts = np.flatnonzero(np.append(True, column[1:] != column[:-1]))
     lengths = np.diff(starts, append=column.size)
     is_long = lengths >= _LONG_RUN
-    values, ranks = np.unique(column[starts[is_long]], return_inverse=True)
+    found = Runs(*np.unique(column[starts[is_long]], return_inverse=True), lengths[is_long])
+    is_few = 1 < found.values.size <= min(_FEW_VALUES, is_long.sum() - 1) and found.kind == "whole numbers"
     is_moving = (~is_long).sum() > is_long.sum()
-    is_few = 1 < values.size <= _FEW_VALUES and is_long.sum() > values.size and not (values != np.rint(values)).any()
-    found = Runs(values, ranks, lengths[is_long])
     return found if is_moving and is_few and 2 * found.lengths.sum() >= column.size else None
-
-
-def _few_values(column: Values, starts: NDArray[np.intp]) -> Runs | None:
-    values, ranks = np.unique(column[starts], return_inverse=True)
-    runs = Runs(values, ranks, np.diff(starts, append=column.size))
-    if values.size > _MOST_CODES:
-        return None
-    if (values != np.rint(values)).any():  # a sensor of coarse steps passes through those between
-        return runs if values.size == 2 or jumps(runs) else None
-    is_few = values.size <= _FEW_VALUES and starts.size <= column.size / _LONG_RUN - 1
-    return runs if is_few or jumps(runs) else None
 
 
 def jumps(runs: Runs) -> bool:

@@ -300,7 +300,7 @@ def _lanes(result: Result, recording: RecordingSummary, file: TruthFile | None) 
     known = set(annotated) if truth is None else {*annotated, *truth["recording"].unique().to_list()}
     others = [it for it in result.recordings if it.id in known]
     recordings: list[dict[str, Any]] = [
-        {"n_frames": it.n_frames, "lanes": [*lanes_of(it.id, segments_of(result, [it.id]), truth),
+        {"n_frames": it.n_frames, "lanes": [*lanes_of(it.id, segments_of(result, [it.id]), truth, "", {}),
                                             *([annotated[it.id]] if it.id in annotated else [])]}
         for it in (recording, *(it for it in others[:_MOST_MATCHED] if it.id != recording.id))
     ]  # fmt: skip

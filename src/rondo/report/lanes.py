@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -99,8 +98,8 @@ def lanes_of(
     recording_id: str,
     segments: pl.DataFrame,
     truth: pl.DataFrame | None,
-    labelled: str = "",
-    others: Mapping[str, pl.DataFrame] = MappingProxyType({}),
+    labelled: str,
+    others: Mapping[str, pl.DataFrame],
 ) -> list[dict[str, Any]]:
     """Each level of a recording, with its truth beneath it if there is one.
 
@@ -108,14 +107,13 @@ def lanes_of(
     """
     lanes = []
     for level in ("unit", "motif"):
-        lanes.append(lane_of(recording_id, level, level, segments))
+        lane = lane_of(recording_id, level, level, segments)
+        lanes.append(lane if level == "unit" else lane | {"of": labelled})
         if truth is not None:
             lanes.append(lane_of(recording_id, level, f"true {level}", truth))
-    for lane in lanes:
-        if lane["kind"] == "motif":
-            lane["of"] = labelled
-    own = [lane_of(recording_id, "motif", "motif", table) | {"of": kind} for kind, table in others.items()]
-    return [*lanes, *(lane | {"in_labels": False} for lane in own)]
+    for of, table in others.items():
+        lanes.append(lane_of(recording_id, "motif", "motif", table) | {"of": of, "in_labels": False})
+    return lanes
 
 
 def lane_of(recording_id: str, level: str, kind: str, table: pl.DataFrame) -> dict[str, Any]:

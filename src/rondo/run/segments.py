@@ -159,7 +159,6 @@ _MANY_RECORDINGS = 200  # of more, segments are read only as they are needed
 
 def segment_counts(result: Result) -> dict[str, int]:
     """How many segments each recording of a result has."""
-
     path = _large_file(result)
     if path is None:
         return counts_in(result.run.tables["segments"])
@@ -206,10 +205,8 @@ def _scanned(path: Path, run: RunSummary) -> pl.LazyFrame:
     import polars as pl
 
     rows = pl.scan_parquet(regular(path), glob=False, hive_partitioning=False)
-    n_rows, most = (
-        rows.select(pl.len()).collect().item(),
-        (1 + len(LEVELS)) * sum(one.n_frames for one in run.recordings),
-    )
+    n_rows = rows.select(pl.len()).collect().item()
+    most = (1 + len(LEVELS)) * sum(one.n_frames for one in run.recordings)
     if n_rows > most:
         raise OutputError(
             f"{path}: {n_rows:,} rows do not fit summary.json, at most {most:,} do; run `rondo discover` again"
@@ -267,7 +264,6 @@ def _check_spans(table: pl.DataFrame, path: Path, run: RunSummary) -> None:
         & (pl.col("id") >= OTHER).fill_null(False)
         & pl.col("score").is_finite().fill_null(True)
         & times_ok
-        & (pl.col("score").is_null() | pl.col("score").is_finite())
     )
     bad = known.filter(~sound.fill_null(False))
     if bad.height:

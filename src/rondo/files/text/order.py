@@ -67,8 +67,8 @@ def refuse_taking_turns(layout: Layout, columns: Columns, reading: Reading) -> N
     when = (clock,) if columns.day is None else (columns.day, clock)
     rows = [row for row in layout.rows if len(row) == len(layout.names)]
     tellers = _tellers(layout, columns, reading) if columns.clock is not None else []
-    words = [place for place in range(len(layout.names)) if place not in tellers and _tells(layout, place, reading)]
-    for teller in [place for place in (*tellers, *words) if place != clock]:
+    words = [place for place in range(len(layout.names)) if place != clock and _holds_words(layout, place, reading)]
+    for teller in dict.fromkeys((*tellers, *words)):
         at_each = [[row[teller] for row in group] for _, group in groupby(rows, lambda row: [row[at] for at in when])]
         inner = at_each[1:-1] if len(at_each) > _LEAST_TIMES else at_each
         if any(len(set(cells)) < len(cells) for cells in inner):
@@ -77,7 +77,7 @@ def refuse_taking_turns(layout: Layout, columns: Columns, reading: Reading) -> N
         usual = max(sets, key=sets.count)
         is_regular = len(inner) >= _LEAST_TIMES and len(usual) > 1 and sets.count(usual) >= _LEAST_ALIKE * len(sets)
         n_shared = sum(len(cells) - 1 for cells in at_each)
-        if not is_regular and not (n_shared >= _FEWEST_STEPS and _tells(layout, teller, reading)):
+        if not is_regular and not (n_shared >= _FEWEST_STEPS and teller in words):
             continue
         name, who = layout.names[teller], listed(sorted(frozenset().union(*at_each)), 4)
         channels = [place for place in columns.positions if place not in (teller, counter)]
@@ -93,15 +93,12 @@ def refuse_taking_turns(layout: Layout, columns: Columns, reading: Reading) -> N
         )
 
 
-def _tells(layout: Layout, place: int, reading: Reading) -> bool:
+def _holds_words(layout: Layout, place: int, reading: Reading) -> bool:
     """Whether a column holds words, of which some come again."""
     cells = layout.column(place)
     few = len(set(cells)) <= _MOST_WORDS * len(cells)
-    return few and not reading.names(layout.names[place]) and not any(map(_is_value, cells))
-
-
-def _is_value(cell: str) -> bool:
-    return is_number(cell) or is_date(cell) or is_time_of_day(cell)
+    is_named = reading.names(layout.names[place])
+    return few and not is_named and not any(is_number(one) or is_date(one) or is_time_of_day(one) for one in cells)
 
 
 def after_going_back(times: Times, layout: Layout, columns: Columns, reading: Reading) -> str:
