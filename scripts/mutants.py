@@ -88,6 +88,8 @@ def _words(node: ast.AST) -> Iterator[ast.AST]:
     """What people read and types: not changed."""
     if isinstance(node, ast.Raise | ast.Assert | ast.JoinedStr | ast.Import | ast.ImportFrom):
         yield from ast.iter_child_nodes(node)
+    if isinstance(node, ast.keyword) and node.arg == "strict":  # of zip: an assertion too
+        yield node.value
     if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
         yield node
     if isinstance(node, ast.AnnAssign | ast.arg) and node.annotation is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -96,6 +97,19 @@ def test_every_stretch_is_labelled_by_itself(model: Rondo, planted: PlantedStrea
         alone, _ = tracks(fed(model.stream(frozen=True), values[part], []), part.stop - part.start)
         npt.assert_array_equal(units[part], alone)
         assert not (alone == OTHER).any()
+
+
+def test_it_resumes_exactly_wherever_it_stops(model: Rondo, planted: PlantedStream) -> None:
+    values = planted.recording.values[:4_000]
+    expected = fed(model.stream(frozen=True), values, list(range(97, 4_000, 97)))
+    stream, decisions, waits = model.stream(frozen=True), list[Decision](), set[str]()
+    for start in range(0, 4_000, 97):
+        decisions += stream.feed(values[start : start + 97]).decisions
+        tensors, plain = stream.state()
+        waits |= {name for name in ("spans", "read", "decided", "strange") if plain["reader"][name]}
+        stream = Stream.restore(model.stream(frozen=True), tensors, json.loads(json.dumps(plain)))
+    assert decisions + stream.finish().decisions == expected
+    assert waits >= {"decided", "strange"} and waits & {"spans", "read"}
 
 
 def test_it_learns_nothing_and_says_so(model: Rondo, planted: PlantedStream) -> None:

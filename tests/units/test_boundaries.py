@@ -123,7 +123,7 @@ def test_densities_are_those_of_gaussians_with_a_common_prior() -> None:
     fitted = module._gaussians(points, owners, owners, 2)
     own = [points[owners == k] for k in (0, 1)]
     common = sum(np.cov(part.T, bias=True) * len(part) for part in own) / 100
-    worth = module._PRIOR_BLOCKS * 2
+    worth = 10 * 2  # blocks per dimension
     for k, part in enumerate(own):
         covariance = (np.cov(part.T, bias=True) * len(part) + worth * common) / (len(part) + worth)
         covariance += module._LEAST_VARIANCE * points.var(axis=0).mean() * np.eye(2)

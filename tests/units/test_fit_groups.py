@@ -61,6 +61,17 @@ def test_places_that_are_not_asked_for_are_not_there() -> None:
     assert_same_bits(fitted(rows, "abc", places=False), fitted(rows))
 
 
+def test_rows_are_at_home_where_they_have_no_place() -> None:
+    rows = rows_of(PLANTED)
+    model, plain = fitted(rows, "abc"), fitted(rows, places=False)
+    assert model.places is not None
+    place = model.places.of_group["a"]
+    assert model.at_home(rows[0], None) is rows[0] and plain.at_home(rows[0], place) is rows[0]
+    assert not np.array_equal(model.at_home(rows[0], place), rows[0])
+    npt.assert_array_equal(model.latents(rows[0], None), model.projection.apply(rows[0]))
+    npt.assert_array_equal(plain.latents(rows[0], place), plain.projection.apply(rows[0]))
+
+
 def test_groups_too_short_for_units_of_their_own_are_fitted_as_one() -> None:
     """A window adds a quarter of its length, and 20 lengths make a group: 79 windows are too few, 80 enough."""
     short, enough = ([planted_group(seed, n).rows for seed in range(4)] for n in (79, 80))

@@ -215,3 +215,28 @@ def test_restored_exemplars_are_the_same_and_damaged_ones_are_refused() -> None:
         Exemplars.restore({name: own for name, own in fitted.tensors().items() if name != "points"})
     with pytest.raises(ModelError, match="exemplars"):
         Exemplars.restore(fitted.tensors() | {"units": np.zeros(3, np.int64)})
+
+
+@pytest.mark.parametrize("damaged", [{"supports": [0, 9]}, {"scales": [-1.0, 1.0]}, {"scales": [1.0, -1.0]}])
+def test_exemplars_that_no_fit_gives_are_refused(damaged: dict[str, list[float]]) -> None:
+    units = np.repeat([0, 1], 9).astype(np.int32)
+    tensors = fit_exemplars(np.zeros((18, 2), np.float32), units, ((0, 18),), 2).tensors()  # both distances are 0
+    assert Exemplars.restore(tensors).radius == 0
+    with pytest.raises(ModelError, match="exemplars with a support"):
+        Exemplars.restore(tensors | {name: np.array(own) for name, own in damaged.items()})
+
+
+def test_strangeness_is_the_distance_to_the_nearest_exemplar_in_radii(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exemplars, "_ROWS", 16)
+    points = np.random.default_rng(0).normal(size=(120, 3)).astype(np.float32)
+    fitted = fit_exemplars(points, np.repeat([0, 1], 60).astype(np.int32), ((0, 120),), 2)
+    rows = 2 * points[:50] + 1
+    nearest = [min(float(np.linalg.norm(row - own)) for own in fitted.points) for row in rows]
+    npt.assert_allclose(fitted.strangeness(rows), np.array(nearest) / fitted.radius, rtol=1e-5)
+
+
+def test_a_dimension_that_varies_by_no_more_than_rounding_is_constant() -> None:
+    rows = np.array([[1.0, 5.0, 1e6, -1e6], [4.0, 5.0, 1e6 + 0.5, -1e6 - 8]])
+    centre, spread = exemplars.standardisation(rows)
+    npt.assert_allclose(centre, rows.mean(axis=0))
+    npt.assert_allclose(spread, [1.5, 1.0, 1.0, 4.0])
