@@ -67,7 +67,7 @@ from rondo.synthetic import plant
 
 KINDS = ("noise", "files", "planted", "plain", "recordings", "half", "motifs", "phrases", "case")
 SECTIONS = ("noise-2-min", "noise-8-min", *KINDS[1:-1], "compass_suturing", "engines")  # a case: name of its folder
-N_SURROGATES, N_SEQUENCES = 7, 19
+N_SURROGATES, N_SEQUENCES = 99, 99
 N_FILES, FIRST_SEED = 20, 500
 VERDICTS = ("recurs clearly", "recurs faintly", "blurred", "occurs once", "not shown", "not tested")
 COUNTED = "clearly / faintly / blurred / once / not shown / not tested"

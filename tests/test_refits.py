@@ -21,7 +21,7 @@ def test_plain_waves_are_found_again_by_every_seed_and_in_both_halves() -> None:
     told: list[str] = []
     model, levels = over_seeds(RECORDINGS, SETTINGS, 3, lambda what, done, total: told.append(what))
     assert told == ["seed 1", "seed 2", "seed 3"]
-    assert (model.window_length_frames_, model.config_.seed, model.config_.evidence.surrogates) == (50, 0, 7)
+    assert (model.window_length_frames_, model.config_.seed, model.config_.evidence.surrogates) == (50, 0, 99)
     assert len(levels.units.entries) == len(model.unit_model_.ids)
     assert len(levels.units.n_entries_of_others) == 2
     assert levels.units.share_stable > 0.9

@@ -26,7 +26,7 @@ from rondo.many.unfinished import check_place, reserved
 from rondo.memory import is_much, refuse_all_at_once
 from rondo.methods import DEFAULT, Model, Options, find_method, load_model, refuse_idle
 from rondo.model.describe import carrying
-from rondo.model.folder import config_of, from_config
+from rondo.model.folder import as_settings, config_of, from_config, listener
 from rondo.model.method import CHECKPOINT, has_checkpoint, relabel
 from rondo.model.rondo import Rondo
 from rondo.model.transfer import transferred
@@ -34,7 +34,7 @@ from rondo.result import Result
 from rondo.run.bucket import check_free_place
 from rondo.run.findings import failed_sentence
 from rondo.store.locations import as_location, is_url, joined
-from rondo.wording import Progress, silent
+from rondo.wording import Progress
 
 _log = logging.getLogger("rondo")
 _MOVED = {
@@ -142,7 +142,7 @@ def discover(
     >>> result.method, result.units.shape
     ('rondo', (3000,))
     """
-    chosen, tell = find_method(method), progress or silent
+    chosen, tell = find_method(method), listener(progress)
     configured = chosen.configure(_options(preset, settings, window, group_by))
     if seed is not None:
         seed = resolve(overrides={"seed": seed}).seed  # refuses what no method takes
@@ -254,15 +254,15 @@ def label(
     >>> label(result.model, stream.recording).kind
     'label'
     """
-    tell = progress or silent
+    settings, tell = as_settings(settings), listener(progress)
     if out is not None:
         check_place(out)  # before a model is loaded
-    fitted, with_stream = _model_of(model, settings or {})
+    fitted, with_stream = _model_of(model, settings)
     reading = reading_at(reading, rate)
     at_once = "this model reads all recordings at once"
     if not isinstance(fitted, Rondo):
         idle = {"--adapt": adapt, "--refit-motifs": refit_motifs, "--group-by": group_by}
-        refuse_idle(idle | {f"--{name}": value for name, value in (settings or {}).items()}, type(fitted).__name__)
+        refuse_idle(idle | {f"--{name}": value for name, value in settings.items()}, type(fitted).__name__)
     else:
         reading = replace(reading, known=fitted.preprocessor_.known_channels)
         if adapt or refit_motifs:

@@ -17,7 +17,8 @@ from rondo.data.labels import Labels
 from rondo.data.recording import Recording
 from rondo.editing.edits import Edits
 from rondo.editing.edits_file import write_edits
-from rondo.errors import RecordingError
+from rondo.errors import RecordingError, SettingError
+from rondo.files.reading import names_given
 from rondo.forks import refuse_forked
 from rondo.methods import find_method, load_model, method_names, method_of
 from rondo.report.contents import TruthFile, Wish
@@ -312,7 +313,10 @@ class Result:
         from rondo.report.render import write_page
 
         refuse_forked()
-        wish = Wish(tuple(recordings), tuple(channels), None if truth is None else TruthFile(Path(truth)))
+        if compare is not None and not isinstance(compare, Result):
+            raise SettingError(f"compare: expected a Result, got {compare!r}; Result.load reads one from its folder")
+        drawn = names_given("recordings", recordings), names_given("channels", channels)
+        wish = Wish(*drawn, None if truth is None else TruthFile(Path(as_location(truth))))
         return write_page(self, Path(as_location(path)), wish, compare)
 
     def plot(
@@ -361,7 +365,7 @@ class Result:
         from rondo.plot.recording import Cutout, figure_of, figures_of
 
         refuse_forked()
-        view = Cutout(start, end, channels, level, None if truth is None else TruthFile(Path(truth)))
+        view = Cutout(start, end, channels, level, None if truth is None else TruthFile(Path(as_location(truth))))
         if recording is None and len(self) != 1:
             return figures_of(self, view, figsize, dark)
         return figure_of(self, self[0 if recording is None else recording].recording_id, view, figsize, dark)
@@ -510,6 +514,8 @@ class Result:
         words = Words.of_summary(self.summary) if model is None else find_method(self.method).words(model)
         if edits is None:
             edits = getattr(model, "edits_", self.run.edits)
+        if not isinstance(edits, Edits):
+            raise SettingError(f"edits: expected those of a model (model.edits_), got {edits!r}")
         return replace(self, run=self.run.edited(words, edits))
 
     def __repr__(self) -> str:

@@ -135,6 +135,15 @@ def test_sizes_are_known_before_a_folder_is_read(rondo: Command, here: Path, run
 # ------------------------------------------------------------ values that no command writes
 
 
+@pytest.mark.parametrize(("clock", "says"), [(([], []), "clock.frames"), (([0, 9], [0.5]), "as many seconds")])
+def test_odd_clocks_are_refused(rondo: Command, run: Path, clock: tuple[list[int], list[float]], says: str) -> None:
+    summary = json.loads((run / "summary.json").read_text())
+    summary["recordings"][0]["clock"] = dict(zip(("frames", "seconds"), clock, strict=True))
+    (run / "summary.json").write_text(json.dumps(summary))
+    for command in ("report", "usage"):
+        refused(rondo(command, "run"), "run", says)
+
+
 def test_edits_of_a_far_year_are_edits(rondo: Command, run: Path) -> None:
     assert rondo("name", "run", "unit:0", "first").code == 0
     stored = json.loads((run / "model" / "edits.json").read_text())

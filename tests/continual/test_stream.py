@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from rondo.continual import frame_sample
 from rondo.continual.journal import Event
 from rondo.continual.reading import Decision, encoded
-from rondo.continual.stream import Stream
+from rondo.continual.stream import Stream, rule_of
 from rondo.data.labels import OTHER
 from rondo.data.recording import Recording
 from rondo.errors import ModelError, NotFittedError, RecordingError, SettingError
@@ -354,3 +354,40 @@ def test_chunks_go_by_name_may_be_missing_throughout_and_keep_the_rate(model: Ro
     with pytest.raises(RecordingError, match="50 Hz"):
         model.partial_fit(Recording(rest[:100], rate=20))
     del model.stream_
+
+
+def test_windows_that_hold_a_fault_teach_nothing(
+    model: Rondo, rest: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = rest[:4_000].copy()
+    values[1_000:2_000, 0] = values[1_000, 0]
+    stream = model.stream()
+    push_all, taught = stream.reader.push_all, dict[int, bool]()
+
+    def seen(windows: Any) -> Any:
+        for window, due in zip(windows, push_all(windows), strict=True):
+            taught[window.start_frame] = stream.reader.learns
+            yield due
+
+    monkeypatch.setattr(stream.reader, "push_all", seen)
+    events = fed(stream, values, [1_700])[1]
+    begun, over = (event.frame for event in events if event.evidence.get("rule") == "stuck")
+    length = stream.reader.length_frames
+    assert 1_000 < begun < 2_000 < over and any(begun < start < over for start in taught)
+    assert taught == {start: start >= over or start + length <= begun for start in taught}
+
+
+@pytest.mark.parametrize("name", ["length", "step"])
+def test_a_state_of_other_windows_is_refused(model: Rondo, rest: np.ndarray, name: str) -> None:
+    stream = model.stream()
+    stream.feed(rest[:500])
+    tensors, plain = stream.state()
+    with pytest.raises(ValueError, match="windows of"):
+        Stream.restore(model.stream(), tensors, plain | {"windower": plain["windower"] | {name: 7}})
+
+
+def test_a_state_names_a_rule_that_is_not_the_default(model: Rondo, monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = model.stream(frozen=True)
+    assert rule_of(stream.state()[1]) == stream.reader.rule
+    monkeypatch.setattr(stream.reader, "rule", "published")
+    assert rule_of(stream.state()[1]) == "published"

@@ -9,6 +9,7 @@ import pytest
 
 from rondo.config.settings import SlowUnitsConfig
 from rondo.data.labels import runs_of
+from rondo.evidence import composition
 from rondo.evidence.composition import context_evidence, level_p
 from rondo.evidence.tests import shown_after_test
 from rondo.evidence.verdicts import SIGNIFICANT, EntryEvidence, Evidence, Verdict
@@ -63,6 +64,17 @@ def test_runs_in_any_order_are_not_claimed_oftener_than_a_test_may(line: Timelin
     assert np.mean(np.array(each) <= SIGNIFICANT) <= 0.125  # five of forty: more would come by chance once in 70
     assert np.median(each) > 0.2
     assert level_p([line], contexts, np.random.default_rng(0)) == 2 / 80  # the least that 79 shuffles can give
+
+
+@pytest.mark.parametrize(("z", "n_shuffles"), [(0.3, 79), (2.1, 400), (9.0, 79)])
+def test_more_orders_are_drawn_only_near_the_level(
+    line: Timeline, contexts: ContextModel, monkeypatch: pytest.MonkeyPatch, z: float, n_shuffles: int
+) -> None:
+    figures = [(z, z), *np.random.default_rng(0).standard_normal((400, 2)).tolist()]
+    left = iter(figures)
+    monkeypatch.setattr(composition, "_figures", lambda *_: next(left))
+    level_p([line], contexts, np.random.default_rng(0))
+    assert len(figures) - 1 - len(list(left)) == n_shuffles
 
 
 def test_without_order_nothing_recurs(line: Timeline, contexts: ContextModel) -> None:

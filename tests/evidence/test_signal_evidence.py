@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest.mock import Mock
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -12,7 +14,7 @@ from rondo.data.labels import OTHER, Labels
 from rondo.data.recording import Recording
 from rondo.data.windows import WindowGrid, Windows
 from rondo.evidence import signal as module
-from rondo.evidence.signal import Alike, alike_test, surrogate_p
+from rondo.evidence.signal import Alike, alike_test, is_clear, surrogate_p
 from rondo.model.rondo import Rondo
 from rondo.synthetic.streams import plant, structureless
 
@@ -87,6 +89,38 @@ def test_noise_is_given_up_after_five_surrogates_and_what_is_clear_too() -> None
     assert all(5 <= figures.size < 40 for figures in noise.by_chance.values())
     planted = likeness_of(plant(n_frames=5_000, seed=1).recording)
     assert planted.by_chance["statistics"].size == 5
+
+
+def passes(z: float, most: int, seed: int) -> bool:
+    """The verdict on a figure that lies z deviations above its surrogates, of which `most` may be drawn."""
+    axis, rng = Mock(closeness=float), np.random.default_rng(seed)
+    return surrogate_p(z, module._drawn(rng.standard_normal, axis, z, most)) <= module._LEVEL
+
+
+def test_the_draw_hardly_decides_about_a_figure_near_the_level() -> None:
+    for z, verdict in ((0.8, False), (3.0, True)):  # the level is at 1.9
+        assert np.mean([passes(z, 40, seed) is verdict for seed in range(200)]) >= 0.98
+    assert np.mean([passes(3.0, 7, seed) for seed in range(200)]) < 0.9
+
+
+def test_more_surrogates_make_a_figure_clear() -> None:
+    few, many = (student.ppf((np.arange(n) + 0.5) / n, np.inf) for n in (5, 400))  # of a normal distribution
+    figures = (-100.0, 1.0, 2.0, 2.7, 100.0)
+    assert [is_clear(own, few, 0.03) for own in figures] == [True, False, False, False, True]
+    assert [is_clear(own, many, 0.03) for own in figures] == [True, True, False, True, True]
+
+
+def test_once_a_kind_has_failed_the_others_get_five(monkeypatch: pytest.MonkeyPatch) -> None:
+    most_of: list[int] = []
+
+    def drawn(draw: object, axis: object, whole: float, most: int) -> Floats:
+        most_of.append(most)
+        return whole + np.array([-2.0, -1.0, 0.0, 1.0, -0.5])  # p is about 0.35
+
+    monkeypatch.setattr(module, "_drawn", drawn)
+    windows = noise_windows(1_500)
+    alike_test([windows], [two_entries(len(windows))], 40, np.random.default_rng(1))
+    assert most_of == [40, 5, 5]
 
 
 def test_long_recordings_are_asked_in_part(monkeypatch: pytest.MonkeyPatch) -> None:

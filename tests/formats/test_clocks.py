@@ -185,6 +185,16 @@ def test_what_looks_like_a_zone_or_a_date_and_is_none(cell: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "before_1970"), [("Timestamp", 2_082_844_800.0), ("time_s", 2_082_844_800.0), ("unixtime", 0.0)]
+)
+def test_seconds_of_labview(name: str, before_1970: float) -> None:
+    """Since 1904: read as seconds since 1970 they lie in 2092. A clock that says so counts from 1970."""
+    seconds, notes = in_seconds(np.array([3.87e9, 3.87e9 + 0.5]), name)
+    assert seconds.tolist() == [3.87e9 - before_1970, 3.87e9 + 0.5 - before_1970]
+    assert any("1904" in note for note in notes) == bool(before_1970)
+
+
+@pytest.mark.parametrize(
     ("ticks", "of"),
     [
         (lambda s: round((s + 11_644_473_600.0) * 1e7), "FILETIME"),

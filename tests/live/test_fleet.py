@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rondo.continual.checkpoint import fingerprint
 from rondo.errors import OutputError, SettingError
 from rondo.live import fleet as fleet_module
 from rondo.live import session
@@ -180,6 +181,20 @@ def test_another_model_is_refused(opened: Opened, tmp_path: Path) -> None:
     (tmp_path / "model" / "manifest.json").write_text("{}")
     with pytest.raises(OutputError, match="begun with another model"):
         opened(mixed(), tmp_path)
+
+
+def test_a_fleet_killed_while_it_copied_the_model_begins_again(
+    opened: Opened, model_folder: Path, tmp_path: Path
+) -> None:
+    """`copy_model` writes the manifest last; the draft is of another machine, so nobody may clear it away."""
+    own = tmp_path / "model"
+    own.mkdir()
+    draft = own / f".tensors.safetensors.00000000-1-{'0' * 16}.draft"
+    draft.write_bytes(b"half")
+    for _ in range(2):
+        opened(mixed(), tmp_path).close()
+        assert fingerprint(own) == fingerprint(model_folder)
+    assert draft.exists()
 
 
 @pytest.mark.parametrize("name", ["..", ".", ".lock", "a/../b", "x" * 300, "CON", "tab\tend", "%2E"])

@@ -100,7 +100,9 @@ def fingerprint(folder: Path) -> str:
     """sha256 over the names and contents of the files directly in a folder: which model this is, whatever its names."""
     digest = hashlib.sha256()
     try:
-        for path in sorted(path for path in folder.iterdir() if path.is_file() and model_file.EDITS not in path.name):
+        for path in sorted(path for path in folder.iterdir() if path.is_file()):
+            if model_file.EDITS in path.name or is_draft(path.name):
+                continue
             content = read_regular(path, model_file.MOST_BYTES)
             digest.update(f"{path.name}\0{len(content)}\0".encode() + content)
     except OSError as error:

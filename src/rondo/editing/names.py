@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import reprlib
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
@@ -74,6 +75,8 @@ def checked_name(name: str) -> str:
     >>> checked_name("  reach   up ")
     'reach up'
     """
+    if not isinstance(name, str):
+        raise SettingError(f"the name: expected a text, got {reprlib.repr(name)}; put it into quotes")
     tidy = " ".join(name.split())
     if not tidy:
         raise SettingError("the name is empty; give one, or take a name away with --remove")

@@ -17,6 +17,7 @@ import numpy as np
 from rondo.arrays import Floats, Ints
 from rondo.data.labels import OTHER, runs_of
 from rondo.data.windows import Span
+from rondo.evidence.signal import is_clear
 from rondo.evidence.verdicts import SIGNIFICANT, Entries, EntryEvidence, Reason, Verdict, comes_back, rank_p
 from rondo.evidence.visits import Sample, Visits, graded, held_out
 from rondo.motifs.base import PhraseBook, UnitRuns
@@ -92,7 +93,7 @@ def _of_phrases(p: float, counts: Counter[tuple[int, ...]], units: Entries) -> E
     return EntryEvidence(p, np.nan, n, verdict, reason, n)
 
 
-_SHUFFLES = 79  # two figures at p = 0.025 each; they cost next to nothing
+_SHUFFLES, _MOST_SHUFFLES = 79, 400  # two figures at p = 0.025 each; near that, 79 let the seed decide
 _MOST_WINDOWS = 400  # long windows that are compared with each other, evenly spread
 
 
@@ -143,12 +144,18 @@ def level_p(timelines: Sequence[Timeline], contexts: ContextModel, rng: np.rando
     units in a long window is to the most alike one elsewhere (mean cosine of the square roots of shares), and how alike
     it is to the one that follows on it (correlation of centred shares). The surrogates keep every run of a unit, with
     its length, and shuffle the order of the runs within each span: units come as often and last as long as they did,
-    side by side with any other. p is twice the smaller of the two ranks among them.
+    side by side with any other. p is twice the smaller of the two ranks among them. More are drawn where it
+    is open on which side of the level a figure lies.
     """
     spans = _spans(timelines)
     codes = _codes(timelines, contexts)
     figures = _figures(codes, spans, contexts)
-    by_chance = np.array([_figures(_shuffled(codes, spans, rng), spans, contexts) for _ in range(_SHUFFLES)])
+    level, by_chance = SIGNIFICANT / len(figures), np.zeros((0, len(figures)))
+    for n in (_SHUFFLES, _MOST_SHUFFLES - _SHUFFLES):
+        more = [_figures(_shuffled(codes, spans, rng), spans, contexts) for _ in range(n)]
+        by_chance = np.concatenate([by_chance, more])
+        if all(is_clear(figure, column, level) for figure, column in zip(figures, by_chance.T, strict=True)):
+            break
     each = [rank_p(figure, column) for figure, column in zip(figures, by_chance.T, strict=True)]
     return min(1.0, len(each) * min(each))
 

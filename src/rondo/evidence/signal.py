@@ -11,8 +11,9 @@ windows to windows of the same unit in another run.
 
 With n surrogates of mean m and deviation s, p = P(t_{n-1} >= (figure - m) / (s sqrt(1 + 1/n))): closeness is a mean
 over many windows. A rank among surrogates would need 19 of them for p = 0.05, and could not be corrected for the other
-tests. Surrogates are drawn until the answer is clear, at least five of a kind. Where most windows lie in spans of less
-than 60 windows nothing is judged, and p is NaN: surrogates of short spans are rougher than the signal.
+tests. At least five surrogates of a kind are drawn, then more until p is clearly below or above the level: with seven
+at most, verdicts depended on the draw. Where most windows lie in spans of less than 60 windows nothing is judged, and p
+is NaN: surrogates of short spans are rougher than the signal.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtr
+from scipy.special import nctdtr, ndtri, stdtr
 
 from rondo.arrays import Floats, Ints
 from rondo.data.labels import OTHER, Labels
@@ -130,8 +131,10 @@ _MOST_VALUES = 1_000_000  # in all windows asked about, unless these were too fe
 _MOST_CHANNELS = 10  # more are mixed to their principal axes: 6 lose half the units of COMPASS, 30 add nothing
 _SHORTEST_SPAN = 60  # windows; surrogates of shorter spans are rougher than they, and low-passed noise would pass
 _LOUDNESS_WINDOWS = 6  # window lengths over which loudness is taken; fewer claim less in noise, and find less
+SHARE_OF_LIKENESS = 0.6  # 3 of the 5 %: few surrogates limit it; chosen by hand, not measured
+_LEVEL = SHARE_OF_LIKENESS * SIGNIFICANT
 _AT_LEAST = 5  # surrogates of a kind
-_CLEAR = 0.005  # p from which on no more surrogates are drawn
+_UNCLEAR = 0.02  # chance to lie so far from the level by the draw alone; 0.01 to 0.05 give nearly the same verdicts
 _LEAST_SPREAD = 1e-9  # surrogates that are all alike would give z = 0/0
 
 
@@ -154,7 +157,7 @@ def alike_test(
 ) -> Alike:
     """For labels, one array (n_windows,) per signal; the signals share a vocabulary, and windows of a length.
 
-    OTHER is no unit. At most `n_surrogates` of each kind are drawn, and at least five.
+    OTHER is no unit. At most `n_surrogates` of each kind are drawn, and at least five; no more once a kind has failed.
     """
     if n_surrogates < 1:
         raise ValueError(f"expected at least 1 surrogate, got {n_surrogates}")
@@ -166,11 +169,12 @@ def alike_test(
         return Alike(np.nan, whole, {}, own)
     p, by_chance = 0.0, {}
     for kind, draw in _kinds(asked, statistics, axis, rng):
-        by_chance[kind] = _drawn(draw, axis, whole, n_surrogates)
+        most = n_surrogates if p <= _LEVEL else _AT_LEAST
+        by_chance[kind] = _drawn(draw, axis, whole, min(most, n_surrogates))
         p = max(p, surrogate_p(whole, by_chance[kind]))
         if p > 0.5:
             break  # no kind can make it smaller
-    if p <= SIGNIFICANT:
+    if p <= _LEVEL:
         p = max(p, _evened_p(asked, axis, n_surrogates, rng))
     return Alike(p, whole, by_chance, own)
 
@@ -200,11 +204,24 @@ def _evened_p(asked: Windows, axis: WindowAxis, n_surrogates: int, rng: np.rando
 
 
 def _drawn(draw: Draw, axis: WindowAxis, whole: float, most: int) -> Floats:
-    """Closeness of surrogates, until more of them would hardly change the verdict."""
+    """Closeness of surrogates, until it is clear on which side of the level the whole lies."""
     figures = [axis.closeness(draw()) for _ in range(min(most, _AT_LEAST))]
-    while len(figures) < most and whole > max(figures) and surrogate_p(whole, np.array(figures)) > _CLEAR:
+    while len(figures) < most and not is_clear(whole, np.array(figures), _LEVEL):
         figures.append(axis.closeness(draw()))
     return np.array(figures)
+
+
+def is_clear(figure: float, by_chance: Floats, level: float) -> bool:
+    """Whether a figure at the level would hardly lie so far above or below these surrogates (noncentral t).
+
+    >>> by_chance = np.array([-1.0, 0.0, 1.0, 0.5, -0.5])
+    >>> [is_clear(figure, by_chance, 0.05) for figure in (0.1, 2.0, 9.0)]
+    [True, False, True]
+    """
+    root, spread = np.sqrt(by_chance.size), max(float(by_chance.std(ddof=1)), _LEAST_SPREAD)
+    distance = max(0.0, (figure - by_chance.mean()) / spread)  # far below zero the function is NaN
+    chance = float(nctdtr(by_chance.size - 1, -ndtri(level) * root, distance * root))
+    return not _UNCLEAR <= chance <= 1 - _UNCLEAR
 
 
 def surrogate_p(figure: float, by_chance: Floats) -> float:

@@ -24,7 +24,7 @@ from rondo.device import one_thread
 from rondo.encoders.base import FittedEncoder
 from rondo.evidence.composition import accepted_evidence, composition_evidence, context_evidence
 from rondo.evidence.order import FEWEST_RECORDINGS, ids_in, order_test, place_test, spacing_test
-from rondo.evidence.signal import alike_test
+from rondo.evidence.signal import SHARE_OF_LIKENESS, alike_test
 from rondo.evidence.verdicts import SIGNIFICANT, Entries, EntryEvidence, Evidence, Reason
 from rondo.evidence.visits import graded, grades_of
 from rondo.motifs.base import Motifs, UnitRuns
@@ -35,8 +35,7 @@ from rondo.units.model import UnitModel
 from rondo.units.viterbi import Timeline
 
 AnyMotifs = Motifs | ContextModel
-_SHARE_OF_LIKENESS = 0.6  # 3 of the 5 %: few surrogates limit it, see above; chosen by hand, not measured
-_SEQUENCES = 19  # the least with which the rank of a motif reaches p = 0.05
+_SEQUENCES = 99  # as many as accept a phrase (`motifs.shuffles`); with 19 the seed decides about p near 0.05
 
 
 def find_evidence(
@@ -124,7 +123,7 @@ def unit_evidence(
     spacing, order = spacing_test(runs), order_test(runs, rng)
     place, where = place_test(labels, rng)
     n_recordings, step = len(labels), windows[0].grid.step_frames
-    other = (1 - _SHARE_OF_LIKENESS) / (3 if n_recordings >= FEWEST_RECORDINGS else 2)
+    other = (1 - SHARE_OF_LIKENESS) / (3 if n_recordings >= FEWEST_RECORDINGS else 2)
     p_of: dict[int, dict[Reason, float]] = {}
     for id in ids_in(runs):
         each = {
@@ -133,7 +132,7 @@ def unit_evidence(
             Reason(where.get(id, ""), place.seen.get(id, 0.0), n_recordings): place.p.get(id, np.nan) / other,
         }
         p_of[id] = {reason: min(1.0, p) for reason, p in each.items() if not np.isnan(p)}
-    p_whole = float(np.minimum(1.0, alike.p / _SHARE_OF_LIKENESS))  # NaN stays
+    p_whole = float(np.minimum(1.0, alike.p / SHARE_OF_LIKENESS))  # NaN stays
     p = _least([p_whole, *(p for each in p_of.values() for p in each.values())])
     if np.isnan(p_whole) and p > SIGNIFICANT:
         p = np.nan  # the test that finds most could not be made

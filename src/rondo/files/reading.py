@@ -7,6 +7,7 @@ import reprlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from rondo.data.known_channels import KnownChannel
 from rondo.data.recording import Recording
@@ -62,10 +63,7 @@ class Reading:
 
     def __post_init__(self) -> None:
         for name in ("leave_out", "keep"):
-            columns = getattr(self, name) or ()
-            if not isinstance(columns, Iterable):
-                raise SettingError(f"{name}: expected names of columns, got {columns!r}")
-            object.__setattr__(self, name, (columns,) if isinstance(columns, str) else tuple(columns))
+            object.__setattr__(self, name, names_given(name, getattr(self, name)))
         object.__setattr__(self, "known", tuple(self.known))
         both = next((name for name in self.keep if name in self.leave_out), None)
         if both is not None:
@@ -108,6 +106,15 @@ class Reading:
         if column is None or keeps_column or self.names(column):
             return replace(self, split_by=None)
         return replace(self, split_by=None, leave_out=(*self.leave_out, column))
+
+
+def names_given(setting: str, names: Any) -> tuple[Any, ...]:
+    """Several names; a text is one."""
+    if isinstance(names, str):
+        return (names,) if names else ()
+    if not isinstance(names, Iterable | None):
+        raise SettingError(f"{setting}: expected names, got {names!r}")
+    return tuple(names or ())
 
 
 def reading_at(reading: Reading | None, rate: float | None) -> Reading:

@@ -35,6 +35,7 @@ from rondo.model.describe import fitted_ids
 from rondo.model.method import CHECKPOINT
 from rondo.run.health import DEVICES
 from rondo.store.folder import make_folder
+from rondo.store.model_file import MANIFEST
 
 if TYPE_CHECKING:
     from rondo.model.rondo import Rondo
@@ -136,7 +137,7 @@ class Fleet:
         sha256 = fingerprint(model_folder)
         own = self.out / "model"
         make_folder(self.out, DEVICES)
-        if own.exists() and fingerprint(own) != sha256:
+        if (own / MANIFEST).is_file() and fingerprint(own) != sha256:  # without one, `copy_model` was killed
             raise OutputError(f"{self.out}: it was begun with another model; give that one, or choose another --out")
         copy_model(model_folder, own, self._model.edits_.among(fitted_ids(self._model)))
         return own, sha256

@@ -34,7 +34,7 @@ from rondo.data.survey import Survey
 from rondo.device import require_torch
 from rondo.editing.edits_file import read_edits
 from rondo.editing.names import EntryId
-from rondo.errors import InputError, MissingExtraError, ModelError
+from rondo.errors import InputError, MissingExtraError, ModelError, SettingError
 from rondo.evidence.verdicts import Entries, Evidence
 from rondo.files.inputs import in_hertz
 from rondo.registry import MOTIFS
@@ -43,7 +43,7 @@ from rondo.units.fit_profile import FitProfile
 from rondo.units.model import UnitModel
 from rondo.units.vocabulary import Level
 from rondo.version import __version__
-from rondo.wording import card, found_in_words
+from rondo.wording import Progress, card, found_in_words, silent
 
 if TYPE_CHECKING:
     from rondo.model.rondo import Rondo
@@ -167,10 +167,24 @@ def config_of(model: Rondo) -> RondoConfig:
         return model._resolved[1]
     given = {"encoder.name": model.encoder, "windows.length": model.window, "windows.step": model.step}
     given["motifs.window"] = model.motif_window
-    overrides = dict(model.settings or {}) | {name: value for name, value in given.items() if value is not None}
+    overrides = {**as_settings(model.settings)} | {name: value for name, value in given.items() if value is not None}
     config = resolve(model.preset, overrides=overrides | {"seed": model.seed, "device": model.device})
     model._resolved = arguments, config
     return config
+
+
+def as_settings(given: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """Settings by their names; whatever has no names is refused."""
+    if given is not None and not isinstance(given, Mapping):
+        raise SettingError(f"settings: expected a mapping from names to values, got {reprlib.repr(given)}")
+    return given or {}
+
+
+def listener(progress: Progress | None) -> Progress:
+    """Whom to call about progress; `silent` if nobody was named."""
+    if progress is not None and not callable(progress):
+        raise SettingError(f"progress: expected a function, called as progress(what, done, total), got {progress!r}")
+    return progress or silent
 
 
 def _restored(kind: type[Rondo], stored: model_file.Artifact) -> Rondo:

@@ -25,7 +25,7 @@ from rondo.files.reading import Reading
 from rondo.model import folder as model_folder
 from rondo.model.describe import fit_notes, fit_profile, known_ids, result_of
 from rondo.model.fit import learn_from
-from rondo.model.folder import model_card
+from rondo.model.folder import listener, model_card
 from rondo.model.label import label_one, labelled, stream_scaling, windowed
 from rondo.model.transfer import move_units, refit_motifs
 from rondo.motifs.base import Motifs
@@ -35,7 +35,7 @@ from rondo.run.bucket import run_here
 from rondo.run.shown import shown_decisions
 from rondo.store.locations import as_location
 from rondo.units.model import UnitModel
-from rondo.wording import Progress, card, counted, silent
+from rondo.wording import Progress, card, counted
 
 if TYPE_CHECKING:
     from rondo.model.parts import StreamParts
@@ -153,7 +153,7 @@ class Rondo:
         >>> quick.fit(recording).window_length_frames_, quick.rate_
         (75, 50.0)
         """
-        learn_from(self, as_recordings(recordings, Reading(rate)), group_by, progress or silent)
+        learn_from(self, as_recordings(recordings, Reading(rate)), group_by, listener(progress))
         return self
 
     def fit_predict(
@@ -184,7 +184,7 @@ class Rondo:
         >>> Rondo(window="1.5s", settings={"evidence.surrogates": 0}).fit_predict(recording).kind
         'discover'
         """
-        learned = learn_from(self, as_recordings(recordings, Reading(rate)), group_by, progress or silent)
+        learned = learn_from(self, as_recordings(recordings, Reading(rate)), group_by, listener(progress))
         given = [one.recording for one, _ in learned]
         groups = None if group_by is None else groups_of_recordings(given, group_by)
         labellings = [labelled(self, one, units) for one, units in learned]
@@ -222,7 +222,7 @@ class Rondo:
         True
         """
         self._check_fitted()
-        move_units(self, self._as_read(recordings), group_by, resample, progress or silent)
+        move_units(self, self._as_read(recordings), group_by, resample, listener(progress))
         vars(self).pop("stream_", None)  # what it learned, it learned about the vocabularies before
         return self
 
@@ -240,7 +240,7 @@ class Rondo:
             This model, with new motifs.
         """
         self._check_fitted()
-        refit_motifs(self, self._as_read(recordings), resample, progress or silent)
+        refit_motifs(self, self._as_read(recordings), resample, listener(progress))
         vars(self).pop("stream_", None)  # what it learned, it learned about the vocabularies before
         self.edits_ = self.edits_.among({"unit": self.unit_model_.ids})  # the motifs are others now
         for kept in self.edits_.groups("unit"):  # of which those that are units again are merged as these are
@@ -284,7 +284,7 @@ class Rondo:
         """
         self._check_fitted()
         rule = rule or self.config_.continual.rule
-        if rule not in RULES:
+        if not isinstance(rule, str) or rule not in RULES:
             raise SettingError(f"rule = {rule!r}: expected {' or '.join(map(repr, RULES))}")
         if rows is not None:
             from rondo.model.parts import StreamParts

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from functools import partial
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -227,6 +228,8 @@ def figure_of(
     overview = result.run.overviews[recording_id]
     channels = [*range(min(_MOST_CHANNELS, len(overview.channels)))]
     if view.channels is not None:
+        if not isinstance(view.channels, Iterable) or isinstance(view.channels, str):
+            raise SettingError(f"channels: expected a list of positions or names, got {view.channels!r}")
         channels = [_channel(overview.channels, channel) for channel in view.channels]
     n_more = len(overview.channels) - _MOST_CHANNELS if view.channels is None else 0
     lanes = {lane["kind"]: lane for lane in _lanes(result, recording, view.truth)}
@@ -275,6 +278,8 @@ def _finding_in(result: Result, recording: RecordingSummary, lanes: Mapping[str,
 def _frame_at(moment: int | str, time: _TimeAxis, setting: str) -> int:
     """A frame, or the frame at a time since the start of the recording: '12s', '1.5min'."""
     if not isinstance(moment, str):
+        if not isinstance(moment, Integral):
+            raise SettingError(f"{setting} is a frame (256) or a time ('12s'), got {moment!r}")
         return int(moment)
     match = _MOMENT.fullmatch(moment)
     if match is None:
@@ -287,7 +292,7 @@ def _frame_at(moment: int | str, time: _TimeAxis, setting: str) -> int:
 def _channel(known: Sequence[str], wanted: int | str) -> int:
     if isinstance(wanted, str) and wanted in known:
         return list(known).index(wanted)
-    if not isinstance(wanted, str) and 0 <= wanted < len(known):
+    if isinstance(wanted, Integral) and 0 <= wanted < len(known):
         return int(wanted)
     hint = did_you_mean(str(wanted), known, f"there are {', '.join(known[:8])}")
     raise SettingError(f"the recording has no channel '{wanted}'; {hint}")

@@ -9,7 +9,7 @@ import os
 import re
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -83,8 +83,14 @@ class FitSummary(Profile):
 class ClockKnots(_Stored):
     """Frames and what the clock of the recording shows there, in seconds; see `rondo.run.clock`."""
 
-    frames: tuple[Count, ...]
+    frames: Annotated[tuple[Count, ...], Field(min_length=1)]
     seconds: tuple[float, ...]
+
+    @model_validator(mode="after")
+    def _one_for_one(self) -> Self:
+        if len(self.frames) != len(self.seconds):
+            raise ValueError("as many seconds as frames expected")
+        return self
 
 
 class RecordingSummary(_Stored):

@@ -47,12 +47,20 @@ def as_location(where: str | Path) -> Location:
     text = where.as_posix() if isinstance(where, Path) else where
     if isinstance(text, os.PathLike):
         text = os.fspath(text)
-    if not isinstance(text, str) or "\0" in text:
+    if not isinstance(text, str) or not _is_name(text):
         raise InputError(f"expected a path, got {reprlib.repr(where)}; give the name of a file or folder")
     found = _SCHEME.match(text)
     if found is None or Path(f"{found[1]}:").exists():  # a folder may be called so
         return Path(text)
     return f"{found[1].lower()}://{text[found.end() :].removeprefix('/')}"
+
+
+def _is_name(text: str) -> bool:
+    """Whether the system can have such a name: no zero in it, and no half of a pair."""
+    try:
+        return b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
 
 
 def is_url(where: str | Path) -> bool:

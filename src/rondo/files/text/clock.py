@@ -48,6 +48,8 @@ _TICK_EPOCHS = (
     (1.259e17, 1.575e17, 11_644_473_600.0, "ticks of Windows (FILETIME, 100 ns since 1601)"),
     (6.308e17, 6.624e17, 62_135_596_800.0, "ticks of .NET (100 ns since the year 1)"),
 )
+# Seconds of the years 1996 to 2040 from 1904 on, as LabVIEW counts; read as seconds since 1970, 2062 to 2106.
+_LABVIEW = (2.9e9, 4.3e9, 2_082_844_800.0)
 _DAY_COUNTS = ((2e4, 8e4, 25_569.0, "a spreadsheet"), (7e5, 8e5, 719_529.0, "MATLAB"))  # the third is 1 January 1970
 _EARLIEST_EPOCH_S = 6e8  # 1989: before it nobody stored such counts, so they are finer ones since a device was started
 _DAY_S = 86_400.0
@@ -147,6 +149,9 @@ def unit_of_clock(times: Times, clock: str, unit: str = "") -> tuple[ClockUnit, 
                 per_second, since = per_second * 1e3, "since the device was started"
             note = f"clock '{clock}' read as {_UNIT_WORDS[per_second]} {since}, from its size"
             return ClockUnit(per_second), (note,)
+    least, most, zero_s = _LABVIEW
+    if least <= first < most and not plain.startswith(("unix", "epoch")):
+        return ClockUnit(zero_s=zero_s), (f"clock '{clock}' read as seconds since 1904 (LabVIEW), from its size",)
     if unit_in_name in _PER_SECOND or unit:
         return ClockUnit(), ()
     per_second, notes = _whole_steps(finite, clock)
