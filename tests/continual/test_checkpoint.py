@@ -235,7 +235,7 @@ def test_a_folder_with_files_of_others_is_refused(tmp_path: Path) -> None:
 
 def test_a_place_that_cannot_be_a_folder(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(OutputError, match="cannot be written"):
+    with pytest.raises(OutputError, match="expected a folder"):
         save_checkpoint(tmp_path / "file" / "c", some())
     with pytest.raises(ModelError, match="cannot be read"):
         load_checkpoint(tmp_path / "file", IDENTITY)

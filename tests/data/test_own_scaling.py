@@ -113,7 +113,7 @@ def test_own_statistics_need_variety_or_a_far_better_fit() -> None:
 
 
 def test_the_evidence_is_what_the_formula_says() -> None:
-    for variety, n_lengths, share in ((0.5, 30, 0.5 / (0.6 * 1.5)), (0.6, 1e9, 1.0), (3.0, 30, 3.0 / (0.6 * 1.5))):
+    for variety, n_lengths, share in ((0.5, 30, 0.5 / (0.6 * 1.5)), (0.6, 1e9, 1.0), (3.0, 30, 1 / (0.6 * 1.5))):
         assert Choice.of(variety, FAR, NEAR, n_lengths).evidence == pytest.approx(4 * share)
     assert Choice.of(0.6, 2 * FAR, NEAR, 1e9).evidence == pytest.approx(3.5 / 0.5)  # strangeness is cut
     assert Choice.of(0.61, NEAR, NEAR, 1e9).is_own and not Choice.of(0.59, NEAR, NEAR, 1e9).is_own

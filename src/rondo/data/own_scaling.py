@@ -4,7 +4,7 @@ Own statistics remove how a sensor is worn and how strongly a person moves. They
 from another: scaled by itself, a recording of walking alone looks like one of everything. So they are used where a
 recording varies about as much as the fitted ones did, or fits the known units far better by them:
 
-    variety * better  >=  0.6 (1 + 15 / n)
+    min(1, variety) * better  >=  0.6 (1 + 15 / n)
     better = strangeness by typical statistics / strangeness by its own
 
 `variety` is the deviation over windows of the logarithm of the deviation in a window, root mean square over channels,
@@ -47,7 +47,7 @@ class Choice(NamedTuple):
         """By how strange its windows are in each scaling; `was_own`: a stream that has its own statistics now."""
         costs = [float(np.minimum(own, _MOST_STRANGE).mean()) for own in (by_typical, by_own)]
         better = costs[0] / max(costs[1], 1e-9)
-        evidence = variety * better / (_LEAST * (1 + _LENGTHS / n_lengths))
+        evidence = min(1.0, variety) * better / (_LEAST * (1 + _LENGTHS / n_lengths))
         return cls(evidence >= (_BACK if was_own else 1.0), variety, evidence)
 
     @property
