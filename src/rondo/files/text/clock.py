@@ -149,12 +149,12 @@ def unit_of_clock(times: Times, clock: str, unit: str = "") -> tuple[ClockUnit, 
                 per_second, since = per_second * 1e3, "since the device was started"
             note = f"clock '{clock}' read as {_UNIT_WORDS[per_second]} {since}, from its size"
             return ClockUnit(per_second), (note,)
+    per_second, notes = _whole_steps(finite, clock)
     least, most, zero_s = _LABVIEW
-    if least <= first < most and not plain.startswith(("unix", "epoch")):
+    if per_second == 1 and least <= first < most and not plain.startswith(("unix", "epoch")):
         return ClockUnit(zero_s=zero_s), (f"clock '{clock}' read as seconds since 1904 (LabVIEW), from its size",)
     if unit_in_name in _PER_SECOND or unit:
         return ClockUnit(), ()
-    per_second, notes = _whole_steps(finite, clock)
     return ClockUnit(per_second), notes or _perhaps_minutes(finite, clock)
 
 
