@@ -6,6 +6,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -188,14 +189,9 @@ def test_a_client_that_sends_a_byte_now_and_then_is_left(server: Echo, start: st
 def test_a_hundred_connections_that_say_nothing_end_and_the_next_is_answered(server: Echo) -> None:
     before = threading.active_count()
     held = [socket.create_connection((LOOPBACK, server.server_port), timeout=PATIENCE_S) for _ in range(100)]
-    turned_away = 0
-    for connection in held:  # each is ended by the server, some of them at once
-        try:
-            turned_away += connection.recv(100).startswith(b"HTTP/1.1 503 ")
-        except ConnectionError:
-            turned_away += 1
-        connection.close()
-    assert turned_away >= 100 - loopback.MOST_CONNECTIONS
+    for connection in held:  # each is ended by the server: turned away, in favour of a later one, or after its time
+        with connection, suppress(ConnectionError):
+            assert connection.recv(100)[:13] in (b"", b"HTTP/1.1 503 ", b"HTTP/1.1 408 ")
     assert ask(server, "/").status == 200
     assert threading.active_count() <= before + 2
 
