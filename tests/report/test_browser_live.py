@@ -90,7 +90,7 @@ def test_the_view_follows_the_end_until_someone_moves_it(watch: Watch, folder: P
     page.wait("rondoPage.timelines[0].view.end === 1500")
     assert page.evaluate("rondoPage.timelines[0].view.start") == 1300
     page.evaluate("rondoPage.timelines[0].show(200, 400)")
-    page.wait("document.querySelector('#tools [aria-pressed]').getAttribute('aria-pressed') === 'false'")
+    page.wait("document.querySelector('#tools [title^=\"keep the end\"]').getAttribute('aria-pressed') === 'false'")
     add_decisions(folder, 5)
     page.wait("rondoPage.timelines[0].nFrames === 1750")
     assert page.evaluate("rondoPage.timelines[0].view") == {"start": 200, "end": 400}
