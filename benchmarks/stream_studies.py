@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import csv
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -76,18 +77,66 @@ def stream_vs_label(options: Options) -> Rows:
 
 def agreement(model: Rondo, recording: Recording) -> list[str]:
     labelled, alike = np.asarray(model.predict(recording).units), in_scale_of_stream(model, recording)
-    cells, behind = list[str](), list[int]()
-    for frozen in (True, False):
-        stream, units = model.stream(frozen=frozen), np.full(recording.n_frames, OTHER, np.int32)
-        for start in range(0, recording.n_frames + CHUNK, CHUNK):
-            ends = start >= recording.n_frames
-            report = stream.finish() if ends else stream.feed(recording.values[start : start + CHUNK])
-            for own in report.decisions:
-                units[own.start_frame : own.stop_frame] = own.unit
-                if frozen and not ends:
-                    behind.append(start + CHUNK - own.stop_frame)
-        cells += [f"{100 * np.mean(units == labels):.1f}" for labels in (labelled, alike)]
-    return [*cells, f"{np.mean(behind) / model.step_frames_:.0f}"]
+    read, behind = streamed(model, recording, frozen=True)
+    of_streams = (read, streamed(model, recording, frozen=False)[0])
+    cells = [f"{100 * np.mean(units == own):.1f}" for units in of_streams for own in (labelled, alike)]
+    return [*cells, f"{behind / model.step_frames_:.0f}"]
+
+
+def streamed(model: Rondo, recording: Recording, frozen: bool) -> tuple[Labels, float]:
+    """The units of a stream, and how many frames on average a decision came after those that it labels."""
+    stream, units, behind = model.stream(frozen=frozen), np.full(recording.n_frames, OTHER, np.int32), list[int]()
+    for start in range(0, recording.n_frames + CHUNK, CHUNK):
+        ends = start >= recording.n_frames
+        report = stream.finish() if ends else stream.feed(recording.values[start : start + CHUNK])
+        for own in report.decisions:
+            units[own.start_frame : own.stop_frame] = own.unit
+            if not ends:
+                behind.append(start + CHUNK - own.stop_frame)
+    return units, float(np.mean(behind))
+
+
+def new_people(options: Options) -> Rows:
+    """ARI of `label` and of streams on new people: of the units / of each unit read as its class in the fit.
+
+    DATA/Exermote holds `... Individual N.csv` of github.com/Lausbert/Exermote, 5 minutes in a gym each, at 10 Hz.
+    Three sessions of people 1 and 2 are fitted, three of each of people 3 to 6 are read.
+    """
+    yield ("channels", "`label`", "frozen", "learning")
+    paths = [sorted(options.data.glob(f"Exermote/*Individual?{person}.csv"))[:3] for person in range(1, 7)]
+    for motion_only in (True, False):
+        fitted, new = ([session(path, motion_only) for own in some for path in own] for some in (paths[:2], paths[2:]))
+        model = Rondo(settings=QUICK).fit([recording for recording, _ in fitted])
+        counts: dict[int, Counter[str]] = {}
+        for recording, truth in fitted:
+            for unit, name in zip(model.predict(recording).units, truth, strict=True):
+                counts.setdefault(int(unit), Counter())[name] += 1
+        names = {unit: own.most_common(1)[0][0] for unit, own in counts.items()}
+        scores = [scores_of_readers(model, names, recording, truth) for recording, truth in new]
+        cells = (f"{found:.1f} / {named:.1f}" for found, named in np.mean(scores, axis=0))
+        yield (f"{fitted[0][0].values.shape[1]}{', of motion' if motion_only else ''}", *cells)
+
+
+def scores_of_readers(
+    model: Rondo, names: Mapping[int, str], recording: Recording, truth: Sequence[str]
+) -> list[list[float]]:
+    """Of `label`, of a frozen stream and of one that learns: ARI of units, and of what they are called."""
+    read = [np.asarray(model.predict(recording).units)]
+    read += [streamed(model, recording, frozen)[0] for frozen in (True, False)]
+    called = [[names.get(unit, f"unit {unit}") for unit in units.tolist()] for units in read]
+    return [[evaluate({"": (truth, own)}).average.ari for own in pair] for pair in zip(read, called, strict=True)]
+
+
+def session(path: Path, motion_only: bool) -> tuple[Recording, list[str]]:
+    """A file of Exermote: its numbers, without who it was, and what was done in each row."""
+    with path.open(newline="") as file:
+        head, *rows = csv.reader(file)
+    wanted = [i for i, name in enumerate(head) if not motion_only or name.endswith("Acceleration") or "Device:" in name]
+    texts = ("nearableID", "timeStamp", "exercise", "individual")
+    wanted = [i for i in wanted if not any(text in head[i] for text in texts)]
+    values = np.array([[float(row[i] or "nan") for i in wanted] for row in rows])
+    name = path.stem
+    return Recording(values, 10.0, id=name), [row[head.index("exerciseType")] for row in rows]
 
 
 def forgetting(options: Options) -> Rows:
@@ -236,4 +285,4 @@ def novelty_gates(options: Options) -> Rows:
         yield (seed, *(f"{100 * share:.0f} %" for share in shares))
 
 
-STUDIES = (stream_vs_label, forgetting, growing_contexts, promotions, novelty_gates)
+STUDIES = (stream_vs_label, new_people, forgetting, growing_contexts, promotions, novelty_gates)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from rondo.continual.journal import Event
 from rondo.continual.reading import Decision, Move
+from rondo.continual.scaling import settled_mean
 from rondo.continual.stream import Stream
 from rondo.data.labels import OTHER
 from rondo.data.recording import Recording
@@ -154,16 +155,83 @@ def test_a_known_recording_keeps_typical_statistics(model: Rondo, recording: Rec
     assert np.mean(units_of(decisions, N_FRAMES) == model.predict(recording).units) > 0.98
 
 
-def test_nothing_is_learned_while_the_model_does_not_fit(model: Rondo) -> None:
+LEARNED = ("promote", "merge", "refine")
+
+
+def test_nothing_is_learned_from_what_is_like_nothing_known(model: Rondo) -> None:
+    noise = np.random.default_rng(0).normal(size=(N_FRAMES, 6)).astype(np.float32)
+    stream = model.stream()
+    _, events = fed(stream, noise, [])
+    assert of_kind(events, "fit")[-1].evidence["verdict"] == "does not fit"
+    assert not [event for event in events if event.kind in LEARNED and event.level == "unit"]
+
+
+def test_nothing_is_learned_in_the_first_forty_lengths(model: Rondo, recording: Recording) -> None:
+    seen = []
+    for n_lengths in (39, 43, 100):  # there is a look after 39 lengths, and after 43
+        stream = model.stream()
+        stream.feed(recording.values[: n_lengths * LENGTH])
+        reader: Any = stream.reader
+        seen.append(sum(reader.refined))
+    assert seen[0] == 0 < seen[2] and seen[1] < 20
+
+
+def test_new_units_are_promoted_where_the_model_fits_hardly(model: Rondo) -> None:
     values = plant(n_frames=N_FRAMES, seed=9).recording.values  # other units, which come back
     stream = model.stream()
     _, events = fed(stream, values, [])
-    verdicts = [(event.frame, event.evidence["verdict"]) for event in of_kind(events, "fit")]
-    assert verdicts == [(20 * LENGTH, "does not fit")]
-    assert not [e for e in events if e.kind in ("promote", "merge", "refine") and e.frame > 20 * LENGTH]
-    stream = model.stream()
-    stream.scaling = None
-    assert [event for event in fed(stream, values, [])[1] if event.kind in ("promote", "merge", "refine")]
+    assert of_kind(events, "fit")[0].evidence["verdict"] == "does not fit"
+    assert [event for event in events if event.kind in LEARNED]
+
+
+def test_known_windows_reach_farther_where_windows_lie_farther_apart(model: Rondo, recording: Recording) -> None:
+    noise = np.random.default_rng(0).normal(size=recording.values.shape)
+    stretches = []
+    for share in (0.0, 0.1, 0.3, 1.0):
+        stream = model.stream()
+        stream.feed((recording.values + share * recording.values.std(axis=0) * noise).astype(np.float32))
+        assert stream.scaling is not None
+        stretches.append(stream.scaling.setting.stretch)
+        reader: Any = stream.reader
+        assert reader.buffer.scales.radius == pytest.approx(stretches[-1] * model.unit_model_.exemplars.radius)
+        again: Any = Stream.restore(model.stream(), *stream.state())
+        assert again.scaling.setting[2:4] == stream.scaling.setting[2:4]
+        assert again.reader.buffer.scales == reader.buffer.scales
+    assert stretches == sorted(stretches) and stretches[0] == 1 < stretches[2] <= 2.8
+
+
+def test_the_mean_of_a_stream_settles_from_the_typical_one_to_its_own() -> None:
+    usual, own = (
+        (np.array([0.0, 5.0, 2.0]), np.array([1.0, 2.0, 0.0])),
+        (np.array([1.0, 6.0, 9.0]), np.array([1.0, 2, 0])),
+    )
+
+    def share(n_lengths: float, times: float = 1.0) -> float:
+        moved = (usual[0] + times * (own[0] - usual[0]), own[1])
+        shares = (settled_mean(moved, usual, n_lengths) - usual[0]) / (moved[0] - usual[0])
+        assert np.ptp(shares) < 1e-12  # one weight for all channels, also for those that are constant
+        return float(shares[0])
+
+    lengths, offsets = [20, 40, 80, 1_000], [0.3, 1, 3, 10]
+    assert [share(n) for n in lengths] == sorted(share(n) for n in lengths)
+    assert [share(20, times) for times in offsets] == sorted(share(20, times) for times in offsets)
+    assert share(20, 0.3) < 0.01 and share(20, 10) > 0.99 and share(100_000) > 0.999
+    squared, chance = (1 + 0.25) / 2, 40 / 20
+    assert share(20) == pytest.approx(squared**2 / (squared**2 + chance**2))
+
+
+def test_the_mean_settles_alike_in_any_units_of_the_channels() -> None:
+    rng = np.random.default_rng(0)
+    own, usual = ((rng.normal(size=4), rng.uniform(1, 2, size=4)) for _ in range(2))
+    gain, offset = np.array([1e-3, 2.0, -7.0, 1e3]), rng.normal(size=4)
+    other = [(gain * mean + offset, np.abs(gain) * scale) for mean, scale in (own, usual)]
+    expected = gain * settled_mean(own, usual, 25) + offset
+    npt.assert_allclose(settled_mean(other[0], other[1], 25), expected, rtol=1e-9)
+
+
+def test_a_mean_without_a_channel_that_varies_is_its_own() -> None:
+    own, usual = (np.array([3.0]), np.array([0.0])), (np.array([1.0]), np.array([1.0]))
+    npt.assert_array_equal(settled_mean(own, usual, 20), own[0])
 
 
 def test_after_a_change_units_of_the_model_are_as_fitted(model: Rondo, moved: NDArray[np.float32]) -> None:

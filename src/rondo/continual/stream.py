@@ -61,6 +61,8 @@ class Stream:
     ) -> None:
         """`scaling`: chooses by itself; None: the statistics of the model, as of models and streams of 0.2.0."""
         self.scaling = scaling
+        if scaling is not None:
+            reader.settle(scaling.setting)
         self.preprocessor, self.rate, self.reader = preprocessor, rate, reader
         self.preparation = Preparation(preprocessor.row_plan(rate))
         self.windower = Windower(reader.length_frames, reader.step_frames, preprocessor.n_dims)
@@ -209,7 +211,6 @@ class Stream:
         scaling = begun.scaling if "scaling" in plain else None  # streams of 0.2.0 have none
         if scaling is not None:
             scaling.load(owned_by("scaling", tensors), plain["scaling"])
-            reader.settle(scaling.setting)
         stream = cls(begun.preprocessor, begun.rate, reader, scaling)
         prepared = owned_by("preparation", tensors), plain["preparation"]
         stream.preparation = Preparation.restore(stream.preparation.plan, *prepared)

@@ -147,7 +147,7 @@ class Updater:
         penalty = config.transition_scale * exemplars.step / max(self.buffer.scales.reach, _TINY)
         self.viterbi = Viterbi(self.n_fitted + 1, penalty, lag=-(-grid[0] // grid[1]))
         self.excess = ModelExcess(units, self.units.ids, penalty)
-        self._model, self.setting = units, Setting(None, None, fits=True)
+        self._model, self.setting = units, Setting(None, None, learns=True)
         self.motifs = reader_of(motifs, config, half_life, grid)
         self.issue = Issue(self.motifs, units.boundaries if aligned else None, *grid)
         self.beside = -(-straddling_windows(*grid) // 2)  # unexplained windows on each side that make one novel
@@ -263,6 +263,8 @@ class Updater:
         to them was read with other statistics. Units that it has promoted, and the buffer, are moved.
         """
         self.setting, move = setting._replace(recent=None), setting.move
+        radius = self._model.exemplars.radius * setting.stretch
+        self.buffer.scales = self.buffer.scales._replace(radius=radius)
         if move is None:
             return
         before = self.units
@@ -334,7 +336,7 @@ class Updater:
         known = 0 <= index < opened.q.size  # a unit promoted meanwhile did not know this window
         unit = self.units.ids[index] if index >= 0 else OTHER
         distance = float(opened.q[index]) if known else float("inf")
-        may_refine = distance <= 1 and opened.learns and self.setting.fits
+        may_refine = distance <= 1 and opened.learns and self.setting.learns
         events = self._refine(index, opened.point, frame) if may_refine else []
         score = float(np.exp(-distance)) if unit != OTHER else 0.0
         decisions = self.issue.add(opened.place, unit, score)
@@ -367,7 +369,7 @@ class Updater:
             Event("expire", "unit", frame, None, (gone.id,), {"support": gone.support, "regions": gone.regions})
             for gone in expired
         ]
-        if self.setting.fits and is_eligible(cluster, [own.support for own in self.buffer.clusters], self.config):
+        if self.setting.learns and is_eligible(cluster, [own.support for own in self.buffer.clusters], self.config):
             events.append(self._promote(cluster, frame))
         return events
 
