@@ -16,6 +16,7 @@ from polars.testing import assert_frame_equal
 
 from rondo.continual.stream import Stream
 from rondo.data.recording import Recording
+from rondo.errors import RecordingError
 from rondo.model.method import relabel
 from rondo.model.parts import OpenSegments, StreamPart
 from rondo.model.rondo import Rondo
@@ -87,6 +88,24 @@ def test_segments_come_while_rows_do(model: Rondo) -> None:
 
     early = [n_rows < len(DAY) for part in model.stream(rows()) for end in part.segments["end_frame"] if end <= n_rows]
     assert len(early) == len(joined(list(model.stream([DAY])))) > sum(early) > 0
+
+
+@pytest.mark.parametrize("names", [None, ("a", "b", "c")])
+def test_channels_go_by_name_where_one_was_silent_in_the_fit(names: tuple[str, ...] | None) -> None:
+    values = np.column_stack([waves(900), waves(900, seed=3)[:, 0]])
+    learned_from, rest = values[:400].copy(), values[400:]
+    learned_from[:200, 1] = np.nan
+    model = Rondo(window=40, step=20, settings={"evidence.surrogates": 0}).fit(Recording(learned_from, 50, names))
+    assert len(model.preprocessor_.channels) == 2
+    expected = model.stream().feed(rest[:, [0, 2]]).decisions
+    given = Recording(rest, 50, names)
+    assert model.stream().feed(given).decisions == expected
+    chunks: list[Any] = [given, rest] if names is None else [given]
+    for chunk in chunks:
+        parts = list(model.stream([chunk]))
+        assert [decision for part in parts for decision in part.decisions][: len(expected)] == expected
+    with pytest.raises(RecordingError, match="expected 50 Hz"):
+        model.stream().feed(Recording(rest, 25, names))
 
 
 def test_all_parts_together_are_a_result(model: Rondo, expected: tuple[list[Any], pl.DataFrame]) -> None:

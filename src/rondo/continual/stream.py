@@ -16,9 +16,11 @@ from rondo.continual.reading import DEFAULT_RULE, Decision, Due, HasState, Reade
 from rondo.continual.scaling import Look, StreamScaling
 from rondo.data.input_events import fault_of, is_doubtful, is_over
 from rondo.data.preparation import Placed, Preparation, Prepared
-from rondo.data.recording import Values
+from rondo.data.recording import Recording, Values
 from rondo.data.scaling import Preprocessor
+from rondo.data.signal import select
 from rondo.data.windows import StreamWindow, Windower
+from rondo.files.inputs import common_rate
 
 if TYPE_CHECKING:
     from rondo.data.windows import Windows
@@ -51,6 +53,15 @@ class StreamReport(NamedTuple):
 
     decisions: list[Decision]
     events: list[Event]
+
+
+def rows_in(recording: Recording, preprocessor: Preprocessor, rate: float | None) -> Values:
+    """The channels of a model in a recording, by name as `predict` takes them, without names by position."""
+    if rate is not None and recording.rate is not None:
+        common_rate([recording], rate, "a stream cannot be resampled; fit a model at its rate")
+    wanted, there = set(preprocessor.channels), set(recording.channels)
+    is_known = wanted == there or (wanted < there and bool(preprocessor.config.channels))
+    return recording.values if recording.is_unnamed and not is_known else select(recording, preprocessor.channels)
 
 
 class Stream:
@@ -86,8 +97,14 @@ class Stream:
         """Rows that were skipped because of their timestamps."""
         return self.preparation.n_skipped
 
-    def feed(self, values: ArrayLike, times_s: NDArray[np.float64] | None = None) -> StreamReport:
-        """Rows (n_rows, n_channels) in the model's channels, NaN where missing, with their times if they have any."""
+    def feed(self, values: ArrayLike | Recording, times_s: NDArray[np.float64] | None = None) -> StreamReport:
+        """Rows (n_rows, n_channels) in the model's channels, NaN where missing, with their times if they have any.
+
+        Or a Recording, whose channels go by name.
+        """
+        if isinstance(values, Recording):
+            times_s = values.timestamps_s
+            values = rows_in(values, self.preprocessor, self.rate)
         report = StreamReport([], [])
         for prepared in self.preparation.push(values, times_s):
             self._take(prepared, report)

@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 
 from rondo.continual.journal import Event
 from rondo.continual.reading import Decision
-from rondo.continual.stream import Stream, StreamReport
+from rondo.continual.stream import Stream, StreamReport, rows_in
 from rondo.data.labels import OTHER
 from rondo.data.precision import unmasked
-from rondo.data.signal import select
 from rondo.errors import RecordingError, RondoWarning
-from rondo.files.inputs import are_several, as_recordings, common_rate
+from rondo.files.inputs import are_several, as_recordings
 from rondo.files.reading import Reading
 from rondo.forks import refuse_forked
 from rondo.model.describe import stream_summary, words_of
@@ -137,18 +136,15 @@ class StreamParts:
 
 
 def rows_of(model: Rondo, chunk: Any) -> tuple[NDArray[np.float32], NDArray[np.float64] | None]:
-    """The channels of the model in a chunk of rows, and the times of the rows; an array stays as it is."""
+    """The channels of the model in a chunk of rows, and the times of the rows; an array of these stays as it is."""
     refuse_forked()
-    if isinstance(chunk, np.ndarray):  # a chunk may well be missing throughout
-        return unmasked(chunk), None
+    preprocessor = model.preprocessor_
+    n_learned_from = len(preprocessor.channels) + len(preprocessor.left_out)
+    if isinstance(chunk, np.ndarray) and (not preprocessor.left_out or chunk.shape[1:] != (n_learned_from,)):
+        return unmasked(chunk), None  # a chunk may well be missing throughout
     given = chunk if are_several(chunk) else [chunk]
-    (recording,) = as_recordings(given, Reading(known=model.preprocessor_.known_channels))
-    if model.rate_ is not None and recording.rate is not None:
-        common_rate([recording], model.rate_, "a stream cannot be resampled; fit a model at its rate")
-    channels = model.preprocessor_.channels
-    by_position = recording.is_unnamed and set(recording.channels) != set(channels)
-    values = recording.values if by_position else select(recording, channels)
-    return np.asarray(values), recording.timestamps_s
+    (recording,) = as_recordings(given, Reading(known=preprocessor.known_channels))
+    return np.asarray(rows_in(recording, preprocessor, model.rate_)), recording.timestamps_s
 
 
 def warn_of_skipped(before: int, now: int) -> None:

@@ -167,7 +167,8 @@ def follow(model: Rondo, recording: Recording, level: Level) -> Followed:
     stream = model.stream()
     # so that the first window to be labelled ends where the first part does
     offset = max(0, n_first - model.window_length_frames_)
-    reports = [stream.feed(recording.values[offset:]), stream.finish()]
+    rest = Recording(recording.values[offset:], recording.rate, recording.channels, recording.id)
+    reports = [stream.feed(rest), stream.finish()]  # by name: the fit leaves out channels that were silent
     last = n_first, int(labels[n_first - 1])
     for decision in (decision for report in reports for decision in report.decisions):
         start, stop = max(n_first, decision.start_frame + offset), decision.stop_frame + offset

@@ -77,6 +77,22 @@ def test_the_first_fifth_is_fitted_and_the_rest_is_followed() -> None:
     npt.assert_array_equal(followed.labels[decided], expected[decided])
 
 
+def test_a_channel_that_is_silent_in_the_first_fifth_is_left_out_of_the_rest() -> None:
+    recording = plant(n_frames=3_000, seed=2).recording
+    values = np.array(recording.values)
+    values[:400, 2] = np.nan
+    heard = [0, 1, 3, 4, 5]
+    every, fewer = (
+        follow(
+            Rondo(75, 18, settings={"evidence.surrogates": 0}, device="cpu"),
+            Recording(values[:, used], recording.rate, [f"sensor{channel}" for channel in used], recording.id),
+            "unit",
+        )
+        for used in (list(range(6)), heard)
+    )
+    npt.assert_array_equal(every.labels, fewer.labels)
+
+
 def test_continual_scores_are_those_of_the_metrics(
     walks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
