@@ -30,6 +30,8 @@ from rondo.store.folder import open_appending
 from rondo.store.lock import locked
 
 FILE, LOCK = "rows.jsonl", "rows.lock"
+CPU = "cpu"
+_VERSIONS = ("numpy", "torch")  # those of a row that its line of CSV has
 
 
 class Key(NamedTuple):
@@ -59,6 +61,7 @@ class Row:
     cpu_seconds: float = 0.0
     peak_mb: float | None = 0.0  # None: this system does not tell
     finished: str = ""  # UTC
+    device: str = ""  # cpu, or the name of the GPU; empty: not known, as of rows from before it was kept
 
     @property
     def is_ok(self) -> bool:
@@ -72,6 +75,8 @@ class Row:
     def from_json(cls, line: str) -> Row:
         read = json.loads(line)
         key = Key(**{name: read.pop(name) for name in Key._fields})
+        if "device" not in read and dict(read.get("config", {})).get("device") == CPU:
+            read["device"] = CPU  # of Rondo; what GPU it was is not known
         return cls(key, **read)
 
 
@@ -162,9 +167,10 @@ def _unwritable(path: Path, error: OSError) -> OutputError:
 
 
 def to_csv(rows: Sequence[Row]) -> str:
-    """One line per row for a spreadsheet: everything but configurations, versions and details."""
+    """One line per row for a spreadsheet: everything but configurations, most versions and details."""
     columns = {
-        **dict.fromkeys((*Key._fields, "status", "error")),
+        **dict.fromkeys((*Key._fields, "device", "status", "error")),
+        **dict.fromkeys(name for name in _VERSIONS if any(name in row.versions for row in rows)),
         **dict.fromkeys(name for row in rows for name in row.scores),
         **dict.fromkeys(f"clock_{name}" for row in rows for name in row.clock),
         **dict.fromkeys(name for row in rows for name in row.counts),
@@ -173,6 +179,7 @@ def to_csv(rows: Sequence[Row]) -> str:
     table: list[list[Any]] = []
     for row in rows:
         cells: dict[str, Any] = row.key._asdict() | {"status": row.status, "error": row.error} | dict(row.scores)
+        cells |= {"device": row.device} | {name: row.versions.get(name) for name in _VERSIONS}
         cells |= {f"clock_{name}": value for name, value in row.clock.items()} | dict(row.counts)
         cells |= {"seconds": row.seconds, "cpu_seconds": row.cpu_seconds, "peak_mb": row.peak_mb}
         cells["finished"] = row.finished
@@ -197,15 +204,16 @@ _COUNTS = ("n_frames", "n_channels", "n_segments", "n_true_segments")
 
 
 def _from_cells(cells: Mapping[str, str]) -> Row:
-    named = {name: cells.get(name, "") for name in (*Key._fields, "status", "error", "finished")}
+    named = {name: cells.get(name, "") for name in (*Key._fields, "status", "error", "finished", "device")}
+    versions = {name: cells[name] for name in _VERSIONS if cells.get(name)}
     key = Key(*(int(named[name]) if name == "seed" else named[name] for name in Key._fields))  # type: ignore[arg-type]
-    numbers = {name: float(cell) for name, cell in cells.items() if cell and name not in named}
+    numbers = {name: float(cell) for name, cell in cells.items() if cell and name not in {*named, *versions}}
     counts = {name: int(numbers.pop(name)) for name in _COUNTS if name in numbers}
     seconds, cpu_seconds = numbers.pop("seconds", 0.0), numbers.pop("cpu_seconds", 0.0)
     peak_mb = numbers.pop("peak_mb", None)
     clock = {name.removeprefix("clock_"): numbers.pop(name) for name in list(numbers) if name.startswith("clock_")}
-    took = (seconds, cpu_seconds, peak_mb, named["finished"])
-    return Row(key, named["status"] or "ok", named["error"], numbers, clock, counts, {}, {}, {}, *took)
+    took = (seconds, cpu_seconds, peak_mb, named["finished"], named["device"])
+    return Row(key, named["status"] or "ok", named["error"], numbers, clock, counts, {}, {}, versions, *took)
 
 
 def as_runs(track: ArrayLike) -> dict[str, list[int]]:

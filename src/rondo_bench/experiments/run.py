@@ -19,8 +19,8 @@ from rondo.device import resolve_device
 from rondo.errors import InputError
 from rondo.many.engine import Done, Engine, Stopwatch, in_one_line
 from rondo.metrics.scores import evaluate
-from rondo.model.folder import provenance_of
 from rondo_bench.data_sets.read import DataSet
+from rondo_bench.experiments.devices import device_in_use, versions_in_use
 from rondo_bench.experiments.inputs import config_of, read_some, trains_networks
 from rondo_bench.experiments.protocols import Track, Tracks, tracks_of
 from rondo_bench.experiments.rows import Key, Row, RowStore, as_runs
@@ -119,7 +119,8 @@ _NO_RESULT = "it gave no result"
 
 
 def _failed(task: Task, key: Key, why: str, seconds: float = 0.0, cpu_seconds: float = 0.0) -> Row:
-    config, versions = settings_of(task), versions_in_use()
+    config = settings_of(task)
+    versions = versions_in_use(config)
     return Row(key, "failed", why, config=config, versions=versions, seconds=seconds, cpu_seconds=cpu_seconds)
 
 
@@ -132,7 +133,8 @@ def work(task: Task) -> list[Row]:
         tracks |= tracks_of(task, data)
         seconds, cpu_seconds = watch.seconds, watch.cpu_seconds
     notes = list(dict.fromkeys(" ".join(str(warning.message).split()) for warning in caught))[:_MOST_NOTES]
-    config, versions = settings_of(task), versions_in_use()
+    config = settings_of(task)
+    versions, device = versions_in_use(config), device_in_use(task.device, config)
     if task.method.preset:
         config |= {"device": resolve_device(task.device, for_network=trains_networks(config))}
     recordings = {recording.id: recording for recording in data.recordings}
@@ -165,7 +167,9 @@ def work(task: Task) -> list[Row]:
             "n_true_segments": len(runs_of(annotation.classes)),
         }
         details |= {"notes": notes} if notes else {}
-        rows.append(Row(key, "ok", "", scores, scored.clock.as_dict(), counts, details, config, versions, *took))
+        rows.append(
+            Row(key, "ok", "", scores, scored.clock.as_dict(), counts, details, config, versions, *took, device=device)
+        )
     return rows
 
 
@@ -193,8 +197,3 @@ def settings_of(task: Task) -> dict[str, Any]:
     config = config_of(task.method, task.set_name, task.of_set, task.protocol, task.mantis)[0]
     config |= {"seed": task.seed} if task.method.preset else {}
     return config | ({FOLDER: task.data_set} if task.is_of_folder else {})
-
-
-def versions_in_use() -> dict[str, str]:
-    provenance = provenance_of([])
-    return {"python": str(provenance["python"])} | dict(provenance["packages"])
