@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel
@@ -33,9 +33,10 @@ def settings_page() -> str:
         _settings_table(RondoConfig(), ""),
         *_sections(RondoConfig(), listed),
         "## Presets",
-        "`--preset paper` is the paper's static method. It differs from `default` in:",
-        "\n".join(f"- `{name} = {value}`" for name, value in _paper_changes()),
-        "and the settings that belong to these ways, as above.",
+        "`default` has the defaults above. `--preset paper` is [the paper's chain](../paper.md). It chooses these "
+        "ways, and these values where they differ from the defaults listed above for these ways:",
+        _listed(_changes(PRESETS["paper"])),
+        *_variants(),
         "## Baselines",
         "With `rondo discover --method NAME` these take the place of those above; *original* is the code that the "
         "authors of a method have released. See [other methods](../benchmark.md#other-methods).",
@@ -74,7 +75,7 @@ def _tables(section: BaseModel, prefix: str, listed: set[type[BaseModel]]) -> It
             yield from _tables(inner, f"{prefix}{name}.", listed)
             continue
         usual = type(inner)()
-        changes = [f"`{key} = {_value(value)}`" for key, value in inner if value != getattr(usual, key)]
+        changes = [f"`{key} = {shown(value)}`" for key, value in inner if value != getattr(usual, key)]
         differing = f", with {', '.join(changes)}" if changes else ""
         yield f"`{prefix}{name}` has the settings listed above{differing}."
 
@@ -82,18 +83,18 @@ def _tables(section: BaseModel, prefix: str, listed: set[type[BaseModel]]) -> It
 def _settings_table(section: BaseModel, prefix: str) -> str:
     fields = type(section).model_fields
     rows = [
-        (code(prefix + name), code(_value(getattr(section, name))), _allowed(field), _source(field.description))
+        (code(prefix + name), code(shown(getattr(section, name))), _allowed(field), source_of(field.description))
         for name, field in fields.items()
         if field.description
     ]
     return table(("setting", "default", "may be", "source of the default"), rows)
 
 
-def _source(description: str) -> str:
+def source_of(description: str) -> str:
     return re.sub(r"docs/((?:\w+/)*\w+\.md)", r"[\1](../\1)", cell(description))
 
 
-def _value(value: Any) -> str:
+def shown(value: Any) -> str:
     return json.dumps(value, default=str) if not isinstance(value, float) else f"{value:g}"
 
 
@@ -112,12 +113,35 @@ def _allowed(field: FieldInfo) -> str:
     return ", ".join(bounds)
 
 
-def _paper_changes() -> Iterator[tuple[str, str]]:
-    for name in RondoConfig.model_fields:
-        ours, papers = getattr(PRESETS["default"], name), getattr(PRESETS["paper"], name)
-        if ours == papers:
+def _variants() -> Iterator[str]:
+    """The other presets, each by what it changes in `paper`."""
+    paper = dict(_flat(PRESETS["paper"], ""))
+    for name in PRESETS:
+        if name not in ("default", "paper"):
+            yield f"`--preset {name}` is `paper` with:"
+            yield _listed((key, value) for key, value in _flat(PRESETS[name], "") if paper.get(key) != value)
+
+
+def _listed(changes: Iterable[tuple[str, Any]]) -> str:
+    return "\n".join(f"- `{name} = {shown(value)}`" for name, value in changes)
+
+
+def _changes(preset: RondoConfig) -> Iterator[tuple[str, Any]]:
+    """The ways a preset chooses, and what in it differs from the defaults of these ways."""
+    usual = RondoConfig()
+    for name, field in RondoConfig.model_fields.items():
+        section, (tag, _) = getattr(preset, name), choices_of(field)
+        if not isinstance(section, BaseModel):
             continue
-        tag, _ = choices_of(RondoConfig.model_fields[name])
-        for key, value in papers:
-            if key == tag if tag else value != getattr(ours, key):
-                yield f"{name}.{key}", _value(value)
+        if tag and getattr(section, tag) != getattr(getattr(usual, name), tag):
+            yield f"{name}.{tag}", getattr(section, tag)
+        defaults = dict(_flat(type(section)(), f"{name}."))
+        yield from ((key, value) for key, value in _flat(section, f"{name}.") if defaults[key] != value)
+
+
+def _flat(section: BaseModel, prefix: str) -> Iterator[tuple[str, Any]]:
+    for name, value in section:
+        if isinstance(value, BaseModel):
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield prefix + name, value

@@ -10,12 +10,25 @@ import typer
 import rondo
 from rondo.cli.main import app
 from rondo_bench.baselines.baseline import baseline_names, build_baseline
-from scripts.write_reference import FOLDER, PAGES
+from scripts.reference.paper import unlisted
+from scripts.reference.paper_chain import paper_chain
+from scripts.write_reference import FOLDER, PAGES, PAPER, PAPER_CHAIN, SECTION, SECTIONS, with_sections
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_the_committed_page_is_not_stale(name: str) -> None:
     assert (FOLDER / name).read_text(encoding="utf-8") == PAGES[name](), "run: python -m scripts.write_reference"
+
+
+def test_the_tables_and_the_picture_of_the_paper_are_not_stale() -> None:
+    text = PAPER.read_text(encoding="utf-8")
+    assert sorted(found[1] for found in SECTION.finditer(text)) == sorted(SECTIONS)
+    assert text == with_sections(text), "run: python -m scripts.write_reference"
+    assert PAPER_CHAIN.read_text(encoding="utf-8") == paper_chain(), "run: python -m scripts.write_reference"
+
+
+def test_every_choice_of_ours_in_the_papers_chain_is_a_reading_or_a_departure() -> None:
+    assert unlisted() == [], "name them in scripts/reference/paper.toml"
 
 
 def test_no_other_page_lies_beside_them() -> None:

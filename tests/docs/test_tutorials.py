@@ -27,7 +27,7 @@ from tests.docs.executed_pages import LANGUAGES, ROOT, blocks_of, run_page
 DOCS = ROOT / "docs"
 ON_MADE_UP_DATA = ["start.md", "recipes.md", "tutorials/live_stream.md", "report.md", "judging.md"]
 ON_PUBLIC_DATA = ["tutorials/wearable.md", "tutorials/motion_capture.md"]
-WITHOUT_FIGURES = ["index.md", "benchmark.md", "comparison.md", "limits.md", "method.md", "../README.md"]
+WITHOUT_FIGURES = ["index.md", "benchmark.md", "comparison.md", "limits.md", "method.md", "paper.md", "../README.md"]
 PAGES = [*ON_MADE_UP_DATA, *ON_PUBLIC_DATA, *WITHOUT_FIGURES]
 MARK = re.compile(r"((not run|run in full only): \w.*|exit code \d+)?")
 STREAMS = DOCS / "streams.md"
@@ -92,10 +92,12 @@ def test_what_is_not_run_is_rare_and_says_why_and_pictures_are_there_and_small()
             assert ((DOCS / page).parent / name).stat().st_size < 150_000, name
 
 
-def test_files_that_the_method_page_names_are_there() -> None:
-    named = re.findall(r"`([a-z_]+(?:/[a-z_0-9]+)+\.py)`", (DOCS / "method.md").read_text())
-    assert len(named) > 30
-    assert [name for name in named if not (ROOT / "src" / "rondo" / name).is_file()] == []
+@pytest.mark.parametrize(("page", "least"), [("method.md", 30), ("paper.md", 20)])
+def test_files_that_the_page_names_are_there(page: str, least: int) -> None:
+    named = re.findall(r"`((?:src/)?[a-z_]+(?:/[a-z_0-9]+)+\.py)`", (DOCS / page).read_text())
+    assert len(named) >= least
+    folders = (ROOT, ROOT / "src" / "rondo")
+    assert [name for name in named if not any((folder / name).is_file() for folder in folders)] == []
 
 
 @pytest.mark.slow
