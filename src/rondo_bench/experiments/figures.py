@@ -152,21 +152,29 @@ def _paint(axis: Any, pyplot: Any, rows: Sequence[Row], experiment: Experiment, 
 
 
 def _curves(pyplot: Any, summary: Summary) -> Any:
+    """A panel for each data set; a method has one colour in all of them, a published curve that of its first method."""
+    lines = [line for section in summary.sections for line in section.lines]
+    titles = list(dict.fromkeys(line.title for line in lines))
+    colours = dict(zip(titles, pyplot.get_cmap("tab20").colors * (1 + len(titles) // 20), strict=False))
     figure, axes = pyplot.subplots(
         1, len(summary.sections), figsize=(4 * len(summary.sections), 3.2), squeeze=False, sharey=True
     )
     for axis, section in zip(axes[0], summary.sections, strict=True):
+        drawn: list[list[float]] = []  # of the paper
         for line in section.lines:
+            colour = colours[line.title]
             ours = [line.cells[f"h_{percent}"].mean for percent in _STAGES]
-            (drawn,) = axis.plot(_STAGES, [np.nan if own is None else own for own in ours], "o-", label=line.title)
-            if line.published:
-                paper = [line.published.get(f"h_{percent}", np.nan) for percent in _STAGES]
-                axis.plot(_STAGES, paper, "--", color=drawn.get_color(), alpha=0.6)
+            axis.plot(_STAGES, [np.nan if own is None else own for own in ours], "o-", color=colour)
+            paper = [line.published.get(f"h_{percent}", np.nan) for percent in _STAGES]
+            if line.published and paper not in drawn:
+                drawn.append(paper)
+                axis.plot(_STAGES, paper, "--", color=colour, alpha=0.6)
         axis.set_title(section.title, fontsize=9)
         axis.set_xlabel("% of the stream seen")
         axis.set_ylim(0, 100)
     axes[0][0].set_ylabel("H-score (dashed: paper)")
-    axes[0][0].legend(fontsize=7)
+    handles = [pyplot.Line2D([], [], color=colours[title], marker="o", label=title) for title in titles]
+    figure.legend(handles=handles, fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure
 
 

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from rondo.errors import MissingExtraError
-from rondo_bench.experiments.figures import draw, mapped_track
+from rondo_bench.experiments.figures import _curves, _pyplot, draw, mapped_track
 from rondo_bench.experiments.rows import as_runs, open_rows
 from rondo_bench.experiments.spec import read_data_sets, read_experiment
+from rondo_bench.experiments.summary import summarise
 from tests.bench.experiments.made_rows import row
 from tests.cli.running import Command
 
@@ -54,6 +55,37 @@ def test_every_figure_can_be_drawn(rondo: Command, here: Path) -> None:
         assert (outcome.code, outcome.out) == (0, f"{kind}.png\n")
         assert (here / f"{kind}.png").read_bytes().startswith(b"\x89PNG")
     assert rondo("bench", "figure", "scores", "scores.doc", "--out", "out").err.startswith("error: scores.doc: ")
+
+
+@pytest.mark.filterwarnings("default")  # matplotlib's own
+def test_a_method_has_one_colour_and_the_published_curve_is_drawn_once() -> None:
+    pytest.importorskip("matplotlib")
+    made = {"pamap2": ("rondo", "denstream", "dbstream"), "opportunity": ("denstream", "dbstream")}
+    stages = {"h_40": 20.0, "h_60": None, "h_80": 3.0, "h_100": 4.0}
+    rows = [
+        row("one", method, 10.0, experiment="continual", data_set=data_set)
+        for data_set, methods in made.items()
+        for method in methods
+    ]
+    rows = [replace(own, scores={**own.scores, **stages}) for own in rows]
+    summary = summarise(rows, read_experiment("continual"), read_data_sets())
+    published = {"h_40": 50.0, "h_60": 51.0, "h_80": 52.0, "h_100": 53.0}
+    sections = [
+        replace(
+            section,
+            lines=tuple(replace(line, published=published if i < 2 else {}) for i, line in enumerate(section.lines)),
+        )
+        for section in summary.sections
+    ]
+    figure = _curves(_pyplot(), replace(summary, sections=tuple(sections)))
+    of_label = {handle.get_label(): handle.get_color() for handle in figure.legends[0].legend_handles}
+    assert list(of_label) == list(dict.fromkeys(line.title for part in sections for line in part.lines))
+    assert len(set(of_label.values())) == 3
+    for axis, section in zip(figure.axes, sections, strict=True):
+        solid = [line.get_color() for line in axis.lines if line.get_linestyle() == "-"]
+        assert solid == [of_label[line.title] for line in section.lines]
+        (dashed,) = (line for line in axis.lines if line.get_linestyle() == "--")
+        assert (list(dashed.get_ydata()), dashed.get_color()) == (list(published.values()), solid[0])
 
 
 @pytest.mark.parametrize(
