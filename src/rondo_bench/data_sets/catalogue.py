@@ -27,13 +27,19 @@ class Listing:
     about: str
     repository: str = ""  # whose clone holds it
     inside: str = ""  # its folder in the clone; under `datasets` unless given
+    rate_source: str = ""  # where it is not that of the other facts
+
+    @property
+    def sources(self) -> str:
+        return f"{self.source}; rate: {self.rate_source}" if self.rate_source else self.source
 
 
 CLAP = "classification-label-profile"
+_WORN = ("paper", "walking and gestures, worn IMUs", "", "", "of the files' own clock, the paper says 42 Hz")
 _BNPY = ("counted", "exercises, twelve joint angles", "bnpy", "bnpy/datasets/mocap6")
 DATA_SETS = (
     Listing("mocap", "CMU motion capture 86", 9, 65_611, 4, 9, None, 256, 50, "paper", "exercises, four limb angles"),
-    Listing("actrectut", "ActRecTut", 4, 200_693, 24, 17, 32.0, 90, 30, "paper", "walking and gestures, worn IMUs"),
+    Listing("actrectut", "ActRecTut", 4, 200_693, 24, 17, 32.0, 90, 30, *_WORN),
     Listing("pamap2", "PAMAP2 Protocol", 8, 2_864_056, 40, 13, 100.0, 200, 100, "paper", "daily life, three IMUs"),
     Listing("drive_act", "Drive&Act, 3D pose", 29, 1_222_442, 104, 13, 30.0, 90, 30, "paper", "in-car activities"),
     Listing("opportunity", "OPPORTUNITY", 24, 869_387, 242, 5, 30.3, 30, 15, "paper", "daily life, body and objects"),

@@ -149,14 +149,18 @@ def _check(remote: Remote, part: Path) -> None:
     kind, _, expected = remote.checksum.partition(":")
     if kind not in hashlib.algorithms_available:
         raise SettingError(f"{remote.address}: a checksum of the kind '{kind}', which cannot be computed here")
-    with part.open("rb") as file:
-        found = hashlib.file_digest(file, kind).hexdigest()
+    found = digest_of(part, kind)
     if found != expected.lower():
         _forget(part)
         raise RecordingError(
             f"{remote.address}: its {kind} is {found}, expected {expected}; the file is damaged or another one, "
             "and was taken away; try again"
         )
+
+
+def digest_of(path: Path, kind: str) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, kind).hexdigest()
 
 
 def _about(part: Path) -> Path:
@@ -218,6 +222,7 @@ class Offer:
     keep: tuple[str, ...] = ("*",)
     zenodo: Mapping[str, str] = field(default_factory=dict)
     by_hand: str = ""
+    unpacked: Mapping[str, str] = field(default_factory=dict)  # names in the archives to their checksums
 
     def remotes(self) -> list[Remote]:
         """What to fetch; a Zenodo record is asked for its files, whose addresses and checksums it knows."""
@@ -225,6 +230,11 @@ class Offer:
             return _files_of_record(self.zenodo["address"], self.zenodo["match"])
         quoted = {name: self.base + urllib.parse.quote(name, safe="/+") for name in self.files}
         return [Remote(quoted[name], name, checksum) for name, checksum in self.files.items()]
+
+    def checksum_of(self, path: Path) -> str:
+        """The checksum that a file of this name has where it is published; empty where none is known."""
+        known = {**self.files, **self.unpacked}
+        return next((own for name, own in known.items() if own and path.as_posix().endswith(f"/{name}")), "")
 
 
 @cache

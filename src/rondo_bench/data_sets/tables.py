@@ -100,8 +100,23 @@ def read_header(path: Path, what: str, separator: str = ",", skip: int = 0) -> l
     return [name.strip().strip('"') for name in line.rstrip("\r\n").split(separator)]
 
 
-def read_columns(path: Path, columns: Sequence[str], what: str, separator: str = ",", skip: int = 0) -> Numbers:
-    """The named columns (n_rows, n_columns) in that order, NaN where a cell is empty."""
+def whole_rows(path: Path, what: str, separator: str = ",") -> tuple[int, int]:
+    """How many rows there are below the header, and how many before those at the end with other cells than it has."""
+    n_separators = len(read_header(path, what, separator)) - 1
+    n_lines = n_whole = 0
+    with path.open(encoding="utf-8-sig", errors="replace") as file:
+        next(file, "")
+        for line in file:
+            if line.strip():
+                n_lines += 1
+                n_whole = n_lines if line.count(separator) == n_separators else n_whole
+    return n_lines, n_whole
+
+
+def read_columns(
+    path: Path, columns: Sequence[str], what: str, separator: str = ",", skip: int = 0, n_rows: int | None = None
+) -> Numbers:
+    """The named columns (n_rows, n_columns) in that order, NaN where a cell is empty; `n_rows`: of these alone."""
     import polars as pl
 
     names = read_header(path, what, separator, skip)
@@ -116,6 +131,8 @@ def read_columns(path: Path, columns: Sequence[str], what: str, separator: str =
             schema_overrides=schema,
             separator=separator,
             skip_rows=skip,
+            n_rows=n_rows,
+            truncate_ragged_lines=n_rows is not None,
             null_values=["NaN", "nan", "NULL", "None"],
             glob=False,
         )

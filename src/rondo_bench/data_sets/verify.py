@@ -12,7 +12,7 @@ from rondo.annotations.annotation import Annotation
 from rondo.errors import InputError
 from rondo.wording import Progress, counted, silent
 from rondo_bench.data_sets.catalogue import Listing, folders_of
-from rondo_bench.data_sets.fetch import offers
+from rondo_bench.data_sets.fetch import Offer, digest_of, offers
 from rondo_bench.data_sets.motion import MOCAP_SEGMENTS
 from rondo_bench.data_sets.read import Copy
 from rondo_bench.data_sets.wearables import ACTRECTUT_IDS, OPPORTUNITY_IDS, PAMAP2_IDS, USC_HAD_IDS
@@ -34,6 +34,16 @@ EXPECTED_IDS: Mapping[str, tuple[str, ...]] = {
 EXPECTED_FRAMES: Mapping[str, Mapping[str, int]] = {  # where we have counted each recording
     "mocap": {id: segments[-1][0] for id, segments in MOCAP_SEGMENTS.items()},
     "actrectut": dict(zip(ACTRECTUT_IDS, (30_880, 32_192, 69_784, 67_837), strict=True)),
+    "opportunity": dict(  # of the official files, by files_summary.csv of github.com/DhruvikaRajput/Opportunity_HAR
+        zip(
+            OPPORTUNITY_IDS,
+            (
+                *(51_116, 32_224, 33_273, 32_955, 30_127, 54_966, 42_797, 30_182, 34_232, 32_748, 31_826, 53_398),
+                *(37_223, 27_825, 26_717, 27_681, 26_495, 70_928, 41_588, 27_737, 25_132, 22_230, 30_527, 45_460),
+            ),
+            strict=True,
+        )
+    ),
     "openpack": {"U0102-S0500": 55_272, "U0209-S0500": 46_800},
     "usc_had": {
         **dict(zip(USC_HAD_IDS[:7], (195_374, 172_128, 136_100, 158_967, 139_880, 158_777, 134_645), strict=True)),
@@ -55,6 +65,7 @@ class Counts:
     unreadable: Mapping[str, str] = field(default_factory=dict)  # recordings, and why each cannot be read
     rates: Mapping[str, float | None] = field(default_factory=dict)
     paths: Mapping[str, Path] = field(default_factory=dict)
+    are_published: Mapping[Path, bool] = field(default_factory=dict)  # of files whose checksum is known
 
     @property
     def n_classes(self) -> int:
@@ -74,8 +85,11 @@ class Check:
 def count(copy: Copy, progress: Progress = silent) -> Counts:
     """Read a copy recording by recording; of the signals only the sizes are kept."""
     frames, channels, annotations, unreadable, rates, paths = {}, {}, {}, {}, {}, {}
+    offer = None if copy.listing is None else offers()[copy.listing.name]
+    are_published: dict[Path, bool] = {}
     for done, (id, path) in enumerate(zip(copy.ids, copy.paths, strict=True)):
         progress(f"reading {copy.name}", done, len(copy.paths))
+        are_published |= {} if offer is None else _are_published(offer, path)
         try:
             recording, annotation = copy.read(path)
         except InputError as error:
@@ -85,7 +99,14 @@ def count(copy: Copy, progress: Progress = silent) -> Counts:
         rates[recording.id], paths[recording.id] = recording.rate, path
         if annotation is not None:
             annotations[recording.id] = annotation
-    return Counts(frames, channels, annotations, unreadable, rates, paths)
+    return Counts(frames, channels, annotations, unreadable, rates, paths, are_published)
+
+
+def _are_published(offer: Offer, path: Path) -> dict[Path, bool]:
+    """Of a recording's files whose checksum is known, whether they have it."""
+    files = sorted(path.iterdir()) if path.is_dir() else [path]
+    known = {file: checksum.split(":") for file in files if (checksum := offer.checksum_of(file)) and file.is_file()}
+    return {file: digest_of(file, kind) == expected for file, (kind, expected) in known.items()}
 
 
 def check_counts(listing: Listing, counts: Counts) -> list[Check]:
@@ -106,7 +127,14 @@ def check_counts(listing: Listing, counts: Counts) -> list[Check]:
         _check_channels(listing, counts),
         *_check_rate(listing, counts),
         number("classes", listing.n_classes, counts.n_classes),
+        *_check_files(counts),
     ]
+
+
+def _check_files(counts: Counts) -> list[Check]:
+    """None where no checksum is known."""
+    n_known, n_same = len(counts.are_published), sum(counts.are_published.values())
+    return [Check("as published", f"{n_known:,} files", f"{n_same:,} files", n_same == n_known)] if n_known else []
 
 
 def _check_channels(listing: Listing, counts: Counts) -> Check:
@@ -134,6 +162,8 @@ def differences(listing: Listing, counts: Counts) -> list[str]:
     lines = [f"missing: recording {id}" for id in missing]
     lines += [f"not expected: {counts.paths.get(id, id)}" for id in more]
     lines += [f"cannot be read: {why}" for why in counts.unreadable.values()]
+    changed = [file for file, is_same in counts.are_published.items() if not is_same]
+    lines += [f"{file}: its checksum is not that of the published file" for file in changed]
     expected_frames = EXPECTED_FRAMES.get(listing.name, {})
     for id, n_frames in counts.frames.items():
         wanted, rate = expected_frames.get(id, n_frames), counts.rates.get(id)

@@ -8,6 +8,9 @@ of a second in both:
                                  AccelerometerX Y Z (g), GyroscopeX Y Z (degrees per second): the paper's 30 channels
     S07/L01_S07_R01_labels.csv   Class, then 19 attributes of 0 and 1 (I-A_GaitCycle ... VI-A_Error)
 
+Scripts that read the files also expect `class`, and last lines with more or fewer cells than the header has. Such lines
+are cut, with those at their place in the other file.
+
 The paper counts 193 recordings with 2,224,452 rows and all 8 classes. Layout and names are those that the authors' own
 tools read; no file of version 3 was at hand, so let `rondo datasets verify lara` speak.
 
@@ -49,6 +52,7 @@ from rondo.annotations.annotation import Annotation
 from rondo.data.recording import Recording
 from rondo.errors import AnnotationError, RecordingError
 from rondo.files.text.spelling import date_seconds
+from rondo.wording import counted
 from rondo_bench.data_sets.tables import (
     Reader,
     numbered,
@@ -58,6 +62,7 @@ from rondo_bench.data_sets.tables import (
     read_rows,
     timed_recording,
     whole_number,
+    whole_rows,
 )
 
 LARA_RATE = 100.0
@@ -88,12 +93,32 @@ def find_lara(folder: Path) -> list[Path]:
 
 
 def read_lara(path: Path) -> Recording:
-    return Recording(read_columns(path, LARA_CHANNELS, _LARA), LARA_RATE, LARA_CHANNELS, path.stem)
+    n_cut, n_rows = _cut_rows(path)
+    notes = (f"{counted(n_cut, 'row')} cut at the end, whose lines are torn",) if n_cut else ()
+    values = read_columns(path, LARA_CHANNELS, _LARA, n_rows=n_rows)
+    return Recording(values, LARA_RATE, LARA_CHANNELS, path.stem, notes=notes)
 
 
 def lara_annotation(path: Path) -> Annotation:
-    labels = path.with_name(f"{path.stem}_labels.csv")
-    return numbered(read_columns(labels, ["Class"], _LARA)[:, 0], LARA_CLASSES, path.stem, labels, _LARA)
+    labels = _lara_labels(path)
+    named = next((name for name in ("Class", "class") if name in read_header(labels, _LARA)), "Class")
+    classes = read_columns(labels, [named], _LARA, n_rows=_cut_rows(path)[1])[:, 0]
+    return numbered(classes, LARA_CLASSES, path.stem, labels, _LARA)
+
+
+def _lara_labels(path: Path) -> Path:
+    return path.with_name(f"{path.stem}_labels.csv")
+
+
+def _cut_rows(path: Path) -> tuple[int, int | None]:
+    """How many rows at the end of a recording are torn, in its file or that of its labels, and how many are left.
+
+    None are left out of files with another number of lines: those are no pair, which is refused elsewhere.
+    """
+    sizes = [whole_rows(file, _LARA) for file in (path, _lara_labels(path)) if file.is_file()]
+    n_lines, n_whole = max(n_lines for n_lines, _ in sizes), min(n_whole for _, n_whole in sizes)
+    is_torn = n_whole < n_lines and len({n_lines for n_lines, _ in sizes}) == 1
+    return (n_lines - n_whole, n_whole) if is_torn else (0, None)
 
 
 OPENPACK_RATE = 30.0

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from rondo_bench.data_sets.catalogue import find_data_set
 from rondo_bench.data_sets.fetch import Offer, offers
 from rondo_bench.data_sets.motion import MOCAP_SEGMENTS
+from rondo_bench.data_sets.verify import EXPECTED_FRAMES, EXPECTED_IDS
 from tests.bench.data_sets.file_server import serving
 from tests.bench.data_sets.test_fetch import packed
 from tests.cli.running import Command
@@ -26,7 +30,49 @@ def mocap_files() -> dict[str, bytes]:
     return files
 
 
-def test_verify_says_what_agrees_and_what_differs(rondo: Command, here: Path) -> None:
+def knowing(monkeypatch: pytest.MonkeyPatch, name: str, checksums: dict[str, str]) -> None:
+    """The offer of a data set as if these were the published checksums."""
+    monkeypatch.setitem(offers(), name, replace(offers()[name], files=checksums, unpacked={}))
+
+
+def test_verify_compares_files_with_the_published_ones(
+    rondo: Command, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = mocap_files()
+    knowing(monkeypatch, "mocap", {Path(name).name: f"sha256:{sha256(own).hexdigest()}" for name, own in files.items()})
+    for name, content in files.items():
+        path = here / "data" / "mocap" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    good = rondo("datasets", "verify", "mocap", "--data", "data")
+    assert good.code == 0 and ["as", "published", "9", "files", "9", "files", "ok"] in map(
+        str.split, good.out.splitlines()
+    )
+    path.write_bytes(content.replace(b" ", b"  "))
+    bad = rondo("datasets", "verify", "mocap", "--data", "data")
+    assert bad.code == 1 and ["as", "published", "9", "files", "8", "files", "DIFFERS"] in map(
+        str.split, bad.out.splitlines()
+    )
+    shown = Path("data/mocap") / name
+    assert f"{shown}: its checksum is not that of the published file" in bad.out.splitlines()
+
+
+def test_the_official_files_of_opportunity_are_known() -> None:
+    known = offers()["opportunity"].unpacked
+    assert {name.removesuffix(".dat") for name in known} == set(EXPECTED_IDS["opportunity"])
+    assert all(len(checksum) == len("sha256:") + 64 for checksum in known.values()) and len(set(known.values())) == 24
+    assert sum(EXPECTED_FRAMES["opportunity"].values()) == find_data_set("opportunity").n_frames
+    archived = Path("data/opportunity/OpportunityUCIDataset/dataset/S1-ADL1.dat")
+    assert offers()["opportunity"].checksum_of(archived) == known["S1-ADL1.dat"]
+
+
+def test_the_rate_of_actrectut_is_not_the_papers() -> None:
+    assert find_data_set("actrectut").sources == "paper; rate: of the files' own clock, the paper says 42 Hz"
+    assert find_data_set("mocap").sources == "paper"
+
+
+def test_verify_says_what_agrees_and_what_differs(rondo: Command, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    knowing(monkeypatch, "mocap", {})
     for name, content in mocap_files().items():
         path = here / "data" / "mocap" / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -141,6 +141,7 @@ OPPORTUNITY |= {"REED SWITCH UPPERDRAWER": 204, "Accelerometer FRIDGE accZ": 231
 PAMAP2 = {"heart_rate": 104, "hand_temp": 4, "hand_acc16x": 5, "hand_magz": 16, "chest_gyrx": 28, "ankle_magz": 50}
 HUGADB_CELLS = {"acc_rf_x": 0, "gyro_rf_z": 5, "acc_rs_x": 6, "acc_lf_x": 18, "gyro_lt_z": 35, "EMG_r": 36}
 WALK = {"S111_acc_x": 10, "S111_gyr_z": 15, "S131_acc_x": 20, "S125_acc_y": 1, "S112_acc_x": 0}
+LARA = "LARa/IMU data/S14/L03_S14_R30"
 LARA_CELLS = {"LA_AccelerometerX": 0, "LA_GyroscopeX": 3, "RL_GyroscopeZ": 29}
 PACK = {"atr01_acc_x": 10, "atr04_gyro_z": 45, "atr02_acc_x": 20}
 TRIALS = ["walk left", "sleep", "sleep", *["walk forward"] * 3]
@@ -226,6 +227,17 @@ def test_silent_sensors_stay_silent_and_times_are_kept(tmp_path: Path) -> None:
     assert np.isnan(only("lara", tmp_path).recordings[0].values).sum() == 1
 
 
+@pytest.mark.parametrize("file", [f"{LARA}.csv", f"{LARA}_labels.csv"])
+@pytest.mark.parametrize("torn", ["7", "7,1" + ",9" * 40])
+def test_torn_lines_at_the_end_are_cut_of_both_files(tmp_path: Path, file: str, torn: str) -> None:
+    lara(tmp_path)
+    lines = (tmp_path / file).read_text().splitlines()
+    (tmp_path / file).write_text("\n".join([*lines[:-1], torn]).replace("Class", "class"))
+    data = read_data_set("lara", tmp_path)
+    assert (data.recordings[0].n_frames, data.annotations["L03_S14_R30"].classes.tolist()) == (2, [6, 0])
+    assert data.recordings[0].notes == ("1 row cut at the end, whose lines are torn",)
+
+
 def test_sensors_are_put_on_one_clock(tmp_path: Path) -> None:
     walk = only("actrectut", tmp_path).recordings[0]
     assert walk.values[:, walk.channels.index("S131_acc_x")].tolist() == [20, 21, 22]
@@ -275,7 +287,6 @@ def text(path: str, content: str) -> Callable[[Path], None]:
 
 
 HUGADB = "hugadb/v2/HuGaDB_v2_various_01_00.txt"
-LARA = "LARa/IMU data/S14/L03_S14_R30"
 OPERATIONS = "openpack/v1.0.0/U0209/annotation/openpack-operations/S0500.csv"
 POSES = f"DriveAct/openpose_3d/vp1/{RUN}.ids_1.openpose.3d.csv"
 TASKS = "DriveAct/activities_3s/inner_mirror/tasklevel.chunks_90.csv"
