@@ -319,7 +319,7 @@ def info(name: Name, data: DataDir = None, json: options.Json = False) -> None:
         return
     print(f"{one.title}: {one.about}")
     sizes = {"recording": one.n_recordings, "frame": one.n_frames, "channel": one.n_channels}
-    print(f"expected ({one.source}): {', '.join(counted(size, what) for what, size in sizes.items())}")
+    print(f"expected ({one.sources}): {', '.join(counted(size, what) for what, size in sizes.items())}")
     print(f"classes: {one.n_classes}; rate: {'unknown' if one.rate is None else f'{one.rate:g} Hz'}")
     print(f"window / step: {one.window} / {one.step} frames")
     if not local:
@@ -382,7 +382,7 @@ def _print_checks(listing: Listing, checks: Sequence[Check], counts: Counts) -> 
     for check in checks:
         print(f"  {check.what:<16} {check.expected:>12} {check.found:>12}  {'ok' if check.agrees else 'DIFFERS'}")
     if all(check.agrees for check in checks):
-        print(f"{listing.name}: as expected ({listing.source})")
+        print(f"{listing.name}: as expected ({listing.sources})")
         return
     found = differences(listing, counts)
     for line in found[:_MOST_LINES]:
@@ -392,7 +392,7 @@ def _print_checks(listing: Listing, checks: Sequence[Check], counts: Counts) -> 
     has_other_length = any(check.what == "frames" and not check.agrees for check in checks)
     if has_other_length and listing.name not in EXPECTED_FRAMES:  # then only a person can tell which recording it is
         print("frames of each recording: " + ", ".join(f"{id} {frames}" for id, frames in counts.frames.items()))
-    print(f"{listing.name}: differs from what is expected ({listing.source})")
+    print(f"{listing.name}: differs from what is expected ({listing.sources})")
 
 
 @datasets.command()
