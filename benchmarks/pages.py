@@ -308,6 +308,7 @@ RULES = {  # method of continual.csv: level, rule
     "rondo-published-slow": ("units", "published, slow units"),
     "rondo-motifs": ("motifs", "exemplars"),
     "rondo-published-motifs": ("motifs", "published"),
+    "rondo-paper": ("motifs", "published, RONDO (paper)"),
 }
 COLUMNS = {
     "ari": "ARI",

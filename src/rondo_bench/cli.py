@@ -34,7 +34,7 @@ ExperimentName = Annotated[
     typer.Argument(
         metavar="EXPERIMENT",
         help="static, continual, transfer, ablation, representation, qualitative, readings, pca, clap_suite, mocap6, "
-        "or a .toml file.",
+        "a table of the paper (table1 to table5, full), or a .toml file.",
     ),
 ]
 OutDir = Annotated[
@@ -49,6 +49,10 @@ DataSets = Annotated[
 Methods = Annotated[str | None, typer.Option("--methods", metavar="A,B", help="Some of the methods; all if not given.")]
 DataDir = Annotated[
     Path | None, typer.Option("--data", metavar="DIR", envvar="RONDO_DATA", help="Folder that holds the data sets.")
+]
+PaperColumns = Annotated[
+    bool,
+    typer.Option("--paper-columns", metavar="", help="The table in LaTeX with the paper's columns and methods only."),
 ]
 Sets = Annotated[
     Path | None,
@@ -80,9 +84,10 @@ def run(
     mantis: Annotated[
         str, typer.Option("--mantis", metavar="DIR", envvar="RONDO_MANTIS", help="Weights of MantisV2.")
     ] = "",
+    paper_columns: PaperColumns = False,
     device: options.Device = None,
 ) -> None:
-    """Run what is missing of an experiment, one row per method, recording and seed.
+    """Run what is missing of an experiment, one row per method, recording and seed; a table of the paper is printed.
 
     Example: rondo bench run static --datasets mocap --methods rondo,ticc --data data --out bench
     """
@@ -91,9 +96,11 @@ def run(
     from rondo_bench.experiments.rows import FILE, open_rows, read_rows
     from rondo_bench.experiments.run import made_from_other_folders, made_under_other_names, pending
     from rondo_bench.experiments.run import run as run_pending
-    from rondo_bench.experiments.spec import read_data_sets, read_experiment
+    from rondo_bench.experiments.spec import PAPER_TABLES, read_data_sets, read_experiment
     from rondo_bench.experiments.tasks import Choice, plan
 
+    if paper_columns:
+        _refuse_no_layout(experiment, _listed(methods))
     chosen = Choice(_listed(datasets), _listed(methods), _listed(only), limit, seeds)
     places = (data and data.absolute(), out.absolute(), device or "auto", mantis)
     planned = plan(read_experiment(experiment), read_data_sets(sets), chosen, *places)
@@ -114,6 +121,10 @@ def run(
         left = pending(planned, store.rows, retry)
         print(_state(left, retry), file=sys.stderr)
         n_failed = run_pending(left, store, runner, _teller(left.n_missing))
+    if paper_columns or experiment in PAPER_TABLES:
+        of_sets = dict.fromkeys(task.set_name for task in planned.tasks) if datasets else ()
+        of_methods = dict.fromkeys(task.method_name for task in planned.tasks) if methods else ()
+        _print_table(experiment, out, tuple(of_sets), tuple(of_methods), sets, paper_columns=paper_columns)
     if n_failed:
         raise OutputError(
             f"{n_failed} of {counted(left.n_missing, 'row')} failed; `rondo bench rows --failed --out {out}` says why, "
@@ -132,26 +143,62 @@ def table(
         str | None, typer.Option("--against", metavar="METHOD", help="Whom the others are tested against.")
     ] = None,
     all_scores: Annotated[bool, typer.Option("--all-scores", metavar="", help="F1@10 and F1@25 as well.")] = False,
+    paper_columns: PaperColumns = False,
     sets: Sets = None,
 ) -> None:
     """Print the table of an experiment, the paper's values beside ours.
 
     Example: rondo bench table static --out bench
     """
-    from rondo_bench.experiments.rows import read_rows
-    from rondo_bench.experiments.spec import read_data_sets, read_experiment
-    from rondo_bench.experiments.summary import summarise
-    from rondo_bench.experiments.tables import FORMATS, notes_of
+    from rondo_bench.experiments.tables import FORMATS
 
     if format not in FORMATS:
         raise SettingError(f"--format must be {', '.join(FORMATS)}, got '{format}'")
+    if paper_columns and (format == "csv" or against or all_scores):
+        given = "--format csv" if format == "csv" else "--against" if against else "--all-scores"
+        raise SettingError(f"--paper-columns prints the paper's columns, in LaTeX: leave {given} out")
+    how: dict[str, Any] = {"format": format, "against": against, "all_scores": all_scores}
+    _print_table(experiment, out, _listed(datasets), _listed(methods), sets, paper_columns=paper_columns, **how)
+
+
+def _refuse_no_layout(experiment: str, methods: Sequence[str]) -> None:
+    """Before hours of running."""
+    from rondo_bench.experiments.paper_layout import methods_of_paper
+    from rondo_bench.experiments.spec import read_experiment
+
+    methods_of_paper(read_experiment(experiment), methods)
+
+
+def _print_table(
+    experiment: str,
+    out: Path,
+    datasets: Sequence[str],
+    methods: Sequence[str],
+    sets: Path | None,
+    format: str = "markdown",
+    against: str | None = None,
+    *,
+    all_scores: bool = False,
+    paper_columns: bool = False,
+) -> None:
+    from rondo_bench.experiments.paper_layout import choice_of_paper, paper_latex
+    from rondo_bench.experiments.rows import read_rows
+    from rondo_bench.experiments.spec import WITH_DEVIATIONS, read_data_sets, read_experiment
+    from rondo_bench.experiments.summary import summarise
+    from rondo_bench.experiments.tables import FORMATS, notes_of
+
     spec, known, there = read_experiment(experiment), read_data_sets(sets), read_rows(out)
     chosen = _set_names(datasets, known, there)
-    summary = summarise(there, spec, known, chosen, _listed(methods), against, all_scores=all_scores)
-    if format == "csv":
+    if paper_columns:
+        chosen, methods = choice_of_paper(spec, known, there, chosen, methods)
+    summary = summarise(there, spec, known, chosen, methods, against, all_scores=all_scores)
+    if format == "csv" or paper_columns:  # these have no place for notes
         for note in notes_of(summary):
             print(f"note: {note}", file=sys.stderr)
-    print_data(FORMATS[format](summary))
+    if paper_columns:
+        print_data(paper_latex(summary, deviations=experiment == WITH_DEVIATIONS))
+    else:
+        print_data(FORMATS[format](summary))
 
 
 @bench.command()
@@ -180,7 +227,7 @@ def figure(
         raise SettingError(f"the figure must be {', '.join(FIGURES)}, got '{kind}'")
     spec = read_experiment(experiment or FIGURES[kind])
     known, there = read_data_sets(sets), read_rows(out)
-    chosen = _set_names(datasets, known, there)
+    chosen = _set_names(_listed(datasets), known, there)
     draw(kind, file, there, spec, known, Choice(chosen, _listed(methods), _listed(only)))
     print(f"{file}")
 
@@ -214,12 +261,12 @@ def _listed(given: str | None) -> tuple[str, ...]:
     return tuple(part.strip() for part in (given or "").split(",") if part.strip())
 
 
-def _set_names(given: str | None, known: Mapping[str, SetSpec], rows: Sequence[Row]) -> tuple[str, ...]:
+def _set_names(given: Sequence[str], known: Mapping[str, SetSpec], rows: Sequence[Row]) -> tuple[str, ...]:
     """Data sets by the names that rows have, whatever way they were written."""
     from rondo_bench.experiments.tasks import refuse_unknown, set_name
 
     there, names = list(dict.fromkeys(row.key.data_set for row in rows)), []
-    for name in _listed(given):
+    for name in given:
         try:
             names.append(name if name in there else Path(set_name(name, known)).name)
         except SettingError:

@@ -109,7 +109,8 @@ def fingerprint(config: Mapping[str, Any], protocol: str, learned_from: Sequence
         if isinstance(kept.get(section), Mapping) and beside in kept[section]:
             kept[section] = settings_gone | dict(kept[section])
     continual = kept.get("continual")
-    if isinstance(continual, Mapping) and continual.get("rule") == "exemplars":  # rows from before there was another
+    # Rows from before there was another rule; and the rule of streams says nothing about a row that is of no stream.
+    if isinstance(continual, Mapping) and (continual.get("rule") == "exemplars" or protocol != "continual"):
         kept["continual"] = {name: value for name, value in continual.items() if name != "rule"}
     settings = _letters([protocol, kept])
     return f"{settings}-{_letters(sorted(learned_from))[:4]}" if learned_from else settings

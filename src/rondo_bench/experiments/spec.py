@@ -1,11 +1,14 @@
 """What an experiment is: methods, data sets and seeds, read from TOML that people can read and copy.
 
 The experiments lie beside this file in `specs/`, one each, and `data_sets.toml`, which holds the
-windows, channels and axes that they share. A path instead of a name reads an experiment of one's own.
+windows, channels and axes that they share. A path instead of a name reads an experiment of one's own, and the name of
+a table of the paper the experiment that makes it.
 
 >>> static = read_experiment("static")
 >>> static.methods["ticc"].settings_for("actrectut"), static.methods["ticc"].n_seeds(5)
 ({'as_released': True}, 1)
+>>> read_experiment("table2").name
+'continual'
 >>> read_data_sets()["actrectut"].pca_of("ticc")
 10
 """
@@ -18,6 +21,7 @@ from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from importlib import resources
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
@@ -41,6 +45,19 @@ NAMES = (
     "clap_suite",
     "mocap6",
 )
+PAPER_TABLES: Mapping[str, str] = MappingProxyType(
+    {
+        "table1": "static",
+        "table2": "continual",
+        "table3": "transfer",
+        "table4": "ablation",
+        "table5": "representation",
+        "full": "static",
+    }
+)
+"""The experiment of each table of the paper; `full` is Table 1 with deviations, in the appendix."""
+
+WITH_DEVIATIONS = "full"
 _SHARED = "data_sets"
 
 Spec = TypeVar("Spec", bound=BaseModel)
@@ -60,7 +77,7 @@ class Method(_Spec):
     clock: int = Field(0, ge=0)  # equal pieces
     stored: str = ""  # a method of the CLaP paper, whose labels are read where they are published
     joint: bool = False  # Rondo: one vocabulary over all recordings of a set
-    paper: str = ""  # its row in the published table
+    paper: str = ""  # its row in the published table: of the published chain, or of a baseline
     once: str = ""  # why one seed is enough
     needs: Literal["", "mantis"] = ""  # what must be at hand
     level: Level = "motif"
@@ -157,12 +174,14 @@ class Experiment(_Spec):
 
 
 def read_experiment(name: str) -> Experiment:
-    """The experiment of that name, or the one that a TOML file describes."""
+    """The experiment of that name, of that table of the paper, or the one that a TOML file describes."""
     if name.endswith(".toml"):
         path = Path(name)
         return _checked(Experiment, {"name": path.stem} | _read(path, name), name)
+    name = PAPER_TABLES.get(name, name)
     if name not in NAMES:
-        raise SettingError(f"unknown experiment '{name}'; {_meant(name, NAMES, ', or give a .toml file')}")
+        known = (*NAMES, *PAPER_TABLES)
+        raise SettingError(f"unknown experiment '{name}'; {_meant(name, known, ', or give a .toml file')}")
     return _checked(Experiment, {"name": name} | _read(_packaged(name), name), name)
 
 
@@ -175,7 +194,8 @@ def read_data_sets(path: Path | None = None) -> Mapping[str, SetSpec]:
 
 def text_of(name: str) -> str:
     """The file of an experiment, or of the data sets, as it is in the package or at a path; to print and copy."""
-    known = (*NAMES, _SHARED)
+    known = (*NAMES, *PAPER_TABLES, _SHARED)
+    name = PAPER_TABLES.get(name, name)
     if not name.endswith(".toml") and name not in known:
         raise SettingError(f"unknown experiment '{name}'; {_meant(name, known)}")
     try:

@@ -74,10 +74,9 @@ _INSPECTED = (
 
 def columns_of(experiment: Experiment, *, all_scores: bool = False) -> tuple[Column, ...]:
     """What the table of an experiment shows, the paper's columns first; `all_scores`: F1@10 and F1@25 too."""
-    paper = (*_PAPER[:2], *(_LOOSER_F1 if all_scores else ()), *_PAPER[2:])
+    own = paper_columns(experiment)
+    paper = (*own[:2], *(_LOOSER_F1 if all_scores else ()), *own[2:])
     match experiment.protocol:
-        case "continual":
-            return (*paper, *_STAGES, _FORGETTING, *RECURRENCE, _CLUSTERS)
         case "states":
             pooled = _POOLED if any(method.joint for method in experiment.methods.values()) else ()
             return (*RECURRENCE, *pooled, *_SEGMENTS, _CLUSTERS)
@@ -85,6 +84,11 @@ def columns_of(experiment: Experiment, *, all_scores: bool = False) -> tuple[Col
             return (*_INSPECTED, *paper, *RECURRENCE)
         case _:
             return (*paper, *RECURRENCE, _CLUSTERS)
+
+
+def paper_columns(experiment: Experiment) -> tuple[Column, ...]:
+    """What the paper's table of this experiment shows."""
+    return (*_PAPER, *_STAGES, _FORGETTING) if experiment.protocol == "continual" else _PAPER
 
 
 FEWEST = 6
@@ -156,6 +160,12 @@ def _tables() -> Any:
     return json.loads(numbers.read_text(encoding="utf-8"))
 
 
+def published_order(table: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The data sets of one published table, and its rows, as they stand there."""
+    sets = _tables().get(table, {})
+    return tuple(sets), tuple(dict.fromkeys(row for rows in sets.values() for row in rows))
+
+
 def published(table: str, data_set: str, row: str) -> Mapping[str, float]:
     """One row of one published table by the paper's own names; `_std` is a deviation; empty where there is none."""
     own: Mapping[str, float] = _tables().get(table, {}).get(data_set, {}).get(row, {})
@@ -178,7 +188,8 @@ class Line:
     clock: Mapping[str, float]  # the control at as many segments as the method has
     seconds: float | None  # of one seed on one recording; None: it was not run
     peak_mb: float | None
-    published: Mapping[str, float]
+    published: Mapping[str, float]  # under the first method of a set that has this row; else empty
+    published_as: str = ""  # the name of that row
     is_control: bool = False
     ranks: Mapping[str, int] = field(default_factory=dict)  # 1 best, 2 second
 
@@ -242,7 +253,8 @@ def summarise(
         lines = [_line(method, runs, experiment, of_set, columns) for method, runs in section.runs.items()]
         known_lines = [line for line in lines if any(cell.mean is not None for cell in line.cells.values())]
         comparisons = compare(_by_recording([section]), reference)
-        sections.append(replace(section, lines=tuple(_ranked(known_lines, columns)), comparisons=comparisons))
+        shown_lines = tuple(_published_once(_ranked(known_lines, columns)))
+        sections.append(replace(section, lines=shown_lines, comparisons=comparisons))
     pooled = compare(_by_recording(sections), reference) if len(sections) > 1 else ()
     return Summary(experiment, columns, tuple(sections), pooled)
 
@@ -348,7 +360,13 @@ def _line(method: str, runs: Runs, experiment: Experiment, of_set: SetSpec, colu
     peaks = [row.peak_mb for row in everything if row.peak_mb is not None and not spec.stored]
     paper = published(experiment.paper_table, of_set.paper, spec.paper) if spec.paper else {}
     took = (seconds, max(peaks, default=None))
-    return Line(method, spec.title, len(runs), cells, clock, *took, paper, is_control=bool(spec.clock))
+    return Line(method, spec.title, len(runs), cells, clock, *took, paper, spec.paper, is_control=bool(spec.clock))
+
+
+def _published_once(lines: Sequence[Line]) -> list[Line]:
+    """Lines of one set, a published row at the first only of those that have it."""
+    first = {line.published_as: line.method for line in reversed(lines) if line.published}
+    return [line if first.get(line.published_as) == line.method else replace(line, published={}) for line in lines]
 
 
 def _of_seed(rows: Sequence[Row], name: str) -> float | None:

@@ -1,4 +1,7 @@
-"""Summary -> Markdown, CSV, LaTeX: best in bold, second underlined, the published row under ours."""
+"""Summary -> Markdown, CSV, LaTeX: best in bold, second underlined, a published row under the method it is of.
+
+`--paper-columns` is another LaTeX: that of the paper (`experiments/paper_layout.py`).
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,8 @@ _ABOUT = (
     "Means over recordings with equal weight (SegRatio: all segments together) ± deviation over seeds. Best in bold, "
     "second underlined, SegRatio by |log|; the clock is a control and has no rank. `clock` is the data-blind control "
     "at as many segments as the method has; a claim that something was discovered rests on ARI, AMI and one-to-one. "
-    "`paper` is the published row."
+    "`Rondo` is the default method, `RONDO (paper)` the published chain by our code, `(published)` a row of the "
+    "paper's table."
 )
 _ABOUT_TESTS = (
     "Wilcoxon's signed ranks over recordings, two-sided, p after Holm over the methods; `+` is how much more "
@@ -38,7 +42,7 @@ _ABOUT_JOINT = (
 def markdown(summary: Summary) -> str:
     parts = [f"## {summary.experiment.title}\n", _about(summary)]
     for section in summary.sections:
-        parts.append(f"\n### {section.title}: {_size(summary, section)}\n")
+        parts.append(f"\n### {section.title}: {size_of(summary, section)}\n")
         if section.lines:
             parts.append(_markdown(_section_rows(section, summary.columns)))
         if section.notes:
@@ -70,7 +74,7 @@ def _tests(summary: Summary) -> list[tuple[str, Sequence[Comparison]]]:
     return [(title, comparisons) for title, comparisons in found if comparisons]
 
 
-def _size(summary: Summary, section: Section) -> str:
+def size_of(summary: Summary, section: Section) -> str:
     """How many recordings, and of how many: a published row beside ours is about all of them."""
     if summary.experiment.protocol == "transfer":
         return counted(section.n_recordings, "pair")
@@ -88,15 +92,14 @@ def _section_rows(section: Section, columns: Sequence[Column]) -> list[list[str]
     rows = [titles, ["---"] * len(titles)]
     for line in section.lines:
         cells = [
-            _marked(_shown(line.cells[own.name], own), line.ranks.get(own.name, 0), _IN_MARKDOWN) for own in columns
+            marked(shown_cell(line.cells[own.name], own), line.ranks.get(own.name, 0), _IN_MARKDOWN) for own in columns
         ]
         seeds = str(line.n_seeds) if line.n_seeds else NOTHING
         seconds = NOTHING if line.seconds is None else f"{line.seconds:.1f}"
         megabytes = NOTHING if line.peak_mb is None else f"{line.peak_mb:.0f}"
         rows.append([line.title, *cells, _clock(line), seeds, seconds, megabytes])
         if line.published:
-            paper = [_shown(_published(line.published, column), column) for column in columns]
-            rows.append(["*paper*", *paper, NOTHING, *[""] * 3])
+            rows.append([published_title(line), *published_cells(line, columns), NOTHING, *[""] * 3])
     return rows
 
 
@@ -113,6 +116,16 @@ def _test_rows(tests: Sequence[tuple[str, Sequence[Comparison]]]) -> list[list[s
     return rows
 
 
+def published_title(line: Line) -> str:
+    return f"{line.published_as} (published)"
+
+
+def published_cells(line: Line, columns: Sequence[Column], *, deviations: bool = True) -> list[str]:
+    row = line.published
+    cells = [(Cell(row.get(own.name), row.get(f"{own.name}_std") if deviations else None), own) for own in columns]
+    return [shown_cell(*cell) for cell in cells]
+
+
 def _test(one: Comparison) -> str:
     p = NOTHING if one.p_holm is None else "< 0.001" if one.p_holm < 0.001 else f"{one.p_holm:.3f}"
     return f"{one.difference:+.1f} ({one.n_better} of {one.n_recordings}), p {p}"
@@ -126,21 +139,21 @@ def latex(summary: Summary) -> str:
         "% needs \\usepackage{booktabs,graphicx}; tables that are too wide are made smaller",
         "\\begin{table*}[t]",
         "\\centering",
-        f"\\caption{{{_escaped(summary.experiment.title)}. {_escaped(_about(summary).replace('`', ''))}}}",
+        f"\\caption{{{escaped(summary.experiment.title)}. {escaped(_about(summary).replace('`', ''))}}}",
         f"\\label{{tab:{summary.experiment.name}}}",
         "\\scriptsize",
         _FITTED,
         f"\\begin{{tabular}}{{l{'c' * (width - 1)}}}",
         "\\toprule",
-        " & ".join(["Method", *(_escaped(column.title) for column in columns), "clock: ARI / AMI / one-to-one"])
+        " & ".join(["Method", *(escaped(column.title) for column in columns), "clock: ARI / AMI / one-to-one"])
         + " \\\\",
     ]
     for section in summary.sections:
-        about = f"{_escaped(section.title)} ({_size(summary, section)})"
+        about = f"{escaped(section.title)} ({size_of(summary, section)})"
         lines += ["\\midrule", f"\\multicolumn{{{width}}}{{c}}{{\\textbf{{{about}}}}} \\\\", "\\midrule"]
         lines += [row for line in section.lines for row in _latex_rows(line, columns)]
     lines += ["\\bottomrule", "\\end{tabular}}"]
-    lines += [f"\\par\\smallskip {_escaped(note)}." for note in notes_of(summary)]
+    lines += [f"\\par\\smallskip {escaped(note)}." for note in notes_of(summary)]
     return "\n".join([*lines, "\\end{table*}", *_latex_tests(summary)]) + "\n"
 
 
@@ -152,25 +165,24 @@ def _latex_tests(summary: Summary) -> list[str]:
     about = _ABOUT_TESTS.format(reference=tests[0][1][0].reference).replace("`", "")
     if summary.experiment.protocol == "transfer":
         about += f" {_ABOUT_TRANSFER}"
-    lines = ["\\begin{table*}[t]", "\\centering", f"\\caption{{{_escaped(about)}}}"]
+    lines = ["\\begin{table*}[t]", "\\centering", f"\\caption{{{escaped(about)}}}"]
     lines += [f"\\label{{tab:{summary.experiment.name}-tests}}", "\\scriptsize", _FITTED]
-    lines += [f"\\begin{{tabular}}{{ll{'c' * (len(head) - 2)}}}", "\\toprule", _latex_row(head), "\\midrule"]
-    return [*lines, *map(_latex_row, rows), "\\bottomrule", "\\end{tabular}}", "\\end{table*}"]
+    lines += [f"\\begin{{tabular}}{{ll{'c' * (len(head) - 2)}}}", "\\toprule", latex_row(head), "\\midrule"]
+    return [*lines, *map(latex_row, rows), "\\bottomrule", "\\end{tabular}}", "\\end{table*}"]
 
 
-def _latex_row(cells: Sequence[str]) -> str:
-    return " & ".join(map(_escaped, cells)) + " \\\\"
+def latex_row(cells: Sequence[str]) -> str:
+    return " & ".join(map(escaped, cells)) + " \\\\"
 
 
 def _latex_rows(line: Line, columns: Sequence[Column]) -> list[str]:
-    shown = [_escaped(_shown(line.cells[column.name], column)) for column in columns]
-    marked = [
-        _marked(text, line.ranks.get(column.name, 0), _IN_LATEX) for text, column in zip(shown, columns, strict=True)
+    shown = [escaped(shown_cell(line.cells[column.name], column)) for column in columns]
+    cells = [
+        marked(text, line.ranks.get(column.name, 0), IN_LATEX) for text, column in zip(shown, columns, strict=True)
     ]
-    rows = [" & ".join([_escaped(line.title), *marked, _clock(line)]) + " \\\\"]
+    rows = [" & ".join([escaped(line.title), *cells, _clock(line)]) + " \\\\"]
     if line.published:
-        paper = [_escaped(_shown(_published(line.published, column), column)) for column in columns]
-        rows.append(" & ".join(["\\quad\\textit{paper}", *paper, "--"]) + " \\\\")
+        rows.append(latex_row([published_title(line), *published_cells(line, columns), NOTHING]))
     return rows
 
 
@@ -181,7 +193,7 @@ _ESCAPES = {
 }  # fmt: skip
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
     return "".join(_ESCAPES.get(letter, letter) for letter in text)
 
 
@@ -215,10 +227,10 @@ def notes_of(summary: Summary) -> list[str]:
 
 
 _IN_MARKDOWN = {1: ("**", "**"), 2: ("<ins>", "</ins>")}
-_IN_LATEX = {1: ("\\textbf{", "}"), 2: ("\\underline{", "}")}
+IN_LATEX = {1: ("\\textbf{", "}"), 2: ("\\underline{", "}")}
 
 
-def _shown(cell: Cell, column: Column) -> str:
+def shown_cell(cell: Cell, column: Column) -> str:
     if cell.mean is None:
         return NOTHING
     mean = f"{round(cell.mean, column.digits) + 0.0:.{column.digits}f}"  # no -0.00
@@ -229,11 +241,7 @@ def _clock(line: Line) -> str:
     return " / ".join(f"{line.clock[column.name]:.1f}" for column in RECURRENCE) if line.clock else NOTHING
 
 
-def _published(row: Mapping[str, float], column: Column) -> Cell:
-    return Cell(row.get(column.name), row.get(f"{column.name}_std"))
-
-
-def _marked(text: str, rank: int, marks: Mapping[int, tuple[str, str]]) -> str:
+def marked(text: str, rank: int, marks: Mapping[int, tuple[str, str]]) -> str:
     before, after = marks.get(rank, ("", ""))
     return f"{before}{text}{after}"
 

@@ -157,6 +157,35 @@ def test_a_mistake_is_one_line(rondo: Command, arguments: tuple[str, ...], messa
     assert message in outcome.err and outcome.err.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("run", "qualitative", "--paper-columns"), "'qualitative' is in no table of the paper"),
+        (("run", "tabel1"), "did you mean 'table1'"),
+        (("table", "table1", "--paper-columns", "--all-scores"), "leave --all-scores out"),
+        (("table", "table1", "--paper-columns", "--format", "csv"), "leave --format csv out"),
+    ],
+)
+def test_a_mistake_about_the_papers_tables_is_one_line(
+    rondo: Command, here: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    outcome = rondo("bench", *arguments)
+    assert outcome.code == 2
+    assert message in outcome.err and outcome.err.count("\n") == 1
+
+
+def test_a_table_of_the_paper_is_run_and_printed(rondo: Command, here: Path, walks: Path) -> None:
+    chosen = ("--datasets", walks, "--seeds", 1, "--limit", 1, "--engine", "serial", "--out", "out")
+    outcome = rondo("bench", "run", "table1", "--methods", "denstream,clock", *chosen)
+    assert outcome.code == 0 and "| DenStream |" in outcome.out
+    assert {own.key.experiment for own in stored(here)} == {"static"}
+    assert outcome.out == rondo("bench", "table", "table1", "--out", "out").out
+    in_paper = rondo("bench", "run", "table1", "--methods", "ticc", *chosen, "--paper-columns")
+    assert in_paper.code == 0 and "\nTICC & " in in_paper.out and "DenStream" not in in_paper.out
+    assert "DenStream" not in rondo("bench", "table", "full", "--paper-columns", "--out", "out").out
+    assert rondo("bench", "run", "static", "--methods", "denstream", *chosen).out == ""
+
+
 def test_show_prints_a_file_that_can_be_run(rondo: Command, here: Path, walks: Path) -> None:
     (here / "mine.toml").write_text(rondo("bench", "show", "static").out)
     (here / "sets.toml").write_text('[walks]\nwindow = 60\nstep = 20\nsource = "ours"\n')

@@ -11,7 +11,7 @@ from rondo_bench.baselines.baseline import baseline_names
 from rondo_bench.data_sets.catalogue import DATA_SETS
 from rondo_bench.experiments.inputs import baseline_for, config_of, fingerprint, rondo_for
 from rondo_bench.experiments.rows import read_rows
-from rondo_bench.experiments.spec import NAMES, Method, SetSpec, read_data_sets, read_experiment, text_of
+from rondo_bench.experiments.spec import NAMES, PAPER_TABLES, Method, SetSpec, read_data_sets, read_experiment, text_of
 from rondo_bench.experiments.summary import published, settings_now
 
 EXPERIMENTS = [read_experiment(name) for name in NAMES]
@@ -30,8 +30,30 @@ def test_everything_in_an_experiment_exists(experiment) -> None:  # type: ignore
         assert any(rows) == bool(method.paper), f"{name}: no such published row"
 
 
+def test_the_default_method_has_no_published_row_and_another_name_than_the_papers_chain() -> None:
+    for experiment in EXPERIMENTS:
+        for name, method in experiment.methods.items():
+            if method.preset:
+                is_ours = method.preset == "default"
+                assert method.title.startswith("Rondo" if is_ours else "RONDO"), name
+                assert is_ours or "(paper)" in method.title, name
+                assert not (is_ours and method.paper), name
+
+
+def test_a_table_of_the_paper_is_the_experiment_that_makes_it() -> None:
+    numbers = {"table1": "main", "table2": "continual", "table3": "transfer", "table4": "ablation", "full": "main"}
+    numbers["table5"] = "representation"
+    for table, published_table in numbers.items():
+        experiment = read_experiment(table)
+        assert (experiment.name, experiment.paper_table) == (PAPER_TABLES[table], published_table)
+        assert text_of(table) == text_of(PAPER_TABLES[table])
+    assert set(numbers) == set(PAPER_TABLES)
+    with pytest.raises(SettingError, match="'tabel2'; did you mean 'table2'"):
+        read_experiment("tabel2")
+
+
 def test_the_static_experiment_has_every_method() -> None:
-    ours = {"rondo", "rondo-units", "rondo-paper", "rondo-variational"}
+    ours = {"rondo", "rondo-units", "rondo-paper", "rondo-variational", "time2state-paper"}
     assert set(read_experiment("static").methods) == {*ours, "clock", *baseline_names()}
 
 
@@ -82,7 +104,9 @@ def test_a_fingerprint_tells_settings_apart_and_nothing_else() -> None:
     assert joined.partition("-")[0] == own != joined
     before = {name: value for name, value in config["continual"].items() if name != "rule"}
     assert fingerprint(config | {"continual": before}, "static") == own  # rows from before there were two rules
-    assert fingerprint(config | {"continual": before | {"rule": "published"}}, "static") != own
+    published_rule = config | {"continual": before | {"rule": "published"}}
+    assert fingerprint(published_rule, "static") == own  # of no stream
+    assert fingerprint(published_rule, "continual") != fingerprint(config, "continual")
 
 
 @pytest.mark.parametrize(
