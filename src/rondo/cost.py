@@ -24,7 +24,7 @@ from rondo.wording import estimate_in_words
 
 WORTH_SAYING_S = 60.0
 
-_ONCE_S = 2.0  # imports
+IMPORTS_S = 2.0
 _FIT_S = 0.6  # of each vocabulary, whatever its size
 _EVIDENCE_PER_CHANNEL_S, _MOST_CHANNELS_TESTED = 0.03, 10
 _PER_WINDOW_S = 4.4e-4  # statistics, slow units, contexts, phrases, reading
@@ -69,7 +69,7 @@ def cost_of_fit(
     memory += _MB_PER_WINDOW * n_windows + _MB_PER_VALUE * sum(n_frames) * n_channels
     if encoding.seconds is None:
         return Cost(None, memory, f"the encoder {encoder.name}")
-    seconds = _ONCE_S + _FIT_S + encoding.seconds + _PER_WINDOW_S * n_windows
+    seconds = IMPORTS_S + _FIT_S + encoding.seconds + _PER_WINDOW_S * n_windows
     if config.evidence.surrogates:
         seconds += _EVIDENCE_PER_CHANNEL_S * min(inputs, _MOST_CHANNELS_TESTED)
     if config.units.method != "slow":

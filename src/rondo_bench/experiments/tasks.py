@@ -3,8 +3,9 @@
 A task is one recording for most methods; all recordings of a set for a method that joins them; all targets of one
 source participant for transfer.
 
-Time is estimated by what a method says of itself, or our measure, and by how much longer earlier rows took: some
-methods grow with the square of a recording, so that seconds per frame of short ones say little about long ones.
+Time is estimated by what a method says of itself, Rondo as `rondo suggest` does, and by how much longer earlier rows
+took: some methods grow with the square of a recording, so that seconds per frame of short ones say little about long
+ones.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
+from rondo.config.settings import WindowsConfig
+from rondo.cost import IMPORTS_S, cost_of_fit
 from rondo.errors import InputError, SettingError
 from rondo.wording import counted, did_you_mean
 from rondo_bench.baselines.baseline import estimated_seconds
@@ -24,6 +27,7 @@ from rondo_bench.data_sets.catalogue import CLAP, DATA_SETS, find_data_set, is_k
 from rondo_bench.data_sets.read import find_copy
 from rondo_bench.data_sets.series import find_labels
 from rondo_bench.data_sets.stored import size_of
+from rondo_bench.data_sets.verify import EXPECTED_FRAMES
 from rondo_bench.experiments.inputs import (
     PLANTED,
     PLANTED_FRAMES,
@@ -33,10 +37,12 @@ from rondo_bench.experiments.inputs import (
     fingerprint,
     joins,
     recording_ids,
+    rondo_for,
     trains_networks,
 )
 from rondo_bench.experiments.rows import Key, Row
 from rondo_bench.experiments.spec import Experiment, Method, Protocol, SetSpec
+from rondo_bench.metrics.published import INITIAL_PERCENT
 
 
 @dataclass(frozen=True)
@@ -202,9 +208,10 @@ def refuse_unknown(given: Sequence[str], known: Sequence[str], what: str) -> Non
             raise SettingError(f"unknown {what}: '{name}'; {hint}")
 
 
-# Seconds of Rondo on one core: once, and for each window (benchmarks/scale.py, docs/results/motifs.md).
-_SECONDS_OF_RONDO = {"default": (0.2, 2e-4), "paper": (10.0, 0.04)}
 _PER_WINDOW = 2e-3  # seconds of a baseline that does not say: DenStream, DBSTREAM
+_UNMEASURED = (10.0, 0.04)  # seconds of Rondo with an encoder that was never measured: once, and for each window
+_READ_PER_WINDOW = 1e-3  # seconds, of a recording that Rondo labels or follows and has not learned from
+_USUAL_WINDOW, _USUAL_STEP = 75, 20  # frames, where they come from the data
 _AT_LEAST = 0.05  # seconds: what reading and scoring take
 
 
@@ -215,40 +222,84 @@ def expected_seconds(tasks: Sequence[Task], rows: Sequence[Row]) -> list[float]:
     """
     examples = {(task.method_name, task.set_name): task for task in tasks}
     examples |= {(task.method_name, ""): task for task in tasks}
-    sizes: dict[tuple[str, str], tuple[int, int]] = {}
+    sizes = {
+        (row.key.data_set, row.key.recording): (row.counts["n_frames"], row.counts["n_channels"])
+        for row in rows
+        if "n_frames" in row.counts
+    }
     factors: dict[tuple[str, str], list[float]] = {}
-    for row in (row for row in rows if "n_frames" in row.counts):
-        (_, data_set, recording, _, method, *_), size = row.key, (row.counts["n_frames"], row.counts["n_channels"])
-        sizes[data_set, recording] = size
+    for row in (row for row in rows if "n_frames" in row.counts and row.is_ok):
+        data_set, method = row.key.data_set, row.key.method
         example = examples.get((method, data_set)) or examples.get((method, ""))
-        said = _said_seconds(example, 1, *size) if example is not None and row.is_ok else 0.0
+        said = 0.0 if example is None else _said_of_row(example, row, sizes)
         for name in (data_set, "") if said else ():
             factors.setdefault((method, name), []).append(row.seconds / said)
 
     def seconds(task: Task) -> float:
-        recordings = dict.fromkeys((*task.recordings, *task.learned_from))
-        known = [sizes.get((task.set_name, own)) or _expected_size(task, own) for own in recordings]
         seen = factors.get((task.method_name, task.set_name)) or factors.get((task.method_name, ""), [1.0])
-        said = _said_seconds(task, len(task.recordings), sum(n_frames for n_frames, _ in known), known[0][1])
-        return max(_AT_LEAST, median(seen) * said)
+        return max(_AT_LEAST, median(seen) * _said_of_task(task, sizes))
 
     return [seconds(task) for task in tasks]
 
 
-def _said_seconds(task: Task, n_recordings: int, n_frames: int, n_channels: int) -> float:
-    n_windows = n_frames / (task.of_set.step if isinstance(task.of_set.step, int) else 20)
+Sizes = Mapping[tuple[str, str], tuple[int, int]]  # frames and channels of recordings that rows are about
+
+
+def _said_of_task(task: Task, sizes: Sizes) -> float:
+    known = {
+        id: sizes.get((task.set_name, id)) or _expected_size(task, id)
+        for id in dict.fromkeys((*task.recordings, *task.learned_from))
+    }
+    read, learned = ([known[id][0] for id in ids] for ids in (task.recordings, task.learned_from))
+    return _said_seconds(task, learned or read, read, next(iter(known.values()))[1])
+
+
+def _said_of_row(example: Task, row: Row, sizes: Sizes) -> float:
+    """What a task like this one says of a row: in transfer the part of the whole that is its recording's."""
+    n_frames, n_channels = row.counts["n_frames"], row.counts["n_channels"]
+    if example.protocol != "transfer":
+        return _said_seconds(example, [n_frames], [n_frames], n_channels)
+    every = sum((sizes.get((example.set_name, id)) or _expected_size(example, id))[0] for id in example.recordings)
+    return _said_of_task(example, sizes) * n_frames / max(every, 1)
+
+
+def _said_seconds(task: Task, learned: Sequence[int], read: Sequence[int], n_channels: int) -> float:
+    """`learned`, `read`: frames of each recording that is learned from, and that is labelled."""
     if task.method.clock or task.method.stored:
         return 0.0
-    if task.method.baseline:
-        baseline = baseline_for(task.method, task.set_name, task.of_set)
-        said = estimated_seconds(baseline, n_frames, n_channels)
-        return _PER_WINDOW * n_windows if said is None else said
-    once, per_window = _SECONDS_OF_RONDO["default" if task.method.preset == "default" else "paper"]
-    return once * n_recordings + per_window * n_windows
+    if not task.method.baseline:
+        return _seconds_of_rondo(task, learned, read, n_channels)
+    n_frames = sum(read) + (sum(learned) if task.source else 0)
+    baseline = baseline_for(task.method, task.set_name, task.of_set)
+    said = estimated_seconds(baseline, n_frames, n_channels)
+    return _PER_WINDOW * n_frames / _window_and_step(task.of_set)[1] if said is None else said
+
+
+def _seconds_of_rondo(task: Task, learned: Sequence[int], read: Sequence[int], n_channels: int) -> float:
+    """As `rondo suggest` says it, but for the imports, which a worker makes once for all of its tasks."""
+    config = rondo_for(task.method, task.set_name, task.of_set, task.protocol, task.mantis)
+    length, step = _window_and_step(config.windows if isinstance(config.windows.length, int) else task.of_set)
+
+    def of_fit(frames: Sequence[int]) -> float:
+        seconds = cost_of_fit(config, frames, n_channels, length, step).seconds
+        return _UNMEASURED[0] + _UNMEASURED[1] * sum(frames) / step if seconds is None else seconds - IMPORTS_S
+
+    reading = _READ_PER_WINDOW * sum(read) / step
+    if task.protocol == "continual":
+        return of_fit([n_frames * INITIAL_PERCENT // 100 for n_frames in learned]) + reading
+    fitted_again = read if task.method.refit_motifs or task.method.adapt_units else ()
+    again = sum(of_fit([n_frames]) for n_frames in fitted_again)
+    return of_fit(learned) + again + (reading if task.source else 0.0)
+
+
+def _window_and_step(own: SetSpec | WindowsConfig) -> tuple[int, int]:
+    """In frames; as is usual where they come from the data or are times."""
+    window, step = (own.window, own.step) if isinstance(own, SetSpec) else (own.length, own.step)
+    return window if isinstance(window, int) else _USUAL_WINDOW, step if isinstance(step, int) else _USUAL_STEP
 
 
 def _expected_size(task: Task, recording: str) -> tuple[int, int]:
-    """Frames and channels of a recording: of a set that we know its mean, else by its file.
+    """Frames and channels of a recording: of a set that we know its own or their mean, else by its file.
 
     What cannot be read counts nothing here: its row will say why.
     """
@@ -256,7 +307,9 @@ def _expected_size(task: Task, recording: str) -> tuple[int, int]:
         return PLANTED_FRAMES, PLANTED_PLAN.n_channels
     known = next((own for own in DATA_SETS if own.name == task.data_set), None)
     if known is not None:
-        return known.n_frames // known.n_recordings, task.of_set.n_channels or known.n_channels
+        counted_frames = EXPECTED_FRAMES.get(known.name, {}).get(recording)
+        n_frames = counted_frames or known.n_frames // known.n_recordings
+        return n_frames, task.of_set.n_channels or known.n_channels
     try:
         return size_of(_paths(task.data_set)[recording])
     except (InputError, OSError):
