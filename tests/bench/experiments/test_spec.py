@@ -48,7 +48,7 @@ def test_a_table_of_the_paper_is_the_experiment_that_makes_it() -> None:
         assert (experiment.name, experiment.paper_table) == (PAPER_TABLES[table], published_table)
         assert text_of(table) == text_of(PAPER_TABLES[table])
     assert set(numbers) == set(PAPER_TABLES)
-    with pytest.raises(SettingError, match="'tabel2'; did you mean 'table2'"):
+    with pytest.raises(SettingError, match="did you mean 'table2'"):
         read_experiment("tabel2")
 
 
