@@ -75,9 +75,12 @@ class Row:
     def from_json(cls, line: str) -> Row:
         read = json.loads(line)
         key = Key(**{name: read.pop(name) for name in Key._fields})
-        if "device" not in read and dict(read.get("config", {})).get("device") == CPU:
-            read["device"] = CPU  # of Rondo; what GPU it was is not known
-        return cls(key, **read)
+        return cls(key, **({"device": _device_before(read.get("config", {}))} | read))
+
+
+def _device_before(config: Mapping[str, Any]) -> str:
+    """That of a row from before it was kept: of a GPU there is no name, and baselines and the clock used none."""
+    return CPU if config.get("device") == CPU or "baseline" in config or "pieces" in config else ""
 
 
 def read_rows(folder: Path) -> list[Row]:

@@ -32,6 +32,7 @@ import numpy as np
 from rondo.errors import InputError, SettingError
 from rondo.wording import counted
 from rondo_bench.data_sets.catalogue import DATA_SETS
+from rondo_bench.experiments.devices import lines_of, short
 from rondo_bench.experiments.inputs import config_of, fingerprint
 from rondo_bench.experiments.rows import Row
 from rondo_bench.experiments.spec import Experiment, SetSpec
@@ -201,7 +202,7 @@ class Section:
     data_set: str
     title: str
     n_in_set: int  # recordings that the whole set has, where that is known; else 0
-    runs: Mapping[str, Runs]  # by method, with the common units only
+    runs: Mapping[str, Runs]  # by line, with the common units only
     units: tuple[Unit, ...]
     notes: tuple[str, ...]
     lines: tuple[Line, ...] = ()
@@ -250,7 +251,7 @@ def summarise(
     for name in wanted:
         section = _section_of(own, name, shown, experiment, sets)
         of_set = sets.get(name, SetSpec())
-        lines = [_line(method, runs, experiment, of_set, columns) for method, runs in section.runs.items()]
+        lines = [_line(line, runs, experiment, of_set, columns) for line, runs in section.runs.items()]
         known_lines = [line for line in lines if any(cell.mean is not None for cell in line.cells.values())]
         comparisons = compare(_by_recording([section]), reference)
         shown_lines = tuple(_published_once(_ranked(known_lines, columns)))
@@ -290,11 +291,12 @@ def _section_of(
         failed = [row for row in current if not row.is_ok]
         if failed:
             notes.append(f"{method} failed in {counted(len(failed), 'row')} ({failed[0].error})")
-        runs, left_out = _whole_seeds([row for row in current if row.is_ok])
-        if left_out:
-            notes.append(f"{method}: not complete and left out: seed {', '.join(map(str, left_out))}")
-        if runs:
-            found[method] = runs
+        of_devices, said = lines_of(method, [row for row in current if row.is_ok])
+        notes += said
+        for line, made_there in of_devices.items():
+            found[line], left_out = _whole_seeds(made_there)
+            if left_out:
+                notes.append(f"{line}: not complete and left out: seed {', '.join(map(str, left_out))}")
     covered = {method: set.intersection(*(set(own) for own in runs.values())) for method, runs in found.items()}
     everywhere = sorted(set.intersection(*covered.values())) if covered else []
     most = max(map(len, covered.values()), default=0)
@@ -350,17 +352,20 @@ def title_of(data_set: str, sets: Mapping[str, SetSpec]) -> str:
     return published_as or next((known.title for known in DATA_SETS if known.name == data_set), data_set)
 
 
-def _line(method: str, runs: Runs, experiment: Experiment, of_set: SetSpec, columns: Sequence[Column]) -> Line:
-    spec = experiment.methods[method]
+def _line(name: str, runs: Runs, experiment: Experiment, of_set: SetSpec, columns: Sequence[Column]) -> Line:
+    """The line of that name: that of a method, or of a method on one of several devices."""
     everything = [row for own in runs.values() for row in own.values()]
-    names = dict.fromkeys([column.name for column in columns] + [name for row in everything for name in row.scores])
-    cells = {name: _cell([_of_seed(list(own.values()), name) for own in runs.values()]) for name in names}
+    method = everything[0].key.method
+    spec, device = experiment.methods[method], everything[0].device
+    title = spec.title if name == method else f"{spec.title} ({short(device)})"
+    scores = dict.fromkeys([column.name for column in columns] + [score for row in everything for score in row.scores])
+    cells = {score: _cell([_of_seed(list(own.values()), score) for own in runs.values()]) for score in scores}
     clock = {column.name: float(np.mean([row.clock[column.name] for row in everything])) for column in RECURRENCE}
     seconds = None if spec.stored else float(np.mean([row.seconds for row in everything]))
     peaks = [row.peak_mb for row in everything if row.peak_mb is not None and not spec.stored]
     paper = published(experiment.paper_table, of_set.paper, spec.paper) if spec.paper else {}
     took = (seconds, max(peaks, default=None))
-    return Line(method, spec.title, len(runs), cells, clock, *took, paper, spec.paper, is_control=bool(spec.clock))
+    return Line(name, title, len(runs), cells, clock, *took, paper, spec.paper, is_control=bool(spec.clock))
 
 
 def _published_once(lines: Sequence[Line]) -> list[Line]:

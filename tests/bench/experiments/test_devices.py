@@ -11,7 +11,8 @@ import pytest
 from rondo_bench.experiments.devices import device_in_use, lines_of, versions_in_use
 from rondo_bench.experiments.inputs import config_of
 from rondo_bench.experiments.rows import FILE, read_rows, to_csv
-from rondo_bench.experiments.spec import SetSpec, read_experiment
+from rondo_bench.experiments.spec import SetSpec, read_data_sets, read_experiment
+from rondo_bench.experiments.summary import summarise
 from tests.bench.experiments.made_rows import row
 
 GPU = "NVIDIA H200"
@@ -56,10 +57,10 @@ def test_device_and_versions_are_kept_in_json_and_csv(tmp_path: Path) -> None:
 def test_rows_from_before_there_was_a_device_are_read(tmp_path: Path) -> None:
     old = json.loads(row("one", "rondo", 50.0).to_json())
     del old["device"]
-    configs: list[dict[str, str]] = [{}, {"device": "cpu"}, {"device": "cuda"}]
+    configs = [{}, {"device": "cpu"}, {"device": "cuda"}, {"baseline": "ticc"}, {"pieces": 20}]
     lines = [json.dumps(old | {"seed": seed, "config": config}) + "\n" for seed, config in enumerate(configs)]
     (tmp_path / FILE).write_text("".join(lines))
-    assert [own.device for own in read_rows(tmp_path)] == ["", "cpu", ""]
+    assert [own.device for own in read_rows(tmp_path)] == ["", "cpu", "", "cpu", "cpu"]
     text = to_csv([row("one", "rondo", 50.0)])
     assert ",device,status" in text
     (tmp_path / "rows.csv").write_text(text.replace(",device,status", ",status").replace(",,ok", ",ok"))
@@ -76,3 +77,16 @@ def test_each_device_has_a_line_and_one_that_reached_fewer_recordings_none() -> 
     assert "not averaged: CPU (2 recordings), H200 (2 recordings)" in note
     lines, (note,) = lines_of("rondo", on_cpu + on_gpu[:1])
     assert list(lines) == ["rondo (CPU)"] and note.endswith("left out: H200")
+
+
+def test_a_table_never_averages_over_devices() -> None:
+    rows = [row(name, "rondo-paper", 50.0, seed=seed, device="cpu") for name in ("one", "two") for seed in (0, 1)]
+    rows += [row(name, "rondo-paper", 70.0, seed=2, device=GPU) for name in ("one", "two")]
+    rows += [row(name, "ticc", 60.0, device="cpu") for name in ("one", "two")]
+    (section,) = summarise(rows, read_experiment("static"), read_data_sets()).sections
+    found = {line.title: (line.cells["ari"].mean, line.n_seeds) for line in section.lines}
+    titled = read_experiment("static").methods["rondo-paper"].title
+    assert found == {f"{titled} (CPU)": (50.0, 2), f"{titled} (H200)": (70.0, 1), "TICC": (60.0, 1)}
+    assert sum(bool(line.published) for line in section.lines if line.title != "TICC") == 1
+    (note,) = (note for note in section.notes if note.startswith("rondo-paper"))
+    assert "not averaged: CPU (2 recordings), H200 (2 recordings)" in note
