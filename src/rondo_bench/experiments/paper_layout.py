@@ -61,7 +61,7 @@ def paper_latex(summary: Summary, *, deviations: bool = False) -> str:
     """A `table` with booktabs; of means, or with the `deviations` over seeds."""
     columns = paper_columns(summary.experiment)
     sections = _in_order(summary)
-    n_beside = min(2, len(sections)) if len(columns) < 6 else 1
+    n_beside = 2 if len(columns) < 6 and len(sections) > 1 else 1
     head = ["Method", *("$M_f$" if column.title == "M_f" else escaped(column.title) for column in columns)]
     lines = ["% needs \\usepackage{booktabs}", "\\begin{table}[t]", "\\centering"]
     lines += [f"\\caption{{{escaped(summary.experiment.title)}.}}", f"\\label{{tab:{summary.experiment.name}}}"]

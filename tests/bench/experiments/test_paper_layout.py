@@ -79,6 +79,11 @@ def test_sets_that_the_paper_has_not_are_shown_where_they_are_asked_for_or_alone
     assert "OpenPack" in text_of("static", static_rows("ticc", data_set="openpack"))
 
 
+def test_where_all_has_failed_there_is_a_table_without_rows() -> None:
+    failed = Row(row("one", "ticc", 0.0).key, "failed", "no room")
+    assert body(text_of("static", [failed])) == [["Method", *COLUMNS]]
+
+
 def test_what_is_in_no_table_of_the_paper_is_refused() -> None:
     for experiment, methods, message in (
         ("static", ("rondo",), "rondo is in no table of the paper.*rondo-paper"),
