@@ -53,8 +53,7 @@ def test_verify_compares_files_with_the_published_ones(
     assert bad.code == 1 and ["as", "published", "9", "files", "8", "files", "DIFFERS"] in map(
         str.split, bad.out.splitlines()
     )
-    shown = Path("data/mocap") / name
-    assert f"{shown}: its checksum is not that of the published file" in bad.out.splitlines()
+    assert [line.partition(": ")[0] for line in bad.out.splitlines() if "checksum" in line] == [f"data/mocap/{name}"]
 
 
 def test_the_official_files_of_opportunity_are_known() -> None:
@@ -67,7 +66,7 @@ def test_the_official_files_of_opportunity_are_known() -> None:
 
 
 def test_the_rate_of_actrectut_is_not_the_papers() -> None:
-    assert find_data_set("actrectut").sources == "paper; rate: of the files' own clock, the paper says 42 Hz"
+    assert "42 Hz" in find_data_set("actrectut").sources
     assert find_data_set("mocap").sources == "paper"
 
 

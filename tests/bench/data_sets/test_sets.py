@@ -235,7 +235,8 @@ def test_torn_lines_at_the_end_are_cut_of_both_files(tmp_path: Path, file: str, 
     (tmp_path / file).write_text("\n".join([*lines[:-1], torn]).replace("Class", "class"))
     data = read_data_set("lara", tmp_path)
     assert (data.recordings[0].n_frames, data.annotations["L03_S14_R30"].classes.tolist()) == (2, [6, 0])
-    assert data.recordings[0].notes == ("1 row cut at the end, whose lines are torn",)
+    (note,) = data.recordings[0].notes
+    assert note.startswith("1 row ")
 
 
 def test_sensors_are_put_on_one_clock(tmp_path: Path) -> None:
