@@ -171,9 +171,10 @@ def _curves(pyplot: Any, summary: Summary) -> Any:
                 axis.plot(_STAGES, paper, "--", color=colour, alpha=0.6)
         axis.set_title(section.title, fontsize=9)
         axis.set_xlabel("% of the stream seen")
-        axis.set_ylim(0, 100)
+        axis.set(xticks=_STAGES, xlim=(_STAGES[0] - 4, _STAGES[-1] + 4), ylim=(0, 100))
     axes[0][0].set_ylabel("H-score (dashed: paper)")
     handles = [pyplot.Line2D([], [], color=colours[title], marker="o", label=title) for title in titles]
+    figure.tight_layout()
     figure.legend(handles=handles, fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure
 
