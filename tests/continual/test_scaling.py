@@ -184,22 +184,6 @@ def test_new_units_are_promoted_where_the_model_fits_hardly(model: Rondo) -> Non
     assert [event for event in events if event.kind in LEARNED]
 
 
-def test_known_windows_reach_farther_where_windows_lie_farther_apart(model: Rondo, recording: Recording) -> None:
-    noise = np.random.default_rng(0).normal(size=recording.values.shape)
-    stretches = []
-    for share in (0.0, 0.1, 0.3, 1.0):
-        stream = model.stream()
-        stream.feed((recording.values + share * recording.values.std(axis=0) * noise).astype(np.float32))
-        assert stream.scaling is not None
-        stretches.append(stream.scaling.setting.stretch)
-        reader: Any = stream.reader
-        assert reader.buffer.scales.radius == pytest.approx(stretches[-1] * model.unit_model_.exemplars.radius)
-        again: Any = Stream.restore(model.stream(), *stream.state())
-        assert again.scaling.setting[2:4] == stream.scaling.setting[2:4]
-        assert again.reader.buffer.scales == reader.buffer.scales
-    assert stretches == sorted(stretches) and stretches[0] == 1 < stretches[2] <= 2.8
-
-
 def test_the_mean_of_a_stream_settles_from_the_typical_one_to_its_own() -> None:
     usual, own = (
         (np.array([0.0, 5.0, 2.0]), np.array([1.0, 2.0, 0.0])),

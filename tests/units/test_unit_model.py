@@ -226,16 +226,6 @@ def test_exemplars_that_no_fit_gives_are_refused(damaged: dict[str, list[float]]
         Exemplars.restore(tensors | {name: np.array(own) for name, own in damaged.items()})
 
 
-def test_spacing_is_the_distance_to_the_nearest_other_exemplar_in_radii(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(4)
-    points = rng.normal(size=(40, 3)).astype(np.float32)
-    fitted = Exemplars(points, np.repeat([0, 1], 20), np.array([20, 20]), 0.7, 0.1)
-    monkeypatch.setattr("rondo.units.model._ROWS", 7)
-    nearest = [min(float(np.linalg.norm(a - b)) for j, b in enumerate(points) if j != i) for i, a in enumerate(points)]
-    npt.assert_allclose(fitted.spacing, np.array(nearest) / 0.7, rtol=1e-5)
-    assert not Exemplars(points, fitted.units, fitted.supports, 0.0, 0.1).spacing.any()
-
-
 def test_strangeness_is_the_distance_to_the_nearest_exemplar_in_radii(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exemplars, "_ROWS", 16)
     points = np.random.default_rng(0).normal(size=(120, 3)).astype(np.float32)

@@ -119,7 +119,6 @@ class Setting(NamedTuple):
     place: Place | None  # None: the common one
     boundaries: Boundaries | None  # None: those of the model
     learns: bool  # False: so few windows are like known ones that there is nothing to learn from
-    stretch: float = 1.0  # how much farther known windows reach, as those of the stream lie farther apart
     move: Move | None = None  # of representations so far, where the scaling has changed
     recent: Recent | None = None  # from which windows that are not decided are read again
 

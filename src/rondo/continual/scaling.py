@@ -5,10 +5,8 @@ a tenth more, it is looked at as `label` looks at a recording (`rondo.data.own_s
 `FrameSample` keeps some. From then on it is scaled by the statistics that were chosen, and read in its own place or in
 the common one. Looks come at fixed frames, so nothing depends on how rows are cut into chunks.
 
-Two things are known better of a recording than of its beginning. The mean of a few minutes is that of what was done in
-them: it stays near the typical one unless it lies so far off that this is no chance (`settled_mean`). And a stream that
-learns compares windows with exemplars of other recordings, from which its own lie farther apart than those lie from
-each other: known windows reach as much farther (`_stretch`).
+The mean of a few minutes is that of what was done in them: it stays near the typical one unless it lies so far off that
+this is no chance (`settled_mean`). Nothing is learned at first, nor from what is hardly ever like anything known.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rondo.arrays import Floats, Tensors, check_shapes, owned, owned_by
+from rondo.arrays import Tensors, check_shapes, owned, owned_by
 from rondo.continual.frame_sample import FrameSample
 from rondo.continual.journal import Evidence, Kind
 from rondo.continual.reading import Move, Reader, Setting, State
@@ -34,9 +32,8 @@ from rondo.units.model import UnitModel
 from rondo.units.places import Place, Places
 
 _FIRST, _AGAIN = 20.0, 1.1  # window lengths before the first look, and growth to the next; on MoCap6, USC-HAD, PTE
-# Chosen on gym sessions (Exermote) and PTE: docs/results/streams.md. OpenPack, USC-HAD and MoCap6 had no part in it.
+# Chosen on gym sessions (Exermote) and PTE: docs/results/streams.md. OpenPack, USC-HAD and MoCap had no part in it.
 _MEAN_LENGTHS = 40.0  # window lengths whose mean lies a deviation off by chance; 30 to 60 are alike
-_CLOSE, _MOST_STRETCHED = 0.25, 2.8  # quantile by which distances are compared; ours: known windows reach 3.5 radii
 _LEARNS_FROM = 40.0  # window lengths; before, statistics may still change
 _LEAST_LIKE = 0.05  # share of windows within a radius of a known one; white noise has none, a new person 20 % and more
 _MOST_RECENT = 64  # window lengths that are read again after a look, where a reader looks ahead still farther; ours
@@ -61,7 +58,7 @@ class StreamScaling:
         self._sample = FrameSample(self._length, self._step, n_channels, n_recent)
         self.mean, self.scale = self._typical
         self.is_own, self.fit = False, ""
-        self._learns, self._stretch = False, 1.0
+        self._learns = False
         self._place: Place | None = None
         self._boundaries: Boundaries | None = None
         self._next_look = round(_FIRST * self._length)
@@ -73,7 +70,7 @@ class StreamScaling:
 
     @property
     def setting(self) -> Setting:
-        return Setting(self._place, self._boundaries, self._learns, self._stretch)
+        return Setting(self._place, self._boundaries, self._learns)
 
     @property
     def _typical(self) -> tuple[Vector, Vector]:
@@ -132,20 +129,14 @@ class StreamScaling:
         if fit != fit_before:
             news.append(("fit", {"verdict": fit, "share_accepted": profile.share_accepted}))
         at_home = self._units.at_home(representations, self._place)
-        self._compare(self._units.exemplars.strangeness(at_home), n_lengths)
+        is_like = self._units.exemplars.strangeness(at_home) <= 1
+        self._learns = n_lengths >= _LEARNS_FROM and float(is_like.mean()) >= _LEAST_LIKE
         moved = None
         if self.is_own != was_own:
             old_values = self._preprocessor.seen_by(values, *before[:2])
             old = self._units.encoder.encode(self._sample.windows(old_values, spans))
             moved = Move.between(self._units.at_home(old, before[2]), at_home)
         return Look(self.setting._replace(move=moved), news)
-
-    def _compare(self, strangeness: Floats, n_lengths: float) -> None:
-        """What a stream that learns makes of how far its windows lie from exemplars, in radii."""
-        usual = float(np.quantile(self._units.exemplars.spacing, _CLOSE))
-        self._learns = n_lengths >= _LEARNS_FROM and float((strangeness <= 1).mean()) >= _LEAST_LIKE
-        if usual > 0:
-            self._stretch = min(max(1.0, float(np.quantile(strangeness, _CLOSE)) / usual), _MOST_STRETCHED)
 
     def _choice(
         self, values: Values, spans: tuple[Span, ...], n_lengths: float
@@ -174,7 +165,7 @@ class StreamScaling:
         if self._boundaries is not None:
             kept |= owned("boundaries", self._boundaries.tensors())
         plain = {"sample": sample, "is_own": self.is_own, "fit": self.fit, "next_look": self._next_look}
-        return kept, plain | {"learns": self._learns, "stretch": self._stretch}
+        return kept, plain | {"learns": self._learns}
 
     def load(self, tensors: Tensors, plain: Mapping[str, Any]) -> None:
         """What `state` gave; this one has only begun, from the same model."""
@@ -182,7 +173,7 @@ class StreamScaling:
         check_shapes(tensors, {"mean": "channels", "scale": "channels"}, channels=self.mean.size)
         self.mean, self.scale = (np.asarray(tensors[name], np.float64) for name in ("mean", "scale"))
         self.is_own, self.fit, self._next_look = plain["is_own"], plain["fit"], plain["next_look"]
-        self._learns, self._stretch = plain["learns"], plain["stretch"]
+        self._learns = plain["learns"]
         if place := owned_by("place", tensors):
             self._place = Places.restore(place).of_group[_STREAM]
         if boundaries := owned_by("boundaries", tensors):
@@ -193,7 +184,7 @@ def settled_mean(own: tuple[Vector, Vector], typical: tuple[Vector, Vector], n_l
     """The mean of a stream of this many window lengths, nearer to the typical one the less the two differ.
 
     With d the root mean square difference over channels, in deviations of the stream, and c = 40 / n, its own mean has
-    the weight d^4 / (d^4 + c^2): most of it where it lies farther off than chance would have it, and all in the end.
+    the weight d^4 / (d^4 + c^2): most of it where it lies farther off than chance explains, and all in the end.
     """
     (mean, scale), (usual, usual_scale) = own, typical
     varies = (scale > 0) & (usual_scale > 0)

@@ -263,8 +263,6 @@ class Updater:
         to them was read with other statistics. Units that it has promoted, and the buffer, are moved.
         """
         self.setting, move = setting._replace(recent=None), setting.move
-        radius = self._model.exemplars.radius * setting.stretch
-        self.buffer.scales = self.buffer.scales._replace(radius=radius)
         if move is None:
             return
         before = self.units

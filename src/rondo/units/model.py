@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -51,25 +50,13 @@ class Exemplars:
 
     def strangeness(self, representations: NDArray[np.floating]) -> Floats:
         """Distance of each window (n_windows, n_dims) to the nearest exemplar, in radii."""
-        return self._nearest(representations, apart=False)
-
-    @cached_property
-    def spacing(self) -> Floats:
-        """Distance of each exemplar to the nearest other one, in radii."""
-        return self._nearest(self.points, apart=True)
-
-    def _nearest(self, representations: NDArray[np.floating], *, apart: bool) -> Floats:
-        """`apart`: these are the exemplars, and none is compared with itself."""
         if self.radius <= 0:
             return np.zeros(len(representations))
         norms = np.square(self.points).sum(axis=1)
         nearest = np.empty(len(representations), np.int64)
         for first in range(0, len(representations), _ROWS):
             rows = slice(first, first + _ROWS)
-            squares = norms - 2 * representations[rows].astype(np.float32) @ self.points.T
-            if apart:
-                squares[np.arange(len(squares)), first + np.arange(len(squares))] = np.inf
-            nearest[rows] = squares.argmin(axis=1)
+            nearest[rows] = (norms - 2 * representations[rows].astype(np.float32) @ self.points.T).argmin(axis=1)
         gaps = representations - self.points[nearest]
         return np.asarray(np.sqrt(np.square(gaps, dtype=np.float64).sum(axis=1)) / self.radius)
 
