@@ -15,12 +15,14 @@ def normalised_distance(motifs: LengthMotifs, latent: NDArray[np.float64], compo
     """r = d / R of one latent and one motif; None where it is not accepted."""
     distance = math.sqrt(sum((a - b) ** 2 for a, b in zip(latent, motifs.centres[component], strict=True)))
     posterior = float(motifs.mixture.posterior(latent[None])[0, component])
-    if distance <= motifs.radii[component] and posterior >= motifs.floors[component]:
+    if distance <= motifs.radii[component] and posterior >= motifs.floors[component] * (1 - 1e-9):
         return distance / float(motifs.radii[component])
     return None
 
 
-def fused_score(matches: Sequence[Matches], motif_ids: Sequence[Sequence[int]], window: int, motif: int) -> float:
+def fused_score(
+    matches: Sequence[Matches], motif_ids: Sequence[Sequence[int]], window: int, motif: int, bonus: float
+) -> float:
     """s(t, m); 0 where no length supports the motif."""
     best = []
     for own, ids in zip(matches, motif_ids, strict=True):
@@ -32,23 +34,27 @@ def fused_score(matches: Sequence[Matches], motif_ids: Sequence[Sequence[int]], 
         ]
         if min(here, default=math.inf) < math.inf:
             best.append(min(here))
-    bonus = 1 + 0.1 * min(len(best) - 1, 5)
-    return bonus * sum(math.exp(-r) for r in best) / len(best) if best else 0.0
+    factor = 1 + bonus * min(len(best) - 1, 5)
+    return factor * sum(math.exp(-r) for r in best) / len(best) if best else 0.0
 
 
 def longest_support(matches: Sequence[Matches], motif_ids: Sequence[Sequence[int]], window: int, motif: int) -> int:
     """The longest length that supports the motif at the window; 0 where none does."""
     alone = [(own, ids) for own, ids in zip(matches, motif_ids, strict=True)]
-    return max((own.candidates.length for own, ids in alone if fused_score([own], [ids], window, motif) > 0), default=0)
+    return max(
+        (own.candidates.length for own, ids in alone if fused_score([own], [ids], window, motif, 0.0) > 0), default=0
+    )
 
 
-def fuse(matches: Sequence[Matches], motif_ids: Sequence[Sequence[int]], n_windows: int) -> list[tuple[int, float]]:
+def fuse(
+    matches: Sequence[Matches], motif_ids: Sequence[Sequence[int]], n_windows: int, bonus: float
+) -> list[tuple[int, float]]:
     """(motif, score) of every window; (-1, 0) where nothing is accepted. Of equals the longer, then the smaller id."""
     track = []
     for window in range(n_windows):
         options = []
         for motif in {id for ids in motif_ids for id in ids}:
-            score = round(fused_score(matches, motif_ids, window, motif), 9)
+            score = round(fused_score(matches, motif_ids, window, motif, bonus), 9)
             if score > 0:
                 options.append((-score, -longest_support(matches, motif_ids, window, motif), motif))
         track.append((min(options)[2], -min(options)[0]) if options else (-1, 0.0))

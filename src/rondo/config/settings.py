@@ -218,6 +218,12 @@ class AcceptanceConfig(StageSettings):
 
     radius_quantile: float = setting(0.95, "paper: Table Motif discovery, distance threshold P95", gt=0, le=1)
     posterior_quantile: float = setting(0.05, "paper: Table Motif discovery, posterior threshold P5", ge=0, lt=1)
+    posterior_ceiling: float = setting(
+        0.99,
+        "ours: no threshold is higher, as posteriors saturate at 1; paper: 1 (docs/results/ablation.md)",
+        gt=0,
+        le=1,
+    )
 
 
 class MotifSettings(StageSettings):

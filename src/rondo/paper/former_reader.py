@@ -34,7 +34,7 @@ from rondo.continual.phrases import Change, Motif
 from rondo.data.labels import OTHER
 from rondo.motifs.phrases import Phrase, composition
 from rondo.paper.candidates import LengthMotifs, latents_of
-from rondo.paper.fusion import HIGHEST_SCORE, fused_score
+from rondo.paper.fusion import fused_score, highest_score
 from rondo.paper.latent_entries import Judgement, LatentEntries
 from rondo.paper.micro_clusters import LatentVocabulary, MicroClusters, State, bootstrap_radius, states_of
 
@@ -136,7 +136,7 @@ class FormerReader:
 
     def boundary(self) -> list[Motif]:
         """The stretch ends: all that wait are decided, and nothing is carried over."""
-        final = [_fused(best) for best in self._open]
+        final = [_fused(best, self.model.bonus) for best in self._open]
         self._run.clear()
         self._open.clear()
         return final
@@ -146,7 +146,7 @@ class FormerReader:
         run: deque[int] = deque(maxlen=self.longest)
         waiting: deque[dict[tuple[int, int], float]] = deque()
         read = [motif for unit in units.tolist() for motif in self._push(unit, run, waiting, learns=False)]
-        return read + [_fused(best) for best in waiting]
+        return read + [_fused(best, self.model.bonus) for best in waiting]
 
     def _push(
         self, unit: int, run: deque[int], waiting: deque[dict[tuple[int, int], float]], *, learns: bool
@@ -162,7 +162,7 @@ class FormerReader:
         self.n_windows += learns
         # The last one always waits: where its unit ends, and so which frames it speaks for, shows in the next.
         n_final = len(waiting) - max(1, min(len(run), self.longest - 1))
-        return [_fused(waiting.popleft()) for _ in range(n_final)]
+        return [_fused(waiting.popleft(), self.model.bonus) for _ in range(n_final)]
 
     def _match(
         self, own: LengthVocabulary, item: UnitCodes, waiting: deque[dict[tuple[int, int], float]], *, learns: bool
@@ -224,14 +224,14 @@ class FormerReader:
         return self
 
 
-def _fused(best: Mapping[tuple[int, int], float]) -> Motif:
+def _fused(best: Mapping[tuple[int, int], float], bonus: float) -> Motif:
     """The motif with the highest fused score; of equals the longer one, then the smaller id."""
     found = []
     for motif in sorted({motif for motif, _ in best}):
         lengths = sorted((length for own, length in best if own == motif), reverse=True)
-        score = fused_score([best[motif, length] for length in lengths])
+        score = fused_score([best[motif, length] for length in lengths], bonus)
         found.append((-score, -lengths[0], motif))
     if not found:
         return OTHER, 0.0
     score, _, motif = min(found)
-    return motif, -score / HIGHEST_SCORE
+    return motif, -score / highest_score(bonus)

@@ -104,20 +104,21 @@ def _offsets(sizes: Sequence[int]) -> NDArray[np.int64]:
 
 # Fusion: one motif per window from the matches of all lengths (paper, app. MotifFormer).
 #
-#     s(t, m) = b(|L(t, m)|) / |L(t, m)| * sum over L in L(t, m) of exp(-r(t, m, L)),   b(n) = 1 + 0.1 min(n - 1, 5)
+#     s(t, m) = b(|L(t, m)|) / |L(t, m)| * sum over L in L(t, m) of exp(-r(t, m, L)),   b(n) = 1 + bonus min(n - 1, 5)
 #
 # r(t, m, L) is the smallest normalised distance among the candidates of length L that cover window t and match m, and
 # L(t, m) are the lengths that have one. The paper cuts r at tau_r; accepted candidates have r <= 1, so that no tau_r
-# from 1 on changes anything. It gives no b; in a prototype, on MoCap (one seed, linked motifs), F1@50 was 100 with it
-# and 96 without a bonus.
+# from 1 on changes anything. It gives no b: `motifs.length_bonus` is a reading (docs/paper.md).
 
-_BONUS, _MOST_BONUSES = 0.1, 5  # measured on MoCap, see above
-HIGHEST_SCORE = 1 + _BONUS * _MOST_BONUSES
+_MOST_BONUSES = 5  # ours: a motif of six lengths has all there is
 _DECIMALS = 9  # scores are compared so far: which of two centres is exactly met is a matter of rounding
 
 
 class Fused(NamedTuple):
-    """The motif of each window, OTHER where nothing is accepted, and its fused score in (0, 1.5]; 0 for OTHER."""
+    """The motif of each window, OTHER where nothing is accepted, and its fused score; 0 for OTHER.
+
+    No score is above 1 + 5 bonus.
+    """
 
     ids: Labels  # (n_windows,)
     scores: NDArray[np.float64]  # (n_windows,)
@@ -133,7 +134,7 @@ class Occurrence(NamedTuple):
     score: float
 
 
-def fuse(matches: Sequence[Matches], motif_ids: Sequence[NDArray[np.int64]], n_windows: int) -> Fused:
+def fuse(matches: Sequence[Matches], motif_ids: Sequence[NDArray[np.int64]], n_windows: int, bonus: float) -> Fused:
     """The motif with the highest fused score at each window; of equals the longer one there, then the smaller id.
 
     `motif_ids` holds, for each length, the motif of each component.
@@ -143,14 +144,14 @@ def fuse(matches: Sequence[Matches], motif_ids: Sequence[NDArray[np.int64]], n_w
     longest = np.zeros(n_windows, dtype=np.int64)
     # Motif after motif, so that memory grows with the windows only.
     for motif in np.unique(np.concatenate([*motif_ids, np.zeros(0, np.int64)])):
-        own, own_longest = _fused_score(matches, [here == motif for here in motif_ids], n_windows)
+        own, own_longest = _fused_score(matches, [here == motif for here in motif_ids], n_windows, bonus)
         better = (own > scores) | ((own == scores) & (own_longest > longest))
         ids[better], scores[better], longest[better] = motif, own[better], own_longest[better]
     return Fused(ids, scores)
 
 
 def _fused_score(
-    matches: Sequence[Matches], components: Sequence[NDArray[np.bool_]], n_windows: int
+    matches: Sequence[Matches], components: Sequence[NDArray[np.bool_]], n_windows: int, bonus: float
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """s(t, m) of one motif (0 where no length supports it), and the longest length that does; both (n_windows,)."""
     total = np.zeros(n_windows)
@@ -161,14 +162,19 @@ def _fused_score(
             total += np.exp(-nearest)
             n_lengths += np.isfinite(nearest)
             longest = np.where(np.isfinite(nearest), np.maximum(longest, own.candidates.length), longest)
-    bonus = 1 + _BONUS * np.minimum(n_lengths - 1, _MOST_BONUSES)
-    return np.round(total / np.maximum(n_lengths, 1) * bonus, _DECIMALS), longest
+    factor = 1 + bonus * np.minimum(n_lengths - 1, _MOST_BONUSES)
+    return np.round(total / np.maximum(n_lengths, 1) * factor, _DECIMALS), longest
 
 
-def fused_score(nearest: Sequence[float]) -> float:
+def fused_score(nearest: Sequence[float], bonus: float) -> float:
     """s(t, m) of one motif at one window from r(t, m, L) of the lengths that support it."""
-    bonus = 1 + _BONUS * min(len(nearest) - 1, _MOST_BONUSES)
-    return float(np.round(np.exp(-np.array(nearest)).sum() / len(nearest) * bonus, _DECIMALS))
+    factor = 1 + bonus * min(len(nearest) - 1, _MOST_BONUSES)
+    return float(np.round(np.exp(-np.array(nearest)).sum() / len(nearest) * factor, _DECIMALS))
+
+
+def highest_score(bonus: float) -> float:
+    """That of a motif whose centres are met at all lengths."""
+    return 1 + bonus * _MOST_BONUSES
 
 
 def _nearest_covering(matches: Matches, components: NDArray[np.bool_], n_windows: int) -> NDArray[np.float64]:

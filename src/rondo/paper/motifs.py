@@ -23,7 +23,7 @@ from rondo.motifs.discover import MotifInput
 from rondo.motifs.phrases import Phrase, composition, in_kept
 from rondo.paper.candidates import Describe, LengthMotifs, Subsequences, latents_of, match, match_lengths, subsequences
 from rondo.paper.deep_dpm import FittedAutoencoder, fit_autoencoder
-from rondo.paper.fusion import HIGHEST_SCORE, Fused, fuse, link, occurrences
+from rondo.paper.fusion import Fused, fuse, highest_score, link, occurrences
 from rondo.paper.motif_former import Epoch, MotifFormer, train_motif_former
 from rondo.paper.settings import MotifFormerConfig
 from rondo.registry import MIXTURES
@@ -193,6 +193,7 @@ def _strongest(distances: NDArray[np.float64], share: float) -> NDArray[np.int64
 
 
 _MIXTURE = ("weights", "means", "precision_roots", "log_constants")
+_BONUS_OF_0_2 = 0.1  # models of 0.2.0 hold none
 _MEASURES = ("centres", "radii", "floors", "supports")
 
 
@@ -205,6 +206,7 @@ class FormerMotifs:
     lengths: tuple[LengthMotifs, ...]  # longest first
     motif_ids: tuple[NDArray[np.int64], ...]  # of each component of each length
     phrases: tuple[tuple[int, Phrase, int], ...]  # motif, its units, how often: occurrences in the fitted recordings
+    bonus: float  # of each further length that supports a motif
 
     @property
     def ids(self) -> tuple[int, ...]:
@@ -241,11 +243,11 @@ class FormerMotifs:
         begins = np.ones(codes.size, dtype=np.bool_)
         begins[1:] = fused.ids[1:] != fused.ids[:-1]
         begins[[start for start, _ in units.spans]] = True
-        return MotifTimeline(fused.ids, fused.scores / HIGHEST_SCORE, begins)
+        return MotifTimeline(fused.ids, fused.scores / highest_score(self.bonus), begins)
 
     def _fused(self, codes: NDArray[np.int64], spans: Sequence[Span]) -> Fused:
         matches = match_lengths(self.former.describe, codes, spans, self.lengths)
-        return fuse(matches, self.motif_ids, codes.size)
+        return fuse(matches, self.motif_ids, codes.size, self.bonus)
 
     def phrase_book(self) -> PhraseBook:
         """The phrases in which each motif occurs in the fitted recordings; a motif that occurs nowhere has none."""
@@ -279,6 +281,7 @@ class FormerMotifs:
             "lengths": np.array([motifs.length for motifs in self.lengths], np.int64),
             "phrases.units": np.array(units, np.int64),
             "phrases.table": table,
+            "bonus": np.array([self.bonus]),
         }
 
     @classmethod
@@ -298,7 +301,8 @@ class FormerMotifs:
         if any(own.shape != (motifs.n_components,) for own, motifs in zip(ids, lengths, strict=True)):
             raise ModelError("the motif ids do not fit the motifs of their lengths; fit and save the model again")
         phrases = tuple((int(row[0]), tuple(own.tolist()), int(row[2])) for row, own in zip(rows, units, strict=False))
-        return cls(unit_ids, former, lengths, ids, phrases)
+        (bonus,) = tensors.get("bonus", [_BONUS_OF_0_2])
+        return cls(unit_ids, former, lengths, ids, phrases, float(bonus))
 
 
 def _restored(
@@ -351,7 +355,7 @@ def fit_former(
     progress("motifs: linking and reading", 2, 3)
     matches = match_lengths(former.describe, codes, units.spans, lengths)
     motif_ids = link(lengths, matches, config.link)
-    found = occurrences(fuse(matches, motif_ids, codes.size), codes, units.spans)
+    found = occurrences(fuse(matches, motif_ids, codes.size, config.length_bonus), codes, units.spans)
     counts = Counter((one.motif, tuple(unit_ids[code] for code in one.phrase)) for one in found)
     phrases = tuple((motif, phrase, n) for (motif, phrase), n in sorted(counts.items()))
-    return FormerMotifs(tuple(unit_ids), former, lengths, motif_ids, phrases)
+    return FormerMotifs(tuple(unit_ids), former, lengths, motif_ids, phrases, config.length_bonus)

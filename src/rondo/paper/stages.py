@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rondo.config.settings import RondoConfig, WindowsConfig
+from rondo.config.settings import ContinualConfig, RondoConfig, WindowsConfig
 from rondo.encoders.base import EncoderCost
 from rondo.paper.settings import (
     DirectUnitsConfig,
@@ -121,6 +121,7 @@ def _as_published(kind: str) -> RondoConfig:
         encoder=TS2VecConfig(),
         units=units.model_copy(update={"mixture": units.mixture.model_copy(update={"kind": kind})}),
         motifs=motifs.model_copy(update={"mixture": motifs.mixture.model_copy(update={"kind": kind})}),
+        continual=ContinualConfig(rule="published"),
     )
 
 

@@ -118,7 +118,13 @@ def fingerprint(config: Mapping[str, Any], protocol: str, learned_from: Sequence
 
 # Rows from before a setting could be chosen, or from when one could, stay valid: below are settings by what was the
 # rule before, and sections with settings that are gone, what has been the rule since, and a setting beside them.
-_LATER = {"autoencoder_least_steps": 40, "items_per_epoch": 4096, "dropouts": "fill"}
+_LATER = {
+    "autoencoder_least_steps": 40,
+    "items_per_epoch": 4096,
+    "dropouts": "fill",
+    "length_bonus": 0.1,
+    "posterior_ceiling": 0.99,
+}
 _GONE = (
     ("preprocess", {"missing": "interpolate"}, "scaling"),
     ("units", {"window_weight": "overlap"}, "ridge"),

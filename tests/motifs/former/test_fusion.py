@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rondo.data.labels import OTHER
 from rondo.paper.candidates import LengthMotifs, Matches, Subsequences, subsequences
-from rondo.paper.fusion import HIGHEST_SCORE, Fused, Rule, _linked, _overlap_distances, fuse, link, occurrences
+from rondo.paper.fusion import Fused, Rule, _linked, _overlap_distances, fuse, highest_score, link, occurrences
 from tests import naive_fusion
 from tests.motifs.former.test_candidates import motifs_at
 
@@ -35,36 +35,43 @@ def matches_at(starts: list[int], length: int, r: list[float]) -> Matches:
     return Matches(own, np.zeros(len(starts), np.int64), np.array(r)[:, None])
 
 
-@given(st.integers(1, 14), st.integers(0, 14), st.sets(st.integers(2, 5), min_size=1), st.integers(0, 10_000))
-def test_fusion_is_the_triple_loop(n_windows: int, cut: int, lengths: set[int], seed: int) -> None:
+@given(
+    st.integers(1, 14),
+    st.integers(0, 14),
+    st.sets(st.integers(2, 5), min_size=1),
+    st.integers(0, 10_000),
+    st.floats(0, 1),
+)
+def test_fusion_is_the_triple_loop(n_windows: int, cut: int, lengths: set[int], seed: int, bonus: float) -> None:
     rng = np.random.default_rng(seed)
     codes = rng.integers(0, 2, n_windows)
     spans = [(0, min(cut, n_windows)), (min(cut, n_windows), n_windows)]
     found = [random_matches(codes, spans, length, 3, rng) for length in sorted(lengths, reverse=True)]
     motif_ids = [rng.integers(0, 4, 3) for _ in found]
-    fused = fuse(found, motif_ids, n_windows)
-    expected = naive_fusion.fuse(found, [ids.tolist() for ids in motif_ids], n_windows)
+    fused = fuse(found, motif_ids, n_windows, bonus)
+    expected = naive_fusion.fuse(found, [ids.tolist() for ids in motif_ids], n_windows, bonus)
     npt.assert_array_equal(fused.ids, [motif for motif, _ in expected])
     npt.assert_allclose(fused.scores, [score for _, score in expected], atol=1e-12)
 
 
+@pytest.mark.parametrize("bonus", [0.0, 0.02, 0.1])
 @pytest.mark.parametrize("n_lengths", [1, 2, 6, 9])
-def test_the_bonus_grows_with_the_lengths_and_is_bounded(n_lengths: int) -> None:
+def test_the_bonus_grows_with_the_lengths_and_is_bounded(n_lengths: int, bonus: float) -> None:
     found = [matches_at([0], length, [0.0]) for length in range(2, 2 + n_lengths)]
-    fused = fuse(found, [np.array([0])] * n_lengths, 12)
-    assert fused.scores[0] == pytest.approx(1 + 0.1 * min(n_lengths - 1, 5))
-    assert fused.scores.max() <= HIGHEST_SCORE
+    fused = fuse(found, [np.array([0])] * n_lengths, 12, bonus)
+    assert fused.scores[0] == pytest.approx(1 + bonus * min(n_lengths - 1, 5))
+    assert fused.scores.max() <= highest_score(bonus)
 
 
 def test_ties_go_to_the_longer_then_to_the_smaller_id() -> None:
     long, short = matches_at([0], 3, [1e-13]), matches_at([0], 2, [0.0])  # equal but for rounding
-    npt.assert_array_equal(fuse([long, short], [np.array([5]), np.array([1])], 3).ids, [5, 5, 5])
-    npt.assert_array_equal(fuse([short, short], [np.array([5]), np.array([1])], 2).ids, [1, 1])
+    npt.assert_array_equal(fuse([long, short], [np.array([5]), np.array([1])], 3, 0.02).ids, [5, 5, 5])
+    npt.assert_array_equal(fuse([short, short], [np.array([5]), np.array([1])], 2, 0.02).ids, [1, 1])
 
 
 def test_nothing_accepted_is_other_everywhere() -> None:
     for found, ids in [([], []), ([matches_at([0, 1], 2, [np.inf, np.inf])], [np.array([0])])]:
-        fused = fuse(found, ids, 5)
+        fused = fuse(found, ids, 5, 0.02)
         npt.assert_array_equal(fused.ids, [OTHER] * 5)
         npt.assert_array_equal(fused.scores, np.zeros(5))
         assert occurrences(fused, np.zeros(5, np.int64), [(0, 5)]) == []

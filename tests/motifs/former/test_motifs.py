@@ -19,7 +19,7 @@ from rondo.metrics.overlap import Overlap
 from rondo.metrics.recurrence import adjusted_mutual_information
 from rondo.paper import motifs as discovery
 from rondo.paper.candidates import Describe, LengthMotifs, match_lengths, subsequences
-from rondo.paper.fusion import HIGHEST_SCORE, fuse, link, occurrences
+from rondo.paper.fusion import fuse, highest_score, link, occurrences
 from rondo.paper.motifs import Coverage, FormerMotifs, copies, discover_lengths, fit_former, item_weights, joined
 from rondo.paper.settings import MotifFormerConfig
 from rondo.units.mixture import FittedMixture, fit_mixture
@@ -228,7 +228,7 @@ def test_a_radius_that_accepts_nothing_claims_nothing_and_labels_other() -> None
     codes = phrases(20)
     found = tuple(replace(motifs, floors=np.full(motifs.n_components, 2.0)) for motifs in discover(codes))
     matches = match_lengths(describe, codes, [(0, codes.size)], found)
-    fused = fuse(matches, link(found, matches, "overlap"), codes.size)
+    fused = fuse(matches, link(found, matches, "overlap"), codes.size, 0.02)
     assert set(fused.ids.tolist()) == {-1} and not fused.scores.any()
     assert occurrences(fused, codes, [(0, codes.size)]) == []
 
@@ -301,8 +301,9 @@ def test_windows_get_motifs_that_say_something_about_the_phrases(model: FormerMo
     assert adjusted_mutual_information(Overlap.of(truth, read.ids)) > 0.2
     assert ((read.scores > 0) == (read.ids != OTHER)).all()
     codes = np.searchsorted(UNIT_IDS, units.ids)
-    fused = fuse(match_lengths(model.former.describe, codes, units.spans, model.lengths), model.motif_ids, codes.size)
-    npt.assert_allclose(read.scores * HIGHEST_SCORE, fused.scores)
+    matches = match_lengths(model.former.describe, codes, units.spans, model.lengths)
+    fused = fuse(matches, model.motif_ids, codes.size, model.bonus)
+    npt.assert_allclose(read.scores * highest_score(model.bonus), fused.scores)
 
 
 def test_occurrences_begin_where_ids_or_spans_do(model: FormerMotifs) -> None:
