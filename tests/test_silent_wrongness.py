@@ -39,7 +39,6 @@ KNOWN_SILENT = dict(
             "all_signs_flipped: label": _CHANNEL,
             "noise_instead_of_a_channel: label": _CHANNEL,
             "one_channel_copied_over_another: label": _CHANNEL,
-            "noise_instead_of_a_channel: stream": _CHANNEL,
             "unnamed_columns_in_another_order: stream": _CHANNEL,
             "two_names_swapped: stream": _CHANNEL,
             "units_at_other_levels: stream": _CHANNEL,

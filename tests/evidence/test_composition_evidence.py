@@ -118,7 +118,7 @@ def test_the_book_of_motif_former_holds_its_occurrences() -> None:
     from rondo.paper.motifs import FormerMotifs
 
     phrases = ((1, (3, 4), 5), (1, (3,), 2), (2, (4,), 1))
-    motifs = FormerMotifs((3, 4), None, (), (np.array([0, 1]), np.array([2])), phrases)  # type: ignore[arg-type]
+    motifs = FormerMotifs((3, 4), None, (), (np.array([0, 1]), np.array([2])), phrases, 0.1)  # type: ignore[arg-type]
     assert motifs.phrase_book() == {0: Counter(), 1: Counter({(3, 4): 5, (3,): 2}), 2: Counter({(4,): 1})}
 
 
