@@ -164,6 +164,7 @@ def test_nothing_is_learned_from_what_is_like_nothing_known(model: Rondo) -> Non
     _, events = fed(stream, noise, [])
     assert of_kind(events, "fit")[-1].evidence["verdict"] == "does not fit"
     assert not [event for event in events if event.kind in LEARNED and event.level == "unit"]
+    assert stream.scaling is not None and not stream.scaling.setting.learns
 
 
 def test_nothing_is_learned_in_the_first_forty_lengths(model: Rondo, recording: Recording) -> None:
@@ -181,6 +182,7 @@ def test_new_units_are_promoted_where_the_model_fits_hardly(model: Rondo) -> Non
     stream = model.stream()
     _, events = fed(stream, values, [])
     assert of_kind(events, "fit")[0].evidence["verdict"] == "does not fit"
+    assert stream.scaling is not None and stream.scaling.setting.learns
     assert [event for event in events if event.kind in LEARNED]
 
 
