@@ -14,8 +14,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from rondo.config.constants import learner_constants
-from rondo.config.settings import PRESETS
-from rondo.registry import ENCODERS
+from rondo.config.settings import PRESETS, resolve
 from scripts.reference.markup import code, table
 from scripts.reference.settings import shown
 
@@ -58,9 +57,7 @@ def value_of(name: str, encoder: str | None = None) -> Any:
     """
     if name.startswith("rondo."):
         return _constant(name)
-    config: Any = PRESETS["paper"]
-    if encoder is not None:
-        config = config.model_copy(update={"encoder": ENCODERS[encoder].settings()})
+    config: Any = resolve("paper", overrides={"encoder.name": encoder} if encoder else {})
     for part in name.split("."):
         config = getattr(config, part)
     return config

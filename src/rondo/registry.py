@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import entry_points
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
@@ -107,6 +107,7 @@ class DeclaredEncoder(Stage, Generic[S]):
 
     build: Callable[[S, int, str], Encoder]  # from settings, a seed and a device ("cpu", "cuda")
     cost: Callable[[S, int, int], EncoderCost]  # from settings, the number of windows and their length in frames
+    scaling: Literal["channel", "none"] | None = None  # `preprocess.scaling` with it, where none is given
 
 
 def _no_notes(fitted: Any, settings: Any) -> list[str]:

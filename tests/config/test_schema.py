@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -113,6 +114,16 @@ def test_presets_are_valid_and_frozen(preset: str) -> None:
         config.units.mixture.component_cap = 3
     with pytest.raises(TypeError):
         PRESETS[preset] = config  # type: ignore[index]
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_an_encoder_that_takes_channels_as_they_are_gets_them_unless_told(preset: str, tmp_path: Path) -> None:
+    mantis = {"encoder.name": "mantis"}
+    assert resolve(preset, overrides=mantis).preprocess.scaling == "none"
+    assert resolve(preset, overrides=mantis | {"preprocess.scaling": "channel"}).preprocess.scaling == "channel"
+    (tmp_path / "own.toml").write_text('[preprocess]\nscaling = "channel"\n')
+    assert resolve(preset, tmp_path / "own.toml", mantis).preprocess.scaling == "channel"
+    assert resolve(preset, overrides={"encoder.name": "time_mae"}).preprocess.scaling == "channel"
 
 
 def test_an_unknown_preset_names_those_there_are() -> None:

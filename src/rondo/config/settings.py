@@ -363,7 +363,18 @@ set (`rondo bench show data_sets`)."""
 def resolve(
     preset: str = "default", file: Path | None = None, overrides: Mapping[str, Any] | None = None
 ) -> RondoConfig:
-    """The preset, changed by a TOML file, changed by dotted overrides ("units.dimension": 3)."""
+    """The preset, changed by a TOML file, changed by dotted overrides ("units.dimension": 3).
+
+    An encoder may ask for channels as they are; what is given comes first.
+
+    >>> resolve(overrides={"encoder.name": "mantis"}).preprocess.scaling
+    'none'
+    """
     if str(preset) not in PRESETS:
         raise SettingError(f"unknown preset {preset!r}; expected {one_of(PRESETS)}")
-    return changed(PRESETS[preset], file, overrides)
+    base = PRESETS[preset]
+    config = changed(base, file, overrides)
+    if (scaling := ENCODERS[config.encoder.name].scaling) is None:
+        return config
+    preprocess = base.preprocess.model_copy(update={"scaling": scaling})
+    return changed(base.model_copy(update={"preprocess": preprocess}), file, overrides)

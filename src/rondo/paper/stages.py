@@ -57,6 +57,7 @@ MANTIS: DeclaredEncoder[MantisConfig] = DeclaredEncoder(
     order=3,
     needs="torch",
     build=lambda config, seed, device: _mantis(config, device),
+    scaling="none",  # paper: app. MantisV2, no external normalisation
     cost=lambda config, n_windows, length: EncoderCost(None, _MANTIS_MB_PER_FRAME * length),
 )
 
