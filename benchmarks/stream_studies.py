@@ -135,8 +135,7 @@ def session(path: Path, motion_only: bool) -> tuple[Recording, list[str]]:
     texts = ("nearableID", "timeStamp", "exercise", "individual")
     wanted = [i for i in wanted if not any(text in head[i] for text in texts)]
     values = np.array([[float(row[i] or "nan") for i in wanted] for row in rows])
-    name = path.stem
-    return Recording(values, 10.0, id=name), [row[head.index("exerciseType")] for row in rows]
+    return Recording(values, 10.0, id=path.stem), [row[head.index("exerciseType")] for row in rows]
 
 
 def forgetting(options: Options) -> Rows:

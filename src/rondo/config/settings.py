@@ -220,7 +220,7 @@ class AcceptanceConfig(StageSettings):
     posterior_quantile: float = setting(0.05, "paper: Table Motif discovery, posterior threshold P5", ge=0, lt=1)
     posterior_ceiling: float = setting(
         0.99,
-        "ours: no threshold is higher, as posteriors saturate at 1; paper: 1 (docs/results/ablation.md)",
+        "ours: no threshold is higher, as posteriors saturate at 1; paper: 1 (docs/paper.md)",
         gt=0,
         le=1,
     )

@@ -118,7 +118,7 @@ class Setting(NamedTuple):
 
     place: Place | None  # None: the common one
     boundaries: Boundaries | None  # None: those of the model
-    learns: bool  # False: so few windows are like known ones that there is nothing to learn from
+    learns: bool  # False: it is too early, or hardly a window is like a known one
     move: Move | None = None  # of representations so far, where the scaling has changed
     recent: Recent | None = None  # from which windows that are not decided are read again
 

@@ -193,7 +193,6 @@ def _strongest(distances: NDArray[np.float64], share: float) -> NDArray[np.int64
 
 
 _MIXTURE = ("weights", "means", "precision_roots", "log_constants")
-_BONUS_OF_0_2 = 0.1  # models of 0.2.0 hold none
 _MEASURES = ("centres", "radii", "floors", "supports")
 
 
@@ -281,7 +280,6 @@ class FormerMotifs:
             "lengths": np.array([motifs.length for motifs in self.lengths], np.int64),
             "phrases.units": np.array(units, np.int64),
             "phrases.table": table,
-            "bonus": np.array([self.bonus]),
         }
 
     @classmethod
@@ -301,8 +299,7 @@ class FormerMotifs:
         if any(own.shape != (motifs.n_components,) for own, motifs in zip(ids, lengths, strict=True)):
             raise ModelError("the motif ids do not fit the motifs of their lengths; fit and save the model again")
         phrases = tuple((int(row[0]), tuple(own.tolist()), int(row[2])) for row, own in zip(rows, units, strict=False))
-        (bonus,) = tensors.get("bonus", [_BONUS_OF_0_2])
-        return cls(unit_ids, former, lengths, ids, phrases, float(bonus))
+        return cls(unit_ids, former, lengths, ids, phrases, config.length_bonus)
 
 
 def _restored(

@@ -146,7 +146,7 @@ class MotifFormerConfig(MotifSettings):
     variance_weight: float = setting(0.01, "paper: Table MotifFormer", ge=0)
     temperature: float = setting(0.1, "paper: Table MotifFormer", gt=0)
     length_bonus: float = setting(
-        0.1, "ours: of each further length of a motif; the paper leaves b(n) open (docs/results/ablation.md)", ge=0
+        0.1, "ours: of each further length of a motif; the paper leaves b(n) open (docs/paper.md)", ge=0
     )
     claim_share: float = setting(0.10, "paper: Table Motif discovery, strongest 10 %", gt=0, le=1)
     link: Literal["none", "overlap", "descriptor"] = setting(
