@@ -243,11 +243,11 @@ UNIT_CHAINS: dict[str, tuple[str, Settings]] = {
     "default": ("default", {}),
     "default, merged": ("default", {"units.merge": True}),
     "default, DeepDPM": ("default", DEEP),
-    "paper": ("paper-variational", {}),
-    "paper, labels from window starts": ("paper-variational", {"windows.projection": "start"}),
-    "paper, DeepDPM": ("paper-variational", DEEP),
-    "paper, initialisation only": ("paper-variational", {"units.max_rounds": 0}),
-    "paper, without UnitAlign": ("paper-variational", {"units.method": "direct"}),
+    "paper": ("paper-fast", {}),
+    "paper, labels from window starts": ("paper-fast", {"windows.projection": "start"}),
+    "paper, DeepDPM": ("paper-fast", DEEP),
+    "paper, initialisation only": ("paper-fast", {"units.max_rounds": 0}),
+    "paper, without UnitAlign": ("paper-fast", {"units.method": "direct"}),
 }
 FORMER = {
     f"MotifFormer, link {rule}": {"motifs.method": "motif_former", "motifs.link": rule}
@@ -256,14 +256,14 @@ FORMER = {
 BY_STARTS = ", labels from window starts"
 STARTS, VOTE = {"windows.projection": "start"}, {"windows.projection": "vote"}
 MOTIF_CHAINS: dict[str, tuple[str, Settings]] = {
-    **{f"paper, {name}": ("paper-variational", own) for name, own in FORMER.items()},
+    **{f"paper, {name}": ("paper-fast", own) for name, own in FORMER.items()},
     **{
-        f"paper, {name}, labels from window starts": ("paper-variational", own | STARTS) for name, own in FORMER.items()
+        f"paper, {name}, labels from window starts": ("paper-fast", own | STARTS) for name, own in FORMER.items()
     },
-    "paper, without MotifFormer": ("paper-variational", {"motifs.method": "none"}),
-    f"paper, without MotifFormer{BY_STARTS}": ("paper-variational", {"motifs.method": "none"} | STARTS),
+    "paper, without MotifFormer": ("paper-fast", {"motifs.method": "none"}),
+    f"paper, without MotifFormer{BY_STARTS}": ("paper-fast", {"motifs.method": "none"} | STARTS),
     **{
-        f"paper, without UnitAlign, {name}": ("paper-variational", own | {"units.method": "direct"})
+        f"paper, without UnitAlign, {name}": ("paper-fast", own | {"units.method": "direct"})
         for name, own in FORMER.items()
     },
     **{f"default units, {name}": ("default", own) for name, own in FORMER.items()},

@@ -91,7 +91,7 @@ def discover(
     window : int, str or None
         Length of a unit window: frames (256), a time ("2s", "500ms") or "auto". None takes the setting of the preset.
     preset : str
-        The settings to start from: "default", "paper" or "paper-variational".
+        The settings to start from: "default", "paper" or "paper-fast".
     settings : mapping, path, pair of both, or None
         Any other setting by its dotted name: {"windows.step": "500ms", "encoder.name": "ts2vec", "device": "cpu"}.
         `rondo config show` prints all; methods that need a number of states take "n_states". A path is a TOML file of

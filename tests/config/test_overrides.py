@@ -37,7 +37,7 @@ def test_overrides_mean_the_same_in_any_order(order: int) -> None:
 
 def test_choosing_another_way_starts_from_that_ways_own_defaults() -> None:
     chosen = resolve(overrides={"units.method": "unit_align", "units.mixture.component_cap": 9}).units.mixture
-    own = PRESETS["paper-variational"].units.mixture
+    own = PRESETS["paper-fast"].units.mixture
     assert chosen == own.model_copy(update={"component_cap": 9})
     assert resolve("paper", overrides={"encoder.name": "summary_stats"}).encoder == PRESETS["default"].encoder
 

@@ -50,6 +50,7 @@ PAPER_TABLE: dict[str, Any] = {  # Table "Key hyperparameters", in its order
     "motifs.model_dim": 128,
     "motifs.heads": 4,
     "motifs.epochs": 20,
+    "motifs.items_per_epoch": 0,
     "motifs.mask_probability": 0.15,
     "motifs.drop_probability": 0.10,
     "motifs.reconstruction_weight": 0.1,
@@ -81,8 +82,8 @@ def test_the_preset_paper_uses_the_papers_stages_and_projection() -> None:
     assert paper.windows.projection == "start"
     assert (paper.units.mixture.kind, paper.motifs.mixture.kind) == ("deep_dpm", "deep_dpm")
     assert (
-        PRESETS["paper-variational"].units.mixture.kind
-        == PRESETS["paper-variational"].motifs.mixture.kind
+        PRESETS["paper-fast"].units.mixture.kind
+        == PRESETS["paper-fast"].motifs.mixture.kind
         == "dp_gaussian"
     )
 

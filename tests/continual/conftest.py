@@ -71,7 +71,7 @@ def published_values() -> NDArray[np.float32]:
 def paper_model(published_values: NDArray[np.float32]) -> Rondo:
     """UnitAlign and MotifFormer, by the published rule."""
     pytest.importorskip("torch")
-    fitted = Rondo(preset="paper-variational", window=75, step=18, settings=PAPER, device="cpu")
+    fitted = Rondo(preset="paper-fast", window=75, step=18, settings=PAPER, device="cpu")
     return fitted.fit(Recording(published_values[:12_000], rate=50))
 
 

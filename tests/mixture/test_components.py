@@ -143,16 +143,7 @@ def quantile(values: list[float], share: float) -> float:
 def test_radius_and_floor_are_the_papers_quantiles(members: list[tuple[float, float]]) -> None:
     radius, floor = acceptance_of(*columns(members), AcceptanceConfig())
     assert radius == pytest.approx(max(quantile([d for d, _ in members], 0.95), 1e-9))
-    assert floor == pytest.approx(min(quantile([p for _, p in members], 0.05), 0.99))
-
-
-def test_a_ceiling_of_one_leaves_the_quantile_as_it_is() -> None:
-    posteriors = np.array([0.995, 1.0, 1.0])
-    floors = [
-        acceptance_of(np.ones(3), posteriors, AcceptanceConfig(posterior_ceiling=ceiling)).posterior_floor
-        for ceiling in (0.99, 1.0)
-    ]
-    assert floors == [0.99, pytest.approx(float(np.quantile(posteriors, 0.05)))]
+    assert floor == pytest.approx(quantile([p for _, p in members], 0.05))
 
 
 def test_coincident_and_certain_members_leave_room_for_rounding() -> None:

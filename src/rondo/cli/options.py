@@ -203,9 +203,9 @@ Preset = Annotated[
     option(
         "--preset",
         "NAME",
-        "default (ours), paper (as published, with DeepDPM) or paper-variational (with a variational mixture). "
+        "default (ours), paper (as published) or paper-fast (the same with a variational mixture). "
         "Windows stay automatic: --window and --step give the paper's.",
-        completing("default", "paper", "paper-variational"),
+        completing("default", "paper", "paper-fast"),
     ),
 ]
 ConfigFile = Annotated[

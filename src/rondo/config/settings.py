@@ -218,12 +218,6 @@ class AcceptanceConfig(StageSettings):
 
     radius_quantile: float = setting(0.95, "paper: Table Motif discovery, distance threshold P95", gt=0, le=1)
     posterior_quantile: float = setting(0.05, "paper: Table Motif discovery, posterior threshold P5", ge=0, lt=1)
-    posterior_ceiling: float = setting(
-        0.99,
-        "ours: no threshold is higher, as posteriors saturate at 1; paper: 1 (docs/paper.md)",
-        gt=0,
-        le=1,
-    )
 
 
 class MotifSettings(StageSettings):
@@ -354,10 +348,10 @@ class _Presets(Mapping[str, RondoConfig]):
 
 
 PRESETS: Mapping[str, RondoConfig] = _Presets()
-"""`default` is what we recommend. `paper` is what was published, with DeepDPM. `paper-variational` has a variational
-Dirichlet-process mixture instead, to which the component cap and the least weight of the paper's table apply; `paper`
-is nearer to the published rows (docs/results/ablation.md). Windows are automatic in all: the paper's are per data
-set (`rondo bench show data_sets`)."""
+"""`default` is what we recommend. `paper` is what was published. `paper-fast` has a variational Dirichlet-process
+mixture instead of DeepDPM, to which the component cap and the least weight of the paper's table apply, and samples the
+items of an epoch of MotifFormer. Windows are automatic in all: the paper's are per data set
+(`rondo bench show data_sets`)."""
 
 
 def resolve(

@@ -57,7 +57,7 @@ class Rondo:
     motif_window : int, str or None
         Length of the long window in which contexts are read, in the same forms as `window`.
     preset : str
-        The settings to start from: "default", "paper" or "paper-variational".
+        The settings to start from: "default", "paper" or "paper-fast".
     settings : mapping or None
         Any other setting by its dotted name: {"units.dimension": 3}.
     seed : int

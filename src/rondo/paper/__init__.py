@@ -17,5 +17,5 @@
 | ablations; hyper-parameter tables | `ablations.py`; `settings.py` |
 | training loop, weights, CUDA graphs | `training.py` |
 
-`stages.py` declares all of it without importing torch, and the presets `paper` and `paper-variational`.
+`stages.py` declares all of it without importing torch, and the presets `paper` and `paper-fast`.
 """

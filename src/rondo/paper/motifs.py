@@ -93,10 +93,12 @@ def discover_lengths(
         weights = item_weights(candidates, coverage)
         if not weights.any():
             continue
+        if config.full_weight:
+            weights *= candidates.starts.size / weights.sum()
         mixture = _fit_weighted(latents, weights, config.mixture, rng, device)
         motifs = _with_acceptance(mixture, candidates, latents, config.acceptance, autoencoder)
         _, strengths = match(motifs, candidates, latents).best
-        coverage = coverage.claim(candidates.starts[_strongest(strengths, config.claim_share)], candidates.length)
+        coverage = coverage.claim(_claiming(candidates, strengths, codes.size, config), candidates.length)
         found.append(motifs)
     return tuple(found)
 
@@ -185,11 +187,22 @@ def _only(mixture: FittedMixture, kept: NDArray[np.int64]) -> FittedMixture:
     )
 
 
-def _strongest(distances: NDArray[np.float64], share: float) -> NDArray[np.int64]:
-    """The share of accepted candidates with the smallest normalised distances, at least one; of equals the earliest."""
+def _claiming(
+    candidates: Subsequences, distances: NDArray[np.float64], n_windows: int, config: MotifFormerConfig
+) -> NDArray[np.int64]:
+    """Where the strongest accepted candidates begin, those of smallest normalised distance; of equals the earliest.
+
+    They are a share of the accepted candidates, at least one, or as many as claim that share of all windows.
+    """
     n_accepted = int(np.isfinite(distances).sum())
-    n_claims = min(n_accepted, max(1, round(share * n_accepted)))
-    return np.argsort(distances, kind="stable")[:n_claims]
+    starts = candidates.starts[np.argsort(distances, kind="stable")[:n_accepted]]
+    if config.claim_of == "candidates":
+        return starts[: max(1, round(config.claim_share * n_accepted))]
+    first = np.full(n_windows, n_accepted)  # the rank of the first candidate that covers each window
+    for offset in range(candidates.length):
+        np.minimum.at(first, starts + offset, np.arange(n_accepted))
+    claimed = np.cumsum(np.bincount(first, minlength=n_accepted + 1)[:n_accepted])  # windows, by number of candidates
+    return starts[: 1 + int(np.searchsorted(claimed, config.claim_share * n_windows))]
 
 
 _MIXTURE = ("weights", "means", "precision_roots", "log_constants")

@@ -73,6 +73,7 @@ class UnitAlignConfig(UnitSettings):
     bottleneck_dim: int = setting(256, "paper: Table UnitAlign", ge=1)
     output_dim: int = setting(128, "paper: Table UnitAlign", ge=1)
     alpha: float = setting(1.0, "ours: the paper gives no value; 0.1 was slower and no better", gt=0)
+    standardise: bool = setting(True, "ours: each dimension of the representations, for the adaptor and L_geom")
     init_epochs: int = setting(20, "paper: Table UnitAlign", ge=0)
     init_geometry_weight: float = setting(0.2, "paper: Table UnitAlign", ge=0)
     init_vic_weight: float = setting(0.05, "paper: Table UnitAlign", ge=0)
@@ -135,7 +136,7 @@ class MotifFormerConfig(MotifSettings):
     heads: int = setting(4, "paper: Table MotifFormer", ge=1)
     epochs: int = setting(20, "paper: Table MotifFormer", ge=0)
     items_per_epoch: int = setting(
-        4096, "ours: the most distinct items of an epoch, drawn again for each; paper: 0, all of them", ge=0
+        0, "paper: Table MotifFormer, all of them (0); ours: else the most distinct items, drawn for each epoch", ge=0
     )
     mask_probability: float = setting(0.15, "paper: Table MotifFormer", ge=0, lt=1)
     drop_probability: float = setting(0.10, "paper: Table MotifFormer", ge=0, lt=1)
@@ -146,9 +147,15 @@ class MotifFormerConfig(MotifSettings):
     variance_weight: float = setting(0.01, "paper: Table MotifFormer", ge=0)
     temperature: float = setting(0.1, "paper: Table MotifFormer", gt=0)
     length_bonus: float = setting(
-        0.1, "ours: of each further length of a motif; the paper leaves b(n) open (docs/paper.md)", ge=0
+        0.02, "ours: of each further length of a motif; the paper leaves b(n) open (docs/paper.md)", ge=0
     )
     claim_share: float = setting(0.10, "paper: Table Motif discovery, strongest 10 %", gt=0, le=1)
+    claim_of: Literal["candidates", "windows"] = setting(
+        "candidates", "ours: what claim_share is a share of; the paper leaves it open (docs/paper.md)"
+    )
+    full_weight: bool = setting(
+        False, "ours: whether weights of each length add up to its number of candidates (docs/paper.md)"
+    )
     link: Literal["none", "overlap", "descriptor"] = setting(
         "overlap", "ours: half the motifs of none, higher one-to-one, the paper's columns kept (docs/results/motifs.md)"
     )

@@ -114,9 +114,9 @@ MOTIF_FORMER = MotifStage(
 PUBLISHED = Rule(name="published", order=1, begin=lazily("rondo.paper.continual:PublishedReader.begin"))
 
 
-def _as_published(kind: str) -> RondoConfig:
+def _as_published(kind: str, items_per_epoch: int) -> RondoConfig:
     """The paper's chain with one or the other mixture in units and motifs."""
-    units, motifs = UnitAlignConfig(), MotifFormerConfig()
+    units, motifs = UnitAlignConfig(), MotifFormerConfig(items_per_epoch=items_per_epoch)
     return RondoConfig(
         windows=WindowsConfig(projection="start"),
         encoder=TS2VecConfig(),
@@ -126,5 +126,5 @@ def _as_published(kind: str) -> RondoConfig:
     )
 
 
-PAPER = Preset(name="paper", order=1, make=lambda: _as_published("deep_dpm"))
-PAPER_VARIATIONAL = Preset(name="paper-variational", order=2, make=lambda: _as_published("dp_gaussian"))
+PAPER = Preset(name="paper", order=1, make=lambda: _as_published("deep_dpm", items_per_epoch=0))
+PAPER_FAST = Preset(name="paper-fast", order=2, make=lambda: _as_published("dp_gaussian", items_per_epoch=4096))

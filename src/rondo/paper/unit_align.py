@@ -243,7 +243,7 @@ def fit_unit_align(
     `max_rounds = 0` is the ablation "initialisation only".
     """
     rows = checked_representations(representations)
-    centre, spread = standardisation(rows)
+    centre, spread = standardisation(rows) if config.standardise else (np.zeros(rows.shape[1]), np.ones(rows.shape[1]))
     streams = generators(seed, ("adaptor", "clustering"))
     clustering_seed = int(streams["clustering"].integers(2**63))
     generator = torch.Generator().manual_seed(int(streams["adaptor"].integers(2**63)))

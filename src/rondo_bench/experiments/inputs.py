@@ -123,7 +123,9 @@ _LATER = {
     "items_per_epoch": 4096,
     "dropouts": "fill",
     "length_bonus": 0.1,
-    "posterior_ceiling": 0.99,
+    "claim_of": "candidates",
+    "full_weight": False,
+    "standardise": True,
 }
 _GONE = (
     ("preprocess", {"missing": "interpolate"}, "scaling"),

@@ -53,7 +53,7 @@ def test_a_table_of_the_paper_is_the_experiment_that_makes_it() -> None:
 
 
 def test_the_static_experiment_has_every_method() -> None:
-    ours = {"rondo", "rondo-units", "rondo-paper", "rondo-variational", "time2state-paper"}
+    ours = {"rondo", "rondo-units", "rondo-paper", "time2state-paper"}
     assert set(read_experiment("static").methods) == {*ours, "clock", *baseline_names()}
 
 

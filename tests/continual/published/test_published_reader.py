@@ -148,7 +148,7 @@ def test_without_motif_former_motifs_are_read_as_by_the_other_rule(slow: Rondo, 
 
 def strange(model: Rondo, n_frames: int, seed: int = 0) -> Values:
     """Like nothing that is planted: loud noise; in slow latents, where noise lies everywhere, a fast and large wave."""
-    if model.preset == "paper-variational":
+    if model.preset == "paper-fast":
         return np.random.default_rng(seed).normal(scale=4, size=(n_frames, 6)).astype(np.float32)
     phase = 2 * np.pi * np.arange(n_frames) / 9
     return np.stack([4 * np.sin(phase + channel) for channel in range(6)], axis=1).astype(np.float32)

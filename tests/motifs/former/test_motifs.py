@@ -184,11 +184,39 @@ def test_the_autoencoder_sees_items_as_often_as_they_occur(monkeypatch: pytest.M
 
 def test_the_strongest_tenth_claims_and_ties_go_to_the_earliest() -> None:
     distances = np.array([0.5, 0.1, np.inf, 0.1, 0.1, 0.9, np.inf, 0.2, 0.3, 0.4, 0.6, 0.7])
-    npt.assert_array_equal(discovery._strongest(distances, 0.1), [1])
-    npt.assert_array_equal(discovery._strongest(distances, 0.2), [1, 3])
-    assert discovery._strongest(distances, 1.0).size == 10
-    npt.assert_array_equal(discovery._strongest(np.tile([0.7, 0.2], 500), 0.1), np.arange(1, 200, 2))
-    assert discovery._strongest(np.full(5, np.inf), 0.1).size == 0
+    npt.assert_array_equal(claiming(distances, share=0.1), [1])
+    npt.assert_array_equal(claiming(distances, share=0.2), [1, 3])
+    assert claiming(distances, share=1.0).size == 10
+    npt.assert_array_equal(claiming(np.tile([0.7, 0.2], 500), share=0.1), np.arange(1, 200, 2))
+    assert claiming(np.full(5, np.inf), share=0.1).size == 0
+
+
+def claiming(distances: np.ndarray, share: float, of: str = "candidates", length: int = 2) -> np.ndarray:
+    """Starts of the candidates that claim, one at each window but the last ones."""
+    n_windows = distances.size + length - 1
+    candidates = subsequences(np.arange(n_windows), [(0, n_windows)], length)
+    return discovery._claiming(
+        candidates, distances, n_windows, MotifFormerConfig(claim_share=share, claim_of=of)
+    )
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.sampled_from([0.1, 0.4, 0.5, 0.9, np.inf]), min_size=1, max_size=30),
+    st.floats(0.01, 1.0),
+    st.integers(2, 5),
+)
+def test_a_share_of_the_windows_is_claimed_by_as_few_candidates_as_do(
+    distances: list[float], share: float, length: int
+) -> None:
+    taken: set[int] = set()
+    wanted = []
+    for start in sorted(np.flatnonzero(np.isfinite(distances)).tolist(), key=lambda at: distances[at]):
+        if len(taken) >= share * (len(distances) + length - 1):
+            break
+        wanted.append(start)
+        taken |= set(range(start, start + length))
+    npt.assert_array_equal(claiming(np.array(distances), share, "windows", length), wanted)
 
 
 def test_what_is_claimed_weighs_less_at_the_next_length(monkeypatch: pytest.MonkeyPatch) -> None:
