@@ -15,6 +15,7 @@ from rondo.data.resample import resample_recording
 from rondo.errors import InputError, RecordingError, SettingError
 from rondo.model.label import label_one
 from rondo.model.rondo import Rondo
+from rondo.store import model_file
 from rondo.synthetic.streams import PlantedStream, plant
 from tests.test_model import assert_same
 
@@ -114,6 +115,14 @@ def test_motif_lengths_in_seconds_are_windows_of_the_step(stream: PlantedStream,
     assert loaded.config_.model_dump()["motifs"]["lengths"] == (2, "2s")
     loaded.fit_motifs(recording)
     assert_same(loaded.predict(recording), in_windows.predict(recording))
+
+
+def test_a_model_from_before_the_bonus_was_a_setting_keeps_its_own(stream: PlantedStream, tmp_path: Path) -> None:
+    Rondo(window=75, step=25, settings=FORMER).fit(stream.recording.values[:2_000]).save(tmp_path / "model")
+    stored = model_file.load(tmp_path / "model")
+    del stored.config["motifs"]["length_bonus"]
+    model_file.save(tmp_path / "older", stored)
+    assert Rondo.load(tmp_path / "older").config_.model_dump()["motifs"]["length_bonus"] == 0.1
 
 
 @pytest.mark.parametrize(

@@ -234,6 +234,19 @@ def test_what_is_claimed_weighs_less_at_the_next_length(monkeypatch: pytest.Monk
     assert fits[2] < codes.size - 1
 
 
+def test_full_weight_looks_at_what_is_unclaimed_with_the_weight_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    fits = []
+
+    def fit(rows: np.ndarray, config: MixtureConfig, rng: np.random.Generator, weights: np.ndarray) -> object:
+        fits.append(weights.sum())
+        return fit_mixture(rows, config, rng, weights)
+
+    monkeypatch.setattr(discovery, "fit_mixture", fit)
+    codes = phrases(40)
+    discover(codes, config=PLAIN.model_copy(update={"full_weight": True}))
+    assert fits == pytest.approx([codes.size - 3, codes.size - 2, codes.size - 1])
+
+
 def test_a_length_whose_windows_are_all_claimed_has_no_motifs() -> None:
     everything = PLAIN.model_copy(
         update={"claim_share": 1.0, "acceptance": AcceptanceConfig(radius_quantile=1.0, posterior_quantile=0.0)}

@@ -252,3 +252,14 @@ def test_a_mixture_that_does_not_settle_in_a_round_is_silent() -> None:
         warnings.simplefilter("always")
         fit_unit_align(representations(30), ((0, 30),), restless, 0, "cpu")
     assert not [warning for warning in caught if "mixture did not settle" in str(warning.message)]
+
+
+def test_representations_are_standardised_unless_told() -> None:
+    y = representations(60) * np.float32([1, 10, 100, 1, 1]) + np.float32(5)
+    own, plain = aligned(y, ONCE), aligned(y, ONCE.model_copy(update={"standardise": False}))
+    npt.assert_allclose(own.centre, y.mean(axis=0), rtol=1e-3)
+    npt.assert_array_equal(plain.centre, np.zeros(5))
+    npt.assert_array_equal(plain.spread, np.ones(5))
+    scaled = y * np.float32([3, 1, 1, 1, 1])
+    npt.assert_allclose(aligned(scaled, ONCE).embed(scaled), own.embed(y), atol=1e-2)
+    assert not np.allclose(aligned(scaled, ONCE.model_copy(update={"standardise": False})).embed(scaled), plain.embed(y))
