@@ -13,7 +13,7 @@ import pytest
 from rondo.config.settings import MixtureConfig
 from rondo.model.rondo import Rondo
 from rondo.paper.deep_dpm import fit_autoencoder
-from rondo.paper.settings import DirectUnitsConfig, TS2VecConfig, UnitAlignConfig
+from rondo.paper.settings import DirectUnitsConfig, PublishedMixtureConfig, TS2VecConfig, UnitAlignConfig
 from rondo.paper.ts2vec import TS2Vec
 from rondo.paper.unit_align import fit_unit_align
 from rondo.synthetic.streams import plant
@@ -48,7 +48,7 @@ def test_autoencoder() -> None:
 
 def test_unit_align() -> None:
     y = representations()
-    mixture = MixtureConfig(covariance="diagonal", latent_dim=4, component_cap=10)
+    mixture = PublishedMixtureConfig(latent_dim=4, component_cap=10)
     config = UnitAlignConfig(init_epochs=3, max_rounds=0, mixture=mixture)
     cpu, cuda = (fit_unit_align(y, ((0, len(y)),), config, 0, device) for device in DEVICES)
     npt.assert_allclose(cuda.embed(y), cpu.embed(y), atol=1e-4)

@@ -81,11 +81,7 @@ def test_the_preset_paper_uses_the_papers_stages_and_projection() -> None:
     assert (paper.encoder.name, paper.units.method, paper.motifs.method) == ("ts2vec", "unit_align", "motif_former")
     assert paper.windows.projection == "start"
     assert (paper.units.mixture.kind, paper.motifs.mixture.kind) == ("deep_dpm", "deep_dpm")
-    assert (
-        PRESETS["paper-fast"].units.mixture.kind
-        == PRESETS["paper-fast"].motifs.mixture.kind
-        == "dp_gaussian"
-    )
+    assert PRESETS["paper-fast"].units.mixture.kind == PRESETS["paper-fast"].motifs.mixture.kind == "dp_gaussian"
 
 
 def test_every_setting_says_where_it_comes_from() -> None:

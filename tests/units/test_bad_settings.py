@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from rondo.config.settings import MixtureConfig, SlowUnitsConfig, resolve
+from rondo.config.settings import SlowUnitsConfig, resolve
 from rondo.config.settings import UnitsConfig as AnyUnits
 from rondo.encoders.base import build_encoder
 from rondo.encoders.summary_stats import SummaryStatsConfig
 from rondo.errors import SettingError
-from rondo.paper.settings import DirectUnitsConfig, UnitAlignConfig
+from rondo.paper.settings import DirectUnitsConfig, PublishedMixtureConfig, UnitAlignConfig
 from rondo.units.fit import fit_units
 from rondo.units.model import UnitModel
 from tests.contracts import planted, windows_of
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::rondo.errors.RondoWarning")  # 
 
 
 def ways(**mixture: object) -> dict[str, AnyUnits]:
-    small = MixtureConfig.model_validate({"covariance": "diagonal", "latent_dim": 3, "component_cap": 8, **mixture})
+    small = PublishedMixtureConfig.model_validate({"latent_dim": 3, "component_cap": 8, **mixture})
     plain = small.model_copy(update={"latent_dim": 0, "covariance": "full"})
     return {
         "slow": SlowUnitsConfig(mixture=plain),

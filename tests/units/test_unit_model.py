@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from rondo.arrays import Tensors
-from rondo.config.settings import MixtureConfig, SlowUnitsConfig, UnitsConfig
+from rondo.config.settings import SlowUnitsConfig, UnitsConfig
 from rondo.data.windows import Windows
 from rondo.encoders.base import Curves, FittedEncoder, build_encoder
 from rondo.encoders.summary_stats import SummaryStatsConfig
 from rondo.errors import ModelError, RecordingError
-from rondo.paper.settings import DirectUnitsConfig, UnitAlignConfig
+from rondo.paper.settings import DirectUnitsConfig, PublishedMixtureConfig, UnitAlignConfig
 from rondo.units import fit as unit_fit
 from rondo.units import model as exemplars
 from rondo.units.discover import UnitRules
@@ -26,7 +26,7 @@ from rondo.units.model import Exemplars, UnitModel, fit_exemplars, joined_spans
 from rondo.units.vocabulary import MergeTree, merge_tree
 from tests.contracts import planted, windows_of
 
-SMALL = MixtureConfig(covariance="diagonal", latent_dim=3, component_cap=6, autoencoder_epochs=2)
+SMALL = PublishedMixtureConfig(latent_dim=3, component_cap=6, autoencoder_epochs=2)
 WAYS: tuple[UnitsConfig, ...] = (
     SlowUnitsConfig(),
     SlowUnitsConfig(dimension=3, merge=True),

@@ -102,7 +102,7 @@ class WindowsConfig(StageSettings):
     step: Duration = setting("auto", "ours: a quarter of the window; the paper sets it per data set (Table preproc)")
     projection: Literal["aligned", "vote", "centre", "start"] = setting(
         "aligned",
-        "ours: better than vote on planted and most sets (docs/results/units.md); paper: not stated; preset: start",
+        "ours: better than vote on most sets (docs/results/units.md); paper: not stated, `start` in its presets",
     )
 
 
@@ -133,7 +133,7 @@ class MixtureConfig(StageSettings):
 
     kind: Annotated[str, NameIn(MIXTURES)] = setting(
         "dp_gaussian",
-        "ours: every setting of the paper's DeepDPM row belongs to this kind; deep_dpm is the literal one",
+        "ours: trains no network; paper: deep_dpm",
     )
     covariance: Literal["full", "diagonal"] = setting("full", "ours: recurrence study, on the slow projection")
     latent_dim: int = setting(0, "ours: 0 = no autoencoder in front; paper: Table DeepDPM has 32", ge=0)
@@ -271,7 +271,7 @@ class ContinualConfig(StageSettings):
     """How vocabularies refine and grow while a stream goes on."""
 
     rule: Annotated[str, NameIn(RULES)] = setting(
-        "exemplars", "ours: nearest exemplar in the encoder's space; published: radius and posterior in the latents"
+        "exemplars", "ours: the nearest exemplar; paper: published, radius and posterior in the latents"
     )
     min_support: int = setting(8, "paper: Table Continual update, max(8, Q0.25)", ge=1)
     support_quantile: float = setting(0.25, "paper: Table Continual update", ge=0, le=1)

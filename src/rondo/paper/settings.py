@@ -1,8 +1,7 @@
 """The paper's hyper-parameter tables: every setting of its encoders, UnitAlign, MotifFormer, and the ablations.
 
 `paper` in the source of a default means the published table or appendix named; `ours` says what the paper leaves open.
-The DeepDPM row is `MixtureConfig` and the table of the continual update is `ContinualConfig` (`rondo.config.settings`):
-the default chain has both too.
+The table of the continual update is `ContinualConfig` (`rondo.config.settings`): the default chain has it too.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from pydantic import PlainSerializer, PlainValidator
 from rondo.config.settings import FRAMES as WINDOWS
 from rondo.config.settings import SECONDS, AcceptanceConfig, MixtureConfig, MotifSettings, UnitSettings, to_frames
 from rondo.errors import SettingError
-from rondo.registry import EncoderSettings, setting
+from rondo.registry import MIXTURES, EncoderSettings, NameIn, setting
 
 # ---------------------------------------------------------------- encoders (app. encoders)
 
@@ -66,6 +65,17 @@ class MantisConfig(EncoderSettings):
 # ---------------------------------------------------------------- units (Table UnitAlign)
 
 
+class PublishedMixtureConfig(MixtureConfig):
+    """The mixture of the paper's chain."""
+
+    kind: Annotated[str, NameIn(MIXTURES)] = setting(
+        "dp_gaussian", "paper: DeepDPM (deep_dpm), with settings that only a variational mixture (dp_gaussian) has"
+    )
+    covariance: Literal["full", "diagonal"] = setting("diagonal", "ours: full ones are far worse (docs/paper.md)")
+    latent_dim: int = setting(32, "paper: Table DeepDPM", ge=0)
+    component_cap: int = setting(30, "paper: Table DeepDPM, 30 units / 36 motifs", ge=1)
+
+
 class UnitAlignConfig(UnitSettings):
     """UnitAlign as published."""
 
@@ -86,7 +96,7 @@ class UnitAlignConfig(UnitSettings):
     temperature: float = setting(0.1, "paper: Table UnitAlign", gt=0)
     stable_ari: float = setting(0.995, "paper: Table UnitAlign", gt=0, le=1)
     patience: int = setting(2, "paper: Table UnitAlign", ge=1)
-    mixture: MixtureConfig = MixtureConfig(covariance="diagonal", latent_dim=32, component_cap=30)
+    mixture: PublishedMixtureConfig = PublishedMixtureConfig()
     transition_scale: float = setting(2.0, "paper: Table UnitAlign", ge=0)
     merge: bool = setting(False, "ours: whether units that are confused with each other are one; not in the paper")
 
@@ -95,7 +105,7 @@ class DirectUnitsConfig(UnitSettings):
     """Ablation "w/o UnitAlign": the mixture on the encoder's own space, standardised."""
 
     method: Literal["direct"] = "direct"
-    mixture: MixtureConfig = MixtureConfig(covariance="diagonal", latent_dim=32, component_cap=30)
+    mixture: PublishedMixtureConfig = PublishedMixtureConfig()
     transition_scale: float = setting(2.0, "paper: Table UnitAlign", ge=0)
     merge: bool = setting(False, "ours: whether units that are confused with each other are one; not in the paper")
 
@@ -159,7 +169,7 @@ class MotifFormerConfig(MotifSettings):
     link: Literal["none", "overlap", "descriptor"] = setting(
         "overlap", "ours: half the motifs of none, higher one-to-one, the paper's columns kept (docs/results/motifs.md)"
     )
-    mixture: MixtureConfig = MixtureConfig(covariance="diagonal", latent_dim=32, component_cap=36)
+    mixture: PublishedMixtureConfig = PublishedMixtureConfig(component_cap=36)
     acceptance: AcceptanceConfig = AcceptanceConfig()
 
     def in_windows(self, step_frames: int, rate: float | None) -> MotifFormerConfig:

@@ -11,10 +11,10 @@ import numpy.testing as npt
 import pytest
 from numpy.typing import NDArray
 
-from rondo.config.settings import ContinualConfig, MixtureConfig
+from rondo.config.settings import ContinualConfig
 from rondo.continual.phrases import Motif
 from rondo.data.labels import OTHER
-from rondo.paper.settings import MotifFormerConfig
+from rondo.paper.settings import MotifFormerConfig, PublishedMixtureConfig
 from rondo.units.viterbi import Timeline
 from tests.naive_motifs import speak
 
@@ -27,7 +27,7 @@ CONFIG = MotifFormerConfig(
     lengths=(2, 3, 5),
     model_dim=16,
     epochs=3,
-    mixture=MixtureConfig(covariance="diagonal", latent_dim=4, component_cap=8),
+    mixture=PublishedMixtureConfig(latent_dim=4, component_cap=8),
 )
 PROTOTYPES = np.random.default_rng(7).normal(size=(7, 5))
 UNIT_IDS = (0, 1, 2, 4, 5, 7, 9)  # an id is not a row

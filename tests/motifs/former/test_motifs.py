@@ -21,7 +21,7 @@ from rondo.paper import motifs as discovery
 from rondo.paper.candidates import Describe, LengthMotifs, match_lengths, subsequences
 from rondo.paper.fusion import fuse, highest_score, link, occurrences
 from rondo.paper.motifs import Coverage, FormerMotifs, copies, discover_lengths, fit_former, item_weights, joined
-from rondo.paper.settings import MotifFormerConfig
+from rondo.paper.settings import MotifFormerConfig, PublishedMixtureConfig
 from rondo.units.mixture import FittedMixture, fit_mixture
 from rondo.units.viterbi import Timeline
 from tests import naive_coverage
@@ -30,7 +30,7 @@ from tests.naive_motifs import speak
 N_UNITS = 4
 
 
-PLAIN = MotifFormerConfig(lengths=(2, 3, 4), mixture=MixtureConfig(covariance="diagonal", component_cap=12))
+PLAIN = MotifFormerConfig(lengths=(2, 3, 4), mixture=PublishedMixtureConfig(latent_dim=0, component_cap=12))
 
 
 _N_WINDOWS = 20
@@ -195,9 +195,7 @@ def claiming(distances: np.ndarray, share: float, of: str = "candidates", length
     """Starts of the candidates that claim, one at each window but the last ones."""
     n_windows = distances.size + length - 1
     candidates = subsequences(np.arange(n_windows), [(0, n_windows)], length)
-    return discovery._claiming(
-        candidates, distances, n_windows, MotifFormerConfig(claim_share=share, claim_of=of)
-    )
+    return discovery._claiming(candidates, distances, n_windows, MotifFormerConfig(claim_share=share, claim_of=of))
 
 
 @settings(max_examples=100, deadline=None)
@@ -304,7 +302,7 @@ SMALL = MotifFormerConfig(
     model_dim=16,
     epochs=3,
     link="overlap",
-    mixture=MixtureConfig(covariance="diagonal", latent_dim=4, component_cap=8),
+    mixture=PublishedMixtureConfig(latent_dim=4, component_cap=8),
 )
 
 

@@ -7,15 +7,14 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rondo.config.settings import MixtureConfig
 from rondo.errors import SettingError
 from rondo.paper.motif_former import MotifFormerNet, corrupted
-from rondo.paper.settings import MotifFormerConfig
+from rondo.paper.settings import MotifFormerConfig, PublishedMixtureConfig
 from rondo.paper.training import settled
 from tests import naive_motif_former as naive
 
 SMALL = MotifFormerConfig(
-    lengths=(2, 3, 5), model_dim=8, heads=2, mixture=MixtureConfig(covariance="diagonal", component_cap=4)
+    lengths=(2, 3, 5), model_dim=8, heads=2, mixture=PublishedMixtureConfig(latent_dim=0, component_cap=4)
 )
 N_UNITS = 4
 

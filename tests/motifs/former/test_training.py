@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rondo.config.settings import MixtureConfig
 from rondo.data.labels import OTHER
 from rondo.errors import ModelError, RecordingError, SettingError
 from rondo.paper import motif_former as train
@@ -22,10 +21,10 @@ from rondo.paper.motif_former import (
     pseudo_labels,
     train_motif_former,
 )
-from rondo.paper.settings import MotifFormerConfig
+from rondo.paper.settings import MotifFormerConfig, PublishedMixtureConfig
 from rondo.paper.unit_align import variance_hinge
 
-MIXTURE = MixtureConfig(covariance="diagonal", latent_dim=3, component_cap=5, max_iterations=30)
+MIXTURE = PublishedMixtureConfig(latent_dim=3, component_cap=5, max_iterations=30)
 SMALL = MotifFormerConfig(lengths=(2, 3, 4), model_dim=8, heads=2, epochs=6, mixture=MIXTURE)
 PROTOTYPES = np.random.default_rng(7).normal(size=(3, 4))
 

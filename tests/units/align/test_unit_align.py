@@ -11,14 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rondo.config.settings import MixtureConfig
 from rondo.errors import ModelError, RecordingError, RondoWarning
 from rondo.paper import unit_align as align
-from rondo.paper.settings import UnitAlignConfig
+from rondo.paper.settings import PublishedMixtureConfig, UnitAlignConfig
 from rondo.paper.unit_align import UnitAlignment, balanced_batches, fit_unit_align
 from tests import naive_align as naive
 
-MIXTURE = MixtureConfig(covariance="diagonal", latent_dim=3, component_cap=6, max_iterations=50, tolerance=1e-4)
+MIXTURE = PublishedMixtureConfig(latent_dim=3, component_cap=6, max_iterations=50, tolerance=1e-4)
 SMALL = UnitAlignConfig(
     bottleneck_dim=8, output_dim=6, init_epochs=4, refine_epochs=1, max_rounds=3, stable_ari=0.9, mixture=MIXTURE
 )
@@ -262,4 +261,6 @@ def test_representations_are_standardised_unless_told() -> None:
     npt.assert_array_equal(plain.spread, np.ones(5))
     scaled = y * np.float32([3, 1, 1, 1, 1])
     npt.assert_allclose(aligned(scaled, ONCE).embed(scaled), own.embed(y), atol=1e-2)
-    assert not np.allclose(aligned(scaled, ONCE.model_copy(update={"standardise": False})).embed(scaled), plain.embed(y))
+    assert not np.allclose(
+        aligned(scaled, ONCE.model_copy(update={"standardise": False})).embed(scaled), plain.embed(y)
+    )
