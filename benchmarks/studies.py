@@ -1,4 +1,4 @@
-"""Studies of the default chain, of the paper's and of streams: variants on annotated recordings, one table each.
+"""Studies of the default chain and of streams: variants on annotated recordings, one table each.
 
     OMP_NUM_THREADS=1 python benchmarks/studies.py NAME DATA [--sets …] [--seeds N] [--page docs/results/PAGE.md]
     python benchmarks/studies.py --list
@@ -6,7 +6,7 @@
 DATA holds a folder per set: .npz recordings (`X`, and `y`, `y2` for scoring) and a meta.json (`rate_hz`); planted sets
 are generated. Every recording is fitted by itself unless a study says otherwise. Cells are ARI / AMI / one-to-one in
 percent where nothing else is said. What a study does is in the docstring of its function; `--held-out` takes recordings
-that had no part in choosing settings, `--keep DIR` keeps labels of fits and continues from there.
+that had no part in choosing settings.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
@@ -36,7 +35,6 @@ from rondo import Recording, Rondo
 from rondo.arrays import generators
 from rondo.config.overrides import parse_override
 from rondo.config.settings import resolve
-from rondo.data.labels import OTHER
 from rondo.data.scaling import Preprocessor
 from rondo.data.window_lengths import window_and_step
 from rondo.data.windows import Projection, WindowGrid, Windows
@@ -236,135 +234,6 @@ def clock(options: Options) -> Rows:
     for title, own in found.items():
         scores = scores_of([(truth[id], labels) for id, labels in own.items()])
         yield (title, *(f"{scores[column]:.2f}" for column in columns))
-
-
-DEEP, ENCODERS = {"units.mixture.kind": "deep_dpm"}, ("summary_stats", "ts2vec", "time_mae")
-UNIT_CHAINS: dict[str, tuple[str, Settings]] = {
-    "default": ("default", {}),
-    "default, merged": ("default", {"units.merge": True}),
-    "default, DeepDPM": ("default", DEEP),
-    "paper": ("paper-fast", {}),
-    "paper, labels from window starts": ("paper-fast", {"windows.projection": "start"}),
-    "paper, DeepDPM": ("paper-fast", DEEP),
-    "paper, initialisation only": ("paper-fast", {"units.max_rounds": 0}),
-    "paper, without UnitAlign": ("paper-fast", {"units.method": "direct"}),
-}
-FORMER = {
-    f"MotifFormer, link {rule}": {"motifs.method": "motif_former", "motifs.link": rule}
-    for rule in ("none", "overlap", "descriptor")
-}
-BY_STARTS = ", labels from window starts"
-STARTS, VOTE = {"windows.projection": "start"}, {"windows.projection": "vote"}
-MOTIF_CHAINS: dict[str, tuple[str, Settings]] = {
-    **{f"paper, {name}": ("paper-fast", own) for name, own in FORMER.items()},
-    **{
-        f"paper, {name}, labels from window starts": ("paper-fast", own | STARTS) for name, own in FORMER.items()
-    },
-    "paper, without MotifFormer": ("paper-fast", {"motifs.method": "none"}),
-    f"paper, without MotifFormer{BY_STARTS}": ("paper-fast", {"motifs.method": "none"} | STARTS),
-    **{
-        f"paper, without UnitAlign, {name}": ("paper-fast", own | {"units.method": "direct"})
-        for name, own in FORMER.items()
-    },
-    **{f"default units, {name}": ("default", own) for name, own in FORMER.items()},
-    "default units alone": ("default", {"motifs.method": "none"}),
-}
-
-
-def kept(options: Options, name: str, recording: Recording, seed: int, title: str, model: Callable[[], Rondo]) -> Any:
-    """Labels of both levels, CPU seconds and the number of motifs of one fit, from --keep where it is there."""
-    parts = (name, recording.id, str(seed), title.replace(", ", ".").replace(" ", "_"))
-    path = options.keep / f"{'.'.join(parts)}.npz" if options.keep else None
-    if path is not None and path.exists():
-        return np.load(path)
-    began, fitted = time.process_time(), model().fit(recording)
-    found = fitted.predict(recording)
-    seconds, n_motifs = np.array(time.process_time() - began), np.array(len(fitted.motifs_))
-    arrays = {"units": found.units, "motifs": found.motifs, "seconds": seconds, "n_motifs": n_motifs}
-    if path is not None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        np.savez_compressed(path.with_name(f".{path.name}"), **arrays)
-        path.with_name(f".{path.name}").rename(path)
-    return arrays
-
-
-def chain_cells(options: Options, name: str, title: str, model: Callable[..., Rondo], level: str) -> list[str]:
-    """Mean and deviation over seeds of every score, the clock, CPU seconds, motifs and the share of OTHER."""
-    rows, fits, own = [], [], without_rate(cases(options.data, name))
-    for seed in range(options.seeds or 5):
-        each = [kept(options, name, recording, seed, title, partial(model, seed=seed)) for recording, _ in own]
-        rows.append(scores_of([(truth, fit[level]) for (_, truth), fit in zip(own, each, strict=True)]))
-        fits += each
-    cells = []
-    for column in COLUMNS:
-        values = [row[column] for row in rows]
-        cells.append(f"{np.mean(values):.{2 if column == 'seg_ratio' else 1}f} ± {np.std(values, ddof=1):.1f}")
-    cells.append(triple({score: np.mean([row["clock"][score] for row in rows]) for score in TRIPLE}, 0))
-    other = 100 * np.mean([(fit["motifs"] == OTHER).mean() for fit in fits])
-    n_motifs = np.mean([fit["n_motifs"] for fit in fits])
-    return [*cells, f"{np.mean([fit['seconds'] for fit in fits]):.1f}", f"{n_motifs:.1f}", f"{other:.1f}"]
-
-
-def unit_chains(options: Options) -> Rows:
-    """The unit stage of one set (--sets) by every chain and encoder, labels by vote of the windows; hours."""
-    (name,) = options.sets
-    yield ("units", "encoder", *COLUMNS.values(), "clock: ARI / AMI / one-to-one", "CPU-s each")
-    for title, (preset, settings) in UNIT_CHAINS.items():
-        for encoder in ENCODERS:
-            own = {**FLAT, **VOTE, **settings, "encoder.name": encoder}
-            model = partial(Rondo, *PAPER[name], preset=preset, settings=own)
-            yield (title, encoder, *chain_cells(options, name, f"{title}, {encoder}", model, "units")[:-2])
-
-
-def motif_model(name: str, title: str) -> Callable[..., Rondo]:
-    preset, settings = MOTIF_CHAINS[title]
-    paper = {"encoder.name": "ts2vec", **VOTE} if preset != "default" else {}
-    return partial(Rondo, *PAPER[name], preset=preset, settings={**UNTESTED, **paper, **settings})
-
-
-def motif_chains(options: Options) -> Rows:
-    """The motif level of one set (--sets) by the paper's chain, its ablations and the default units; hours."""
-    (name,) = options.sets
-    head = (*COLUMNS.values(), "clock: ARI / AMI / one-to-one", "CPU-s each", "motifs", "OTHER, %")
-    yield ("chain", *head)
-    for title in MOTIF_CHAINS:
-        yield (title, *chain_cells(options, name, title, motif_model(name, title), "motifs"))
-
-
-def motif_levels(options: Options) -> Rows:
-    """Both levels of these chains against both annotations (`y2` is finer), the clock in brackets."""
-    name = (options.sets or ["OpenPack"])[0]
-    columns = list(product(("y2", "y"), ("units", "motifs")))
-    yield ("chain", *(f"{level}, `{track}`" for track, level in columns))
-    for title in (title for title in MOTIF_CHAINS if "starts" not in title):
-        cells = []
-        for track, level in columns:
-            rows, own = [], without_rate(cases(options.data, name, track=track))
-            for seed in range(options.seeds or 5):
-                model = partial(motif_model(name, title), seed=seed)
-                fits = [kept(options, name, recording, seed, title, model)[level] for recording, _ in own]
-                rows.append(scores_of([(truth, labels) for (_, truth), labels in zip(own, fits, strict=True)]))
-            spread = {score: [row[score] for row in rows] for score in TRIPLE}
-            clock = {score: np.mean([row["clock"][score] for row in rows]) for score in TRIPLE}
-            means = " / ".join(f"{np.mean(values):.1f} ± {np.std(values, ddof=1):.1f}" for values in spread.values())
-            cells.append(f"{means} ({triple(clock, 0)})")
-        yield (title, *cells)
-
-
-def motif_former(options: Options) -> Rows:
-    """MotifFormer on planted streams of 20 minutes, seeds from 20, on the default units."""
-    columns = {name: title for name, title in COLUMNS.items() if name != "recall"}
-    rows: dict[str, list[Mapping[str, Any]]] = {"units": [], "motifs": [], "units, clock": [], "motifs, clock": []}
-    for seed in range(20, 20 + (options.seeds or 4)):
-        stream = plant(n_frames=60_000, seed=seed)
-        found = Rondo(seed=seed, settings={"motifs.method": "motif_former"}).fit_predict(stream.recording)
-        for level, truth in (("units", stream.unit_truth), ("motifs", stream.motif_truth)):
-            rows[level].append(scores := scores_of([(truth, getattr(found, level))]))
-            rows[f"{level}, clock"].append(scores["clock"])
-    yield ("", *columns.values())
-    for title, own in rows.items():
-        spread = ([row[column] for row in own] for column in columns)
-        yield (title, *(f"{np.mean(values):.1f} ± {np.std(values):.1f}" for values in spread))
 
 
 LEVEL_SETS = ("MoCap", "HuGaDB", "COMPASS_Suturing", "PTE", "Billboard", "OpenPack", "ActRecTut", "USC-HAD", "MoCap6")
@@ -677,21 +546,17 @@ def answered(recordings: Sequence[Recording], settings: Settings) -> Labels | No
 STUDIES: dict[str, Callable[[Options], Rows]] = {
     own.__name__.replace("_", "-"): own
     for own in (
-        *(unit_settings, few_channels, window_lengths, window_ceilings, clock, unit_chains, motif_chains, motif_levels),
-        *(motif_former, two_levels, people, classifier, transfer, dropouts),
+        *(unit_settings, few_channels, window_lengths, window_ceilings, clock),
+        *(two_levels, people, classifier, transfer, dropouts),
         *stream_studies.STUDIES,
         *choice_studies.STUDIES,
     )
 }
-SPLIT = ("unit-chains", "motif-chains")  # a section for each set
-SECTIONS = (*(name for name in STUDIES if name not in SPLIT), "unit-settings-held-out", "two-levels-held-out")
-SECTIONS += ("people-other-sets", "transfer-usc-had", "unit-chains-mocap", "unit-chains-actrectut")
-SECTIONS += ("motif-chains-mocap", "motif-chains-actrectut", "motif-chains-openpack")
+SECTIONS = (*STUDIES, "unit-settings-held-out", "two-levels-held-out")
+SECTIONS += ("people-other-sets", "transfer-usc-had")
 
 
 def section_of(options: Options) -> str:
-    if options.study in SPLIT:
-        return f"{options.study}-{options.sets[0].lower()}"
     if options.study == "people" and options.sets and set(options.sets) <= set(list(PEOPLE)[-3:]):
         return "people-other-sets"
     if options.study == "transfer" and options.sets == ["USC-HAD"]:
@@ -709,7 +574,6 @@ def parsed(arguments: Sequence[str] | None = None) -> Options:
     parser.add_argument("--sets", nargs="+")
     parser.add_argument("--seeds", type=int)
     parser.add_argument("--held-out", action="store_true", help="recordings that had no part in choosing settings")
-    parser.add_argument("--keep", type=Path, help="folder of labels of fits, to continue from")
     parser.add_argument("--set", nargs="+", default=[], metavar="NAME=VALUE", help="transfer: settings")
     return parse(parser, __file__, arguments)
 

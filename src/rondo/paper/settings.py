@@ -167,7 +167,7 @@ class MotifFormerConfig(MotifSettings):
         False, "ours: whether weights of each length add up to its number of candidates (docs/paper.md)"
     )
     link: Literal["none", "overlap", "descriptor"] = setting(
-        "overlap", "ours: half the motifs of none, higher one-to-one, the paper's columns kept (docs/results/motifs.md)"
+        "overlap", "ours: when motifs of two lengths are one; the paper leaves it open (docs/paper.md)"
     )
     mixture: PublishedMixtureConfig = PublishedMixtureConfig(component_cap=36)
     acceptance: AcceptanceConfig = AcceptanceConfig()
