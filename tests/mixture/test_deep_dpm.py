@@ -20,6 +20,7 @@ from rondo.errors import ModelError, RecordingError, RondoWarning, SettingError
 from rondo.paper import deep_dpm
 from rondo.paper import deep_dpm as module
 from rondo.paper.deep_dpm import FittedAutoencoder, fit_autoencoder, fit_deep_dpm
+from rondo.paper.training import batches
 from rondo.units.mixture import FittedMixture
 from tests import naive_niw
 
@@ -159,11 +160,38 @@ def nets(n_dims: int = 3, n_components: int = 4) -> deep_dpm._Nets:
 def test_halves_come_from_the_net_of_the_own_component_only() -> None:
     net, codes = nets(), torch.randn(20, 3, generator=torch.Generator().manual_seed(1))
     labels = torch.arange(20) % 4
-    found = net.halves(codes, labels)
-    for i, k in enumerate(labels.tolist()):
-        hidden = torch.relu(codes[i] @ net.half_hidden[k] + net.half_hidden_bias[k, 0])
-        expected = torch.softmax(hidden @ net.half_out[k] + net.half_out_bias[k, 0], dim=0)
-        torch.testing.assert_close(found[i], expected)
+    torch.testing.assert_close(net.halves(codes, labels), naive_halves(net.weights, codes, labels))
+
+
+def naive_halves(w: dict[str, torch.Tensor], codes: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """Window by window."""
+    halves = []
+    for code, k in zip(codes, labels.tolist(), strict=True):
+        hidden = torch.relu(code @ w["half_hidden"][k] + w["half_hidden_bias"][k, 0])
+        halves.append(torch.softmax(hidden @ w["half_out"][k] + w["half_out_bias"][k, 0], dim=0))
+    return torch.stack(halves)
+
+
+@pytest.mark.parametrize("n", [2, 40, 161])
+def test_an_epoch_is_that_of_autograd_and_a_plain_optimiser(n: int) -> None:
+    generator = torch.Generator().manual_seed(n)
+    codes, labels = torch.randn(n, 3, generator=generator), torch.randint(4, (n,), generator=generator)
+    targets = torch.softmax(3 * torch.randn(n, 4, generator=generator), dim=1)
+    distances = torch.rand(n, 2, generator=generator)
+    training = deep_dpm._Training(codes, 4, np.random.default_rng(0))
+    w = {name: weight.clone().requires_grad_() for name, weight in training.nets.weights.items()}
+    optimiser, drawn = torch.optim.Adam(w.values(), deep_dpm._RATE), training.generator.clone_state()
+    training.epoch(targets, labels, distances)
+    for pick in batches(n, max(n // 8, 2), 1, drawn):
+        hidden = torch.relu(codes[pick] @ w["hidden"] + w["hidden_bias"])
+        shares = torch.softmax(hidden @ w["out"].T + w["out_bias"], dim=1)
+        divergence = -targets[pick] * ((shares + 1e-5) / (1 + 4e-5)).log()
+        spread = naive_halves(w, codes[pick], labels[pick]) * distances[pick]
+        optimiser.zero_grad()
+        ((divergence.sum() + spread.sum()) / len(pick)).backward()
+        optimiser.step()
+    for name, weight in training.nets.weights.items():
+        torch.testing.assert_close(weight, w[name].detach(), rtol=1e-4, atol=1e-5, msg=name)
 
 
 @pytest.mark.parametrize("covariance", ["full", "diagonal"])
@@ -188,11 +216,10 @@ def test_what_the_nets_learn_is_the_e_step_and_the_nearer_half(covariance: str) 
 
 def test_rearranged_nets_keep_what_stays() -> None:
     net, codes = nets(), torch.randn(20, 3, generator=torch.Generator().manual_seed(1))
-    hidden = torch.relu(codes @ net.hidden + net.hidden_bias)
-    logits = (hidden @ net.out.T + net.out_bias).detach()
-    halves = net.halves(codes, torch.full((20,), 3)).detach()
+    responsibilities = net.responsibilities(codes)[:, [3, 0, 1, 1]]
+    halves = net.halves(codes, torch.full((20,), 3))
     net.rearrange([3, 0, 1, 1], n_kept=2)
-    torch.testing.assert_close(net(codes), torch.softmax(logits[:, [3, 0, 1, 1]], dim=1))
+    torch.testing.assert_close(net.responsibilities(codes), responsibilities / responsibilities.sum(1, keepdim=True))
     torch.testing.assert_close(net.halves(codes, torch.zeros(20, dtype=torch.int64)), halves)
     new = net.halves(codes, torch.full((20,), 2))
     assert not torch.allclose(new, net.halves(codes, torch.full((20,), 3)))

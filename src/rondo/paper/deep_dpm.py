@@ -49,7 +49,6 @@ from rondo.paper.training import (
     Descent,
     batches,
     load_weights,
-    minimise,
     seeded_linear,
     settled,
     small_steps,
@@ -89,9 +88,12 @@ def fit_deep_dpm(
     shares = kmeans_start(rows, np.ones(len(rows)), min(start_components, config.component_cap), rng)
     partition = _started(space.points, torch.as_tensor(shares, device=device))
     training = _Training(space.codes, partition.n_components, rng)
-    still_until, n_quiet, n_epochs = _FOLLOW_FROM, 0, 0
+    still_until, n_quiet, n_epochs, taught = _FOLLOW_FROM, 0, 0, None
     while n_epochs < config.max_iterations and n_quiet < 2:
-        training.epoch(_targets(space, partition), partition.labels, _half_distances(space, partition))
+        if taught is not partition:
+            taught = partition
+            lesson = _targets(space, partition), partition.labels, _half_distances(space, partition)
+        training.epoch(*lesson)
         if n_epochs >= still_until:
             partition = training.partition(space.points)
         n_epochs += 1
@@ -101,7 +103,7 @@ def fit_deep_dpm(
             n_quiet = n_quiet + 1 if change is None else 0
             if change is not None:
                 partition = change.partition
-                training.rearrange(change.origins, change.n_kept)
+                training.nets.rearrange(change.origins, change.n_kept)
                 still_until = n_epochs + _STAND_STILL
     if n_quiet < 2:
         warnings.warn(
@@ -142,48 +144,105 @@ def _space_of(rows: NDArray[np.float64], covariance: str, window_weight: float, 
     return _Space(points, origin, scale, prior, window_weight)
 
 
-class _Nets(nn.Module):
-    """Clustering net D -> 50 -> K, and a subclustering net D -> 50 -> 2 for each of the K components."""
+class _Nets:
+    """Clustering net D -> 50 -> K, and a subclustering net D -> 50 -> 2 for each of the K components.
+
+    All weights lie in one row of numbers, and so do their gradients, which are written out: of nets as small as these,
+    autograd and an optimiser of many tensors take most of the time. A subclustering net sees the windows of its own
+    component only, (K, m, D), filled up with zeros.
+    """
 
     def __init__(self, n_dims: int, n_components: int, generator: torch.Generator, device: str) -> None:
-        super().__init__()
         self.generator, self.device = generator, device
-        self.hidden = self._drawn(n_dims, n_dims, _HIDDEN)
-        self.hidden_bias = self._drawn(n_dims, _HIDDEN)
-        self.out = self._drawn(_HIDDEN, n_components, _HIDDEN)
-        self.out_bias = self._drawn(_HIDDEN, n_components)
-        self.half_hidden = self._drawn(n_dims, n_components, n_dims, _HIDDEN)
-        self.half_hidden_bias = self._drawn(n_dims, n_components, 1, _HIDDEN)
-        self.half_out = self._drawn(_HIDDEN, n_components, _HIDDEN, 2)
-        self.half_out_bias = self._drawn(_HIDDEN, n_components, 1, 2)
+        self._hold(
+            {
+                "hidden": self._drawn(n_dims, n_dims, _HIDDEN),
+                "hidden_bias": self._drawn(n_dims, _HIDDEN),
+                "out": self._drawn(_HIDDEN, n_components, _HIDDEN),
+                "out_bias": self._drawn(_HIDDEN, n_components),
+                "half_hidden": self._drawn(n_dims, n_components, n_dims, _HIDDEN),
+                "half_hidden_bias": self._drawn(n_dims, n_components, 1, _HIDDEN),
+                "half_out": self._drawn(_HIDDEN, n_components, _HIDDEN, 2),
+                "half_out_bias": self._drawn(_HIDDEN, n_components, 1, 2),
+            }
+        )
 
-    def forward(self, codes: torch.Tensor) -> torch.Tensor:
-        """Responsibilities of the components."""
-        hidden = torch.relu(codes @ self.hidden + self.hidden_bias)  # (b, 50)
-        return torch.softmax(hidden @ self.out.T + self.out_bias, dim=1)  # (b, K)
+    def _hold(self, weights: Mapping[str, torch.Tensor]) -> None:
+        """Take these weights; the optimiser begins anew."""
+        row = torch.cat([weight.flatten() for weight in weights.values()])
+        parameter, slope = nn.Parameter(row), torch.zeros_like(row)
+        parameter.grad = slope
+        self.weights, self.gradients = (_parted(numbers, weights) for numbers in (row, slope))
+        self.optimiser = torch.optim.Adam([parameter], _RATE, fused=True)
+
+    def responsibilities(self, codes: torch.Tensor) -> torch.Tensor:
+        """Of the components, (b, K), for codes (b, D)."""
+        return self._clustered(codes)[1]
 
     def halves(self, codes: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """Responsibilities of the two halves of the component that each code is in."""
-        hidden = torch.relu(codes @ self.half_hidden + self.half_hidden_bias)  # (K, b, 50)
-        logits = hidden @ self.half_out + self.half_out_bias  # (K, b, 2)
-        own = logits[labels, torch.arange(labels.shape[0], device=labels.device)]  # (b, 2)
-        return torch.softmax(own, dim=1)
+        """Responsibilities of the two halves of the component that each code is in, (b, 2)."""
+        own = _by_component(labels, len(labels), len(self.weights["out"]))[0]
+        halves = codes.new_empty(len(labels) + 1, 2)
+        halves[own] = self._halved(_with_zero(codes)[own])[1]
+        return halves[:-1]
+
+    def _clustered(self, codes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        w = self.weights
+        hidden = torch.addmm(w["hidden_bias"], codes, w["hidden"]).relu_()  # (b, 50)
+        return hidden, torch.softmax(torch.addmm(w["out_bias"], hidden, w["out"].T), dim=1)
+
+    def _halved(self, own: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        w = self.weights
+        hidden = torch.baddbmm(w["half_hidden_bias"], own, w["half_hidden"]).relu_()  # (K, m, 50)
+        return hidden, torch.softmax(torch.baddbmm(w["half_out_bias"], hidden, w["half_out"]), dim=2)
+
+    def step(self, codes: torch.Tensor, targets: torch.Tensor, own: torch.Tensor, half_distances: torch.Tensor) -> None:
+        """Down the loss of `_Training.epoch` for codes (b, D) with targets (b, K), of each component (K, m, ·)."""
+        self._slopes_of_clustering(codes, targets)
+        self._slopes_of_halves(own, half_distances / codes.shape[0])
+        self.optimiser.step()
+
+    def _slopes_of_clustering(self, codes: torch.Tensor, targets: torch.Tensor) -> None:
+        w, slope = self.weights, self.gradients
+        hidden, shares = self._clustered(codes)
+        lacking = targets / (shares + _SMOOTHING) / codes.shape[0]  # minus the slope in the shares
+        before = shares * ((shares * lacking).sum(1, keepdim=True) - lacking)  # in the logits, (b, K)
+        torch.mm(before.T, hidden, out=slope["out"])
+        torch.sum(before, 0, out=slope["out_bias"])
+        inner = (before @ w["out"]).mul_(hidden > 0)  # (b, 50)
+        torch.mm(codes.T, inner, out=slope["hidden"])
+        torch.sum(inner, 0, out=slope["hidden_bias"])
+
+    def _slopes_of_halves(self, own: torch.Tensor, distances: torch.Tensor) -> None:
+        w, slope = self.weights, self.gradients
+        hidden, shares = self._halved(own)
+        before = shares * (distances - (shares * distances).sum(2, keepdim=True))  # in the logits, (K, m, 2)
+        torch.bmm(hidden.mT, before, out=slope["half_out"])
+        torch.sum(before, 1, keepdim=True, out=slope["half_out_bias"])
+        inner = torch.bmm(before, w["half_out"].mT).mul_(hidden > 0)  # (K, m, 50)
+        torch.bmm(own.mT, inner, out=slope["half_hidden"])
+        torch.sum(inner, 1, keepdim=True, out=slope["half_hidden_bias"])
 
     def rearrange(self, origins: list[int], n_kept: int) -> None:
         """Component k becomes a copy of what `origins[k]` was; from `n_kept` on the subclustering nets are new."""
-        for name, parameter in self.named_parameters():
-            if name.startswith("hidden"):
-                continue
-            moved = parameter.detach()[origins]
+        n_dims, moved = self.weights["hidden"].shape[0], {}
+        for name, weight in self.weights.items():
+            moved[name] = weight if name.startswith("hidden") else weight[origins]
             if name.startswith("half"):
-                n_inputs = _HIDDEN if "out" in name else self.hidden.shape[0]
-                moved[n_kept:] = self._drawn(n_inputs, *moved[n_kept:].shape).detach()
-            setattr(self, name, nn.Parameter(moved))
+                new = moved[name][n_kept:]
+                new.copy_(self._drawn(_HIDDEN if "out" in name else n_dims, *new.shape))
+        self._hold(moved)
 
-    def _drawn(self, n_inputs: int, *shape: int) -> nn.Parameter:
+    def _drawn(self, n_inputs: int, *shape: int) -> torch.Tensor:
         """Uniform in +-1/sqrt(n_inputs), as torch's own linear layers."""
         uniform = torch.rand(shape, generator=self.generator) * 2 - 1
-        return nn.Parameter((uniform / math.sqrt(n_inputs)).to(self.device))
+        return (uniform / math.sqrt(n_inputs)).to(self.device)
+
+
+def _parted(row: torch.Tensor, like: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """Parts of a row of numbers, of the shapes of these tensors."""
+    parts = row.split([tensor.numel() for tensor in like.values()])
+    return {name: part.view(tensor.shape) for (name, tensor), part in zip(like.items(), parts, strict=True)}
 
 
 def _started(points: torch.Tensor, shares: torch.Tensor) -> Partition:
@@ -198,38 +257,46 @@ class _Training:
         self.codes = codes
         self.generator = torch.Generator().manual_seed(int(rng.integers(2**62)))
         self.nets = _Nets(codes.shape[1], n_components, self.generator, str(codes.device))
-        self.optimiser = torch.optim.Adam(self.nets.parameters(), _RATE, fused=True)
 
     def epoch(self, targets: torch.Tensor, labels: torch.Tensor, half_distances: torch.Tensor) -> None:
         """One pass over the windows; the mean of KL(targets || net) + sum_j halves_j half_distances_j goes down.
 
         targets (n, K), labels (n,), half_distances (n, 2) squared. The two terms share no parameter.
         """
-        n = self.codes.shape[0]
+        n, n_components = targets.shape
         size = min(max(n // _LEAST_BATCHES, 2), _BATCH)
-        picks = [pick.to(labels.device) for pick in batches(n, size, 1, self.generator)]
+        if n < 2:  # there is no batch of one
+            return
+        order = torch.cat(list(batches(n, size, 1, self.generator))).to(labels.device)
+        own = _by_component(labels[order], size, n_components)  # (n_batches, K, m), places in the order
+        steps = (self.codes[order].split(size), targets[order].split(size))
+        of_own = (_with_zero(values[order])[own] for values in (self.codes, half_distances))
+        for inputs in zip(*steps, *of_own, strict=True):
+            self.nets.step(*inputs)
 
-        def loss_of_step(step: int) -> torch.Tensor:
-            pick = picks[step]
-            codes, target = self.codes[pick], targets[pick]
-            divergence = target * (target.log() - _smoothed(self.nets(codes)).log())
-            spread = self.nets.halves(codes, labels[pick]) * half_distances[pick]
-            return (divergence.sum() + spread.sum()) / pick.shape[0]
-
-        minimise(loss_of_step, self.optimiser, len(picks))
-
-    @torch.no_grad()
     def partition(self, points: torch.Tensor) -> Partition:
         blocks = torch.split(self.codes, _BLOCK)
-        responsibilities = torch.cat([self.nets(codes) for codes in blocks]).double()  # (n, K)
+        responsibilities = torch.cat([self.nets.responsibilities(codes) for codes in blocks]).double()  # (n, K)
         labels = responsibilities.argmax(1)
         pairs = zip(blocks, torch.split(labels, _BLOCK), strict=True)
         halves = torch.cat([self.nets.halves(codes, own) for codes, own in pairs]).double()  # (n, 2)
         return partition_of(points, moments_of(points, responsibilities), labels, halves)
 
-    def rearrange(self, origins: list[int], n_kept: int) -> None:
-        self.nets.rearrange(origins, n_kept)
-        self.optimiser = torch.optim.Adam(self.nets.parameters(), _RATE, fused=True)
+
+def _by_component(labels: torch.Tensor, size: int, n_components: int) -> torch.Tensor:
+    """Places of windows (n,) by batch of `size` and by component, (n_batches, K, m); n where there are fewer than m."""
+    place = torch.arange(len(labels), device=labels.device)
+    n_batches = math.ceil(len(labels) / size)
+    cells, order = (place // size * n_components + labels).sort(stable=True)
+    counts = torch.bincount(cells, minlength=n_batches * n_components)
+    within = place - (counts.cumsum(0) - counts)[cells]
+    table = torch.full((len(counts), int(counts.max())), len(labels), device=labels.device)
+    table[cells, within] = order
+    return table.view(n_batches, n_components, -1)
+
+
+def _with_zero(rows: torch.Tensor) -> torch.Tensor:
+    return F.pad(rows, (0, 0, 0, 1))
 
 
 def _smoothed(probabilities: torch.Tensor) -> torch.Tensor:
@@ -264,15 +331,18 @@ def _targets(space: _Space, partition: Partition) -> torch.Tensor:
     """r_k = softmax_k(log pi_k + log N(y; mu_k, Sigma_k)), smoothed, (n, K), float32."""
     means, precision_roots, log_normalisers = _gaussians(space, partition.moments)
     shares = partition.moments.n / partition.moments.n.sum() + _WEIGHT_PRIOR
-    by_block = space.points.transpose(0, 1)  # (n_blocks, n, d)
-    joint = torch.stack(
-        [
-            constant - ((by_block - mean[:, None]) @ root).square().sum((0, 2)) / 2
-            for constant, mean, root in zip(shares.log() + log_normalisers, means, precision_roots, strict=True)
-        ],
-        dim=1,
-    )
+    joint = shares.log() + log_normalisers - _square_distances(space.points, means, precision_roots) / 2
     return _smoothed(torch.softmax(joint, dim=1).float())
+
+
+def _square_distances(points: torch.Tensor, means: torch.Tensor, precision_roots: torch.Tensor) -> torch.Tensor:
+    """Mahalanobis, of points (n, n_blocks, d) to each Gaussian, (n, K)."""
+    if points.shape[2] == 1:  # diagonal: |r (x - m)|^2 for all at once
+        x, mean, precision = points[:, :, 0], means[:, :, 0], precision_roots[:, :, 0, 0].square()
+        return x.square() @ precision.T - 2 * x @ (precision * mean).T + (precision * mean.square()).sum(1)
+    by_block = points.transpose(0, 1)  # (n_blocks, n, d)
+    each = zip(means, precision_roots, strict=True)
+    return torch.stack([((by_block - mean[:, None]) @ root).square().sum((0, 2)) for mean, root in each], dim=1)
 
 
 def _half_distances(space: _Space, partition: Partition) -> torch.Tensor:

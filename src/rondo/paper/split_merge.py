@@ -54,13 +54,16 @@ def joined(several: Sequence[Moments]) -> Moments:
 def moments_of(points: torch.Tensor, weights: torch.Tensor) -> Moments:
     """Moments of points (n, n_blocks, d) for each column of weights (n, K)."""
     n = weights.sum(0)
-    by_block = points.transpose(0, 1).contiguous()  # (n_blocks, n, d)
     shares = weights / n.clamp_min(_LEAST_WEIGHT)
     means = torch.einsum("nk,nbd->kbd", shares, points)
-    scatters = []
+    if points.shape[2] == 1:  # points lie about the origin, so that the difference of sums of squares is exact enough
+        squares = weights.T @ points[:, :, 0].square() - n[:, None] * means[:, :, 0].square()
+        return Moments(n, means, squares.clamp_min(0)[:, :, None, None])
+    by_block, scatters = points.transpose(0, 1).contiguous(), []  # (n_blocks, n, d)
     for weight, mean in zip(weights.T, means, strict=True):
-        centred = by_block - mean[:, None]
-        scatters.append((centred * weight[:, None]).transpose(1, 2) @ centred)
+        own = weight.nonzero()[:, 0]
+        centred = by_block[:, own] - mean[:, None]
+        scatters.append((centred * weight[own, None]).transpose(1, 2) @ centred)
     return Moments(n, means, torch.stack(scatters))
 
 
@@ -140,8 +143,7 @@ class Partition:
     def counted_halves(self, points: torch.Tensor) -> Moments:
         """Moments of the points in each half, each point in one half only: what proposals are judged by."""
         parts = 2 * self.labels + self.halves
-        members = [points[parts == part] for part in range(2 * self.n_components)]
-        return joined([moments_of(own, own.new_ones(own.shape[0], 1)) for own in members])
+        return moments_of(points, _one_hot(parts, 2 * self.n_components))
 
     def counted(self, points: torch.Tensor) -> Moments:
         """Moments of the points in each component, each point in one component only."""
@@ -151,15 +153,14 @@ class Partition:
 
 def partition_of(points: torch.Tensor, moments: Moments, labels: torch.Tensor, shares: torch.Tensor) -> Partition:
     """Components as given, halves by shares (n, 2); where a half has less than one point, both are found again."""
-    halves, parts = torch.zeros_like(labels), []
-    for k in range(moments.n.shape[0]):
-        members = labels == k
-        own = shares[members]
-        if own.sum(0).min() < 1:
-            own = _one_hot(principal_halves(points[members].flatten(1)))
-        halves[members] = own.argmax(1)
-        parts.append(moments_of(points[members], own))
-    return Partition(moments, joined(parts), labels, halves)
+    n_components = moments.n.shape[0]
+    columns = 2 * labels[:, None] + torch.arange(2, device=labels.device)  # (n, 2)
+    weights = shares.new_zeros(labels.shape[0], 2 * n_components).scatter_(1, columns, shares)
+    light = weights.sum(0).view(n_components, 2).amin(1) < 1
+    for k in light.nonzero()[:, 0].tolist():
+        members = (labels == k).nonzero()[:, 0]
+        weights[members, 2 * k : 2 * k + 2] = _one_hot(principal_halves(points[members].flatten(1)), 2)
+    return Partition(moments, moments_of(points, weights), labels, weights.gather(1, columns).argmax(1))
 
 
 def principal_halves(points: torch.Tensor) -> torch.Tensor:
@@ -178,8 +179,8 @@ def principal_halves(points: torch.Tensor) -> torch.Tensor:
     return halves
 
 
-def _one_hot(halves: torch.Tensor) -> torch.Tensor:
-    return torch.nn.functional.one_hot(halves, 2).double()
+def _one_hot(parts: torch.Tensor, n_parts: int) -> torch.Tensor:
+    return torch.nn.functional.one_hot(parts, n_parts).double()
 
 
 def log_split_ratio(
@@ -283,5 +284,5 @@ def _regrouped(
     for group, parts in enumerate(groups):
         group_of[parts] = group
     labels = group_of.to(partition.labels.device)[2 * partition.labels + partition.halves]
-    shares = _one_hot(partition.halves) * (labels < n_kept)[:, None]
+    shares = _one_hot(partition.halves, 2) * (labels < n_kept)[:, None]
     return partition_of(points, moments, labels, shares)
