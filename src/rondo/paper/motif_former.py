@@ -106,7 +106,8 @@ class Layer(nn.Module):
         fit = table.gather(1, cells).view(n_heads, n_looks, -1)  # (heads, R, T)
         shares = fit.masked_fill(~visible, -math.inf).softmax(2)
         spread = shares.new_zeros(n_heads, n_looks, n_tokens).scatter(2, at.expand(n_heads, -1, -1), shares)
-        return (spread @ value).transpose(0, 1).flatten(1)  # (R, dim)
+        seen: torch.Tensor = (spread @ value).transpose(0, 1).flatten(1)  # (R, dim)
+        return seen
 
     def _one_by_one(
         self, tokens: torch.Tensor, looking: torch.Tensor, at: torch.Tensor, visible: torch.Tensor
@@ -118,7 +119,8 @@ class Layer(nn.Module):
         )  # (R, T, heads, dim / heads)
         fit = (query * key).sum(3) / math.sqrt(dim)  # (R, T, heads)
         shares = fit.masked_fill(~visible[:, :, None], -math.inf).softmax(1)
-        return (shares[..., None] * value).sum(1).flatten(1)  # (R, dim)
+        seen: torch.Tensor = (shares[..., None] * value).sum(1).flatten(1)  # (R, dim)
+        return seen
 
 
 class MotifFormerNet(nn.Module):

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rondo.errors import SettingError
-from rondo.paper.motif_former import MotifFormerNet, corrupted
+from rondo.paper.motif_former import MotifFormerNet, View, corrupted
 from rondo.paper.settings import MotifFormerConfig, PublishedMixtureConfig
 from rondo.paper.training import settled
 from tests import naive_motif_former as naive
@@ -62,6 +62,32 @@ def test_outputs_by_the_definition(layers: int, length: int, seed: int) -> None:
     npt.assert_allclose(descriptors, [out[0] for out in expected], atol=1e-9)
     of_masked = [out[int(p) + 1] for out, mask in zip(expected, view.masked, strict=True) for p in mask.nonzero()]
     npt.assert_allclose(features, np.reshape(of_masked, (-1, 8)), atol=1e-9)
+
+
+@pytest.mark.parametrize("length", [2, 5])
+def test_tokens_that_items_share_are_those_of_each_item(length: int) -> None:
+    net, generator = network(), torch.Generator().manual_seed(length)
+    codes = torch.randint(N_UNITS, (40, length), generator=generator)
+    view = corrupted(40, length, 0.4, 0.3, generator)
+    descriptors, features = net(codes, view)
+    few = [net(codes[i : i + 2], View(*(part[i : i + 2] for part in view))) for i in range(0, 40, 2)]
+    npt.assert_allclose(descriptors, torch.cat([own for own, _ in few]), atol=1e-12)
+    npt.assert_allclose(features, torch.cat([own for _, own in few]), atol=1e-12)
+
+
+@pytest.mark.parametrize("n_tokens", [4, 30])
+def test_looks_through_a_table_are_looks_one_by_one(n_tokens: int) -> None:
+    layer, generator = network().layers[0].requires_grad_(), torch.Generator().manual_seed(n_tokens)
+    tokens = torch.randn(n_tokens, 8, dtype=torch.float64, generator=generator).requires_grad_()
+    looking = torch.randint(n_tokens, (20,), generator=generator)
+    at = torch.stack([torch.randperm(n_tokens, generator=generator)[:3] for _ in looking])
+    visible = torch.rand(20, 3, generator=generator) < 0.7
+    visible[:, 0] = True
+    ways = [attend(tokens, looking, at, visible) for attend in (layer._through_table, layer._one_by_one)]
+    learned = [tokens, *(own for part in (layer.query, layer.key, layer.value) for own in part.parameters())]
+    slopes = [torch.autograd.grad(seen.square().sum(), learned) for seen in ways]
+    torch.testing.assert_close(ways[0], ways[1], rtol=1e-9, atol=1e-12)
+    torch.testing.assert_close(slopes[0], slopes[1], rtol=1e-9, atol=1e-10)
 
 
 def test_units_order_and_length_matter_and_the_batch_does_not() -> None:
