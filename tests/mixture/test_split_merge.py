@@ -222,3 +222,21 @@ def test_split_then_merge_gives_the_components_back() -> None:
     assert (together.n_kept, len(together.origins)) == (1, 2)
     assert_same_moments(together.partition.moments, start.moments[[1, 0]])
     npt.assert_array_equal(together.partition.labels, 1 - whole)
+
+
+@pytest.mark.parametrize("blocks", [(5, 1), (1, 5)])
+def test_halves_have_the_moments_of_their_windows_one_by_one(blocks: tuple[int, int]) -> None:
+    rng = np.random.default_rng(0)
+    points, labels = torch.as_tensor(drawn(60, 5, 0)).reshape(60, *blocks), torch.as_tensor(rng.integers(3, size=60))
+    shares = torch.softmax(torch.as_tensor(rng.normal(size=(60, 2))), dim=1)
+    parts = moments_of(points, torch.nn.functional.one_hot(labels, 3).double())
+    partition = partition_of(points, parts, labels, shares)
+    assert torch.equal(partition.halves, shares.argmax(1))
+    for part in range(6):
+        members = labels == part // 2
+        weight, x = shares[members, part % 2], points[members]
+        mean = (weight[:, None, None] * x).sum(0) / weight.sum()
+        apart = x - mean
+        scatter = torch.einsum("i,ibd,ibe->bde", weight, apart, apart)
+        expected = Moments(weight.sum()[None], mean[None], scatter[None])
+        assert_same_moments(partition.half_moments[[part]], expected)
