@@ -11,9 +11,11 @@ import numpy.testing as npt
 import pytest
 from numpy.typing import NDArray
 
+from rondo.continual import scaling
 from rondo.continual.journal import Event
+from rondo.continual.novelty import PointSets
 from rondo.continual.reading import Decision, Move
-from rondo.continual.scaling import settled_mean
+from rondo.continual.scaling import settled_mean, stretch_of
 from rondo.continual.stream import Stream
 from rondo.data.labels import OTHER
 from rondo.data.recording import Recording
@@ -184,6 +186,45 @@ def test_new_units_are_promoted_where_the_model_fits_hardly(model: Rondo) -> Non
     assert of_kind(events, "fit")[0].evidence["verdict"] == "does not fit"
     assert stream.scaling is not None and stream.scaling.setting.learns
     assert [event for event in events if event.kind in LEARNED]
+
+
+def test_a_quarter_that_is_farther_off_stretches_and_new_units_do_not() -> None:
+    known = np.linspace(0.3, 1.0, 100)
+    assert stretch_of(known) == 1 == stretch_of(np.concatenate([known, np.full(50, 3.0)]))
+    assert stretch_of(2 * known) == pytest.approx(2 * np.quantile(known, 0.25) / 0.62)
+
+
+def farther(model: Rondo, monkeypatch: pytest.MonkeyPatch, times: float) -> None:
+    """As if every window lay so much farther from the exemplars."""
+    kind = type(model.unit_model_.exemplars)
+    strangeness, distances = kind.strangeness, PointSets.distances
+    monkeypatch.setattr(kind, "strangeness", lambda own, rows: times * strangeness(own, rows))
+    monkeypatch.setattr(PointSets, "distances", lambda own, point: times * distances(own, point))
+
+
+def test_a_person_who_is_farther_from_all_exemplars_is_labelled_as_label_does(
+    model: Rondo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = plant(n_frames=2 * N_FRAMES, seed=2).recording.values[N_FRAMES:]
+    labelled = model.predict(Recording(values, 50, model.preprocessor_.channels)).units
+    farther(model, monkeypatch, 2.5)
+    late, alike = slice(25 * LENGTH, None), []
+    for stretches in (True, False):
+        with monkeypatch.context() as patched:
+            if not stretches:
+                patched.setattr(scaling, "stretch_of", lambda _: 1.0)
+            stream = model.stream()
+            decisions, _ = fed(stream, values, [])
+            assert stream.scaling is not None and (stream.scaling.setting.stretch > 1) == stretches
+        alike.append(np.mean(units_of(decisions, N_FRAMES)[late] == labelled[late]))
+    assert alike[0] > 0.9 and alike[0] > alike[1] + 0.3, alike
+
+
+def test_nothing_is_stretched_for_noise(model: Rondo, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scaling, "fit_of", lambda *_: "fits")  # as white noise does on some data
+    stream = model.stream()
+    stream.feed(np.random.default_rng(0).normal(size=(N_FRAMES, 6)).astype(np.float32))
+    assert stream.scaling is not None and stream.scaling.setting.stretch == 1
 
 
 def test_the_mean_of_a_stream_settles_from_the_typical_one_to_its_own() -> None:

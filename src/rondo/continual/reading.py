@@ -119,6 +119,7 @@ class Setting(NamedTuple):
     place: Place | None  # None: the common one
     boundaries: Boundaries | None  # None: those of the model
     learns: bool  # False: it is too early, or hardly a window is like a known one
+    stretch: float = 1.0  # how much farther from the exemplars its windows lie than those of a known person
     move: Move | None = None  # of representations so far, where the scaling has changed
     recent: Recent | None = None  # from which windows that are not decided are read again
 

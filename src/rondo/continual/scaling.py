@@ -7,6 +7,9 @@ the common one. Looks come at fixed frames, so nothing depends on how rows are c
 
 The mean of a few minutes is that of what was done in them: it stays near the typical one unless it lies so far off that
 this is no chance (`settled_mean`). Nothing is learned at first, nor from what is hardly ever like anything known.
+
+All windows of another person may lie farther from the exemplars than those of a known one. Where the model fits them
+all the same, distances to exemplars are measured in that person's scale (`stretch_of`).
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rondo.arrays import Tensors, check_shapes, owned, owned_by
+from rondo.arrays import Floats, Tensors, check_shapes, owned, owned_by
 from rondo.continual.frame_sample import FrameSample
 from rondo.continual.journal import Evidence, Kind
 from rondo.continual.reading import Move, Reader, Setting, State
@@ -36,6 +39,8 @@ _FIRST, _AGAIN = 20.0, 1.1  # window lengths before the first look, and growth t
 _MEAN_LENGTHS = 40.0  # window lengths whose mean lies a deviation off by chance; 30 to 60 are alike
 _LEARNS_FROM = 40.0  # window lengths; before, statistics may still change
 _LEAST_LIKE = 0.05  # share of windows within a radius: noise 0, new people 57 to 82 % (USC-HAD, OpenPack), PTE 0 to 50
+_KNOWN_QUARTER = 0.62  # radii in which a quarter of the windows lies: planted 0.49 to 0.59, another person 0.64 to 1.5
+_OF_NOISE = 0.9  # of how strange mixed frames are: white noise 0.99 to 1.01, people at most 0.77, other units 0.82
 _MOST_RECENT = 64  # window lengths that are read again after a look, where a reader looks ahead still farther; ours
 _STREAM = "stream"  # the name of its place in a checkpoint
 
@@ -58,7 +63,7 @@ class StreamScaling:
         self._sample = FrameSample(self._length, self._step, n_channels, n_recent)
         self.mean, self.scale = self._typical
         self.is_own, self.fit = False, ""
-        self._learns = False
+        self._learns, self._stretch = False, 1.0
         self._place: Place | None = None
         self._boundaries: Boundaries | None = None
         self._next_look = round(_FIRST * self._length)
@@ -70,7 +75,7 @@ class StreamScaling:
 
     @property
     def setting(self) -> Setting:
-        return Setting(self._place, self._boundaries, self._learns)
+        return Setting(self._place, self._boundaries, self._learns, self._stretch)
 
     @property
     def _typical(self) -> tuple[Vector, Vector]:
@@ -129,14 +134,23 @@ class StreamScaling:
         if fit != fit_before:
             news.append(("fit", {"verdict": fit, "share_accepted": profile.share_accepted}))
         at_home = self._units.at_home(representations, self._place)
-        is_like = self._units.exemplars.strangeness(at_home) <= 1
-        self._learns = n_lengths >= _LEARNS_FROM and float(is_like.mean()) >= _LEAST_LIKE
+        strangeness = self._units.exemplars.strangeness(at_home)
+        self._learns = n_lengths >= _LEARNS_FROM and float((strangeness <= 1).mean()) >= _LEAST_LIKE
+        stretch = 1.0 if fit == "does not fit" else stretch_of(strangeness)
+        is_noise = stretch > 1 and np.median(strangeness) >= _OF_NOISE * self._strangeness_of_noise(values, spans)
+        self._stretch = 1.0 if is_noise else stretch
         moved = None
         if self.is_own != was_own:
             old_values = self._preprocessor.seen_by(values, *before[:2])
             old = self._units.encoder.encode(self._sample.windows(old_values, spans))
             moved = Move.between(self._units.at_home(old, before[2]), at_home)
         return Look(self.setting._replace(move=moved), news)
+
+    def _strangeness_of_noise(self, values: Values, spans: tuple[Span, ...]) -> float:
+        """How strange the windows would be if their frames came in no order."""
+        mixed = self.seen(values)[np.random.default_rng(0).permutation(len(values))]
+        representations = self._units.encoder.encode(self._sample.windows(mixed, spans))
+        return float(np.median(self._units.exemplars.strangeness(self._units.at_home(representations, self._place))))
 
     def _choice(
         self, values: Values, spans: tuple[Span, ...], n_lengths: float
@@ -165,7 +179,7 @@ class StreamScaling:
         if self._boundaries is not None:
             kept |= owned("boundaries", self._boundaries.tensors())
         plain = {"sample": sample, "is_own": self.is_own, "fit": self.fit, "next_look": self._next_look}
-        return kept, plain | {"learns": self._learns}
+        return kept, plain | {"learns": self._learns, "stretch": self._stretch}
 
     def load(self, tensors: Tensors, plain: Mapping[str, Any]) -> None:
         """What `state` gave; this one has only begun, from the same model."""
@@ -173,11 +187,22 @@ class StreamScaling:
         check_shapes(tensors, {"mean": "channels", "scale": "channels"}, channels=self.mean.size)
         self.mean, self.scale = (np.asarray(tensors[name], np.float64) for name in ("mean", "scale"))
         self.is_own, self.fit, self._next_look = plain["is_own"], plain["fit"], plain["next_look"]
-        self._learns = plain["learns"]
+        self._learns, self._stretch = plain["learns"], plain.get("stretch", 1.0)
         if place := owned_by("place", tensors):
             self._place = Places.restore(place).of_group[_STREAM]
         if boundaries := owned_by("boundaries", tensors):
             self._boundaries = Boundaries.restore(boundaries)
+
+
+def stretch_of(strangeness: Floats) -> float:
+    """How much farther from the exemplars these windows lie than those of a known person; at least 1.
+
+    It is asked of the nearest quarter: units that are new are farther too, but they are not nearly all there is.
+
+    >>> stretch_of(np.array([0.4, 0.5, 0.6, 2.0])), stretch_of(np.array([1.24, 1.24, 1.3, 2.0]))
+    (1.0, 2.0)
+    """
+    return max(1.0, float(np.quantile(strangeness, 0.25)) / _KNOWN_QUARTER)
 
 
 def settled_mean(own: tuple[Vector, Vector], typical: tuple[Vector, Vector], n_lengths: float) -> Vector:

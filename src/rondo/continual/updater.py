@@ -15,6 +15,9 @@ A window is compared with the exemplars of every unit in the encoder's space (`u
 - *Promote.* A micro-cluster with support, extent and recurrence becomes a unit under a fresh id, or part of one that is
   as near as its own windows are.
 
+Another person may lie farther from all exemplars of the model (`scaling.py`). Then distances to them are divided by how
+much farther, and which of its units a window is, is decided by the model alone, as in `label`: exemplars are of others.
+
 Feeding changes nothing but the state; what comes out depends on the windows alone, not on how they were handed over.
 """
 
@@ -235,7 +238,7 @@ class Updater:
         distances = self.units.distances(point)
         q = distances / self.reaches()
         accepted = bool(q.size) and float(q.min()) <= 1
-        is_explained = bool(q.size) and float(distances.min()) <= self.buffer.scales.radius
+        is_explained = bool(q.size) and float((distances / self.stretches()).min()) <= self.buffer.scales.radius
         self.counters = self.counters._replace(windows=number + 1, accepted=self.counters.accepted + accepted)
         self.open.append(_Open(Opened(number, start_frame, blocks, self.at_start), point, q, self.learns))
         self.at_start = False
@@ -246,7 +249,12 @@ class Updater:
     def path_costs(self, points: Floats, q: Floats, excess: Floats | None = None) -> Floats:
         """What windows cost as OTHER, the first column, and as each unit there is, (n_windows, 1 + n_units)."""
         costs = np.column_stack([np.ones(len(q)), q])
-        costs[:, 1 : 1 + self.n_fitted] += self.excess.of(points, self.setting.place) if excess is None else excess
+        excess = self.excess.of(points, self.setting.place) if excess is None else excess
+        known = slice(1, 1 + self.n_fitted)
+        if self.setting.stretch > 1:
+            costs[:, known] = costs[:, known].min(axis=1, keepdims=True)
+            excess = excess / _SHARE
+        costs[:, known] += excess
         return costs
 
     def _at_home(self, representations: Representations) -> Floats:
@@ -307,7 +315,13 @@ class Updater:
         for index in range(self.n_fitted, len(self.units)):
             if self.units.seen[index] < _YOUNG:
                 reaches[index] *= _YOUNG_REACH
-        return reaches
+        return reaches * self.stretches()
+
+    def stretches(self) -> Floats:
+        """How much farther than the stream's own exemplars those of each unit lie: the model's are of others."""
+        stretches = np.ones(len(self.units))
+        stretches[: self.n_fitted] = self.setting.stretch
+        return stretches
 
     def timelines(self, windows: Windows) -> tuple[Timeline, MotifTimeline]:
         """Unit and motif of every window of one signal, by the vocabularies as they are now; nothing changes.
