@@ -304,10 +304,8 @@ SAME_METHODS = {  # of static.csv, and the packages that have the method too
 }
 RULES = {  # method of continual.csv: level, rule
     "rondo": ("units", "exemplars"),
-    "rondo-published": ("units", "published"),
-    "rondo-published-slow": ("units", "published, slow units"),
+    "rondo-published-slow": ("units", "published, units of Rondo"),
     "rondo-motifs": ("motifs", "exemplars"),
-    "rondo-published-motifs": ("motifs", "published"),
     "rondo-paper": ("motifs", "published, RONDO (paper)"),
 }
 COLUMNS = {
