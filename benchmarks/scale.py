@@ -42,7 +42,7 @@ from rondo.cost import cost_of_fit
 from rondo.many.engine import forget_peak, peak_mb
 from rondo.synthetic import StreamPlan, plant, plant_subjects
 
-SECTIONS = ("whole-fit", "whole-fit-on-a-gpu", "many-files", "many-small-files", "cost")
+SECTIONS = ("whole-fit", "many-files", "many-small-files", "cost")
 STAGES = ("preparing", "encoder", "units", "motifs", "evidence")
 SHORT = {"default": {}, "paper": {"encoder.iterations": 2, "units.max_rounds": 1, "motifs.epochs": 6}}
 SMALL_FRAMES, N_SUBJECTS, BLOCK_FRAMES = 1_000, 10, 30_000
@@ -113,7 +113,7 @@ def fit(options: argparse.Namespace) -> None:
         for times in options.times:
             with multiprocessing.get_context("spawn").Pool(1) as pool:
                 table.add(*pool.apply(fit_row, (preset, options.device, times * (options.frames or 90_000), settings)))
-    write_section(options, "whole-fit-on-a-gpu" if options.device == "cuda" else "whole-fit", table)
+    write_section(options, "whole-fit", table)
 
 
 def write_recordings(folder: Path, numbers: range, n_frames: int, blocks: Sequence[np.ndarray]) -> None:

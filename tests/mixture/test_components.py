@@ -146,7 +146,5 @@ def test_radius_and_floor_are_the_papers_quantiles(members: list[tuple[float, fl
     assert floor == pytest.approx(quantile([p for _, p in members], 0.05))
 
 
-def test_coincident_and_certain_members_leave_room_for_rounding() -> None:
-    radius, floor = acceptance_of(np.zeros(5), np.ones(5), AcceptanceConfig())
-    assert radius > 0
-    assert floor < 1
+def test_coincident_members_leave_a_radius_to_divide_by() -> None:
+    assert acceptance_of(np.zeros(5), np.ones(5), AcceptanceConfig()) == (pytest.approx(1e-9), 1.0)

@@ -227,10 +227,7 @@ def _restored(kind: type[Rondo], stored: model_file.Artifact) -> Rondo:
 
 
 def _without_removed(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The stored settings without those that this version no longer has; a model that used one is refused.
-
-    MotifFormer had a fixed bonus before it was a setting.
-    """
+    """Stored settings without those that are gone, and with one that was fixed; a model that used one is refused."""
     kept = {name: dict(value) if isinstance(value, Mapping) else value for name, value in config.items()}
     if (motifs := kept.get("motifs")) and motifs.get("method") == "motif_former":
         motifs.setdefault("length_bonus", 0.1)

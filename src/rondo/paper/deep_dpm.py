@@ -168,7 +168,7 @@ class _Nets:
         )
 
     def _hold(self, weights: Mapping[str, torch.Tensor]) -> None:
-        """Take these weights; the optimiser begins anew."""
+        """Take these weights; the optimiser starts again."""
         row = torch.cat([weight.flatten() for weight in weights.values()])
         parameter, slope = nn.Parameter(row), torch.zeros_like(row)
         parameter.grad = slope

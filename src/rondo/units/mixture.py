@@ -34,7 +34,6 @@ _RELATIVE_REGULARISER = 1e-12  # keeps collinear latents of any scale solvable; 
 _LARGEST_LATENT = 1e100  # its square, summed, is still a number
 _BLOCK_NUMBERS = 1 << 17  # terms held at once, 1 MB: they stay in the cache, and memory does not grow
 _LEAST_RADIUS = 1e-9  # members that coincide would give r = 0/0
-_ROUNDING = 1e-9  # posteriors saturate at 1, and a floor of 1 would leave no room for rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,8 +89,7 @@ def acceptance_of(
     Acceptance(radius=3.0, posterior_floor=0.91)
     """
     radius = max(float(np.quantile(distances, config.radius_quantile)), _LEAST_RADIUS)
-    floor = float(np.quantile(posteriors, config.posterior_quantile))
-    return Acceptance(radius, min(floor, 1 - _ROUNDING))
+    return Acceptance(radius, float(np.quantile(posteriors, config.posterior_quantile)))
 
 
 def fit_mixture(
