@@ -267,6 +267,8 @@ def label(
         reading = replace(reading, known=fitted.preprocessor_.known_channels)
         if adapt or refit_motifs:
             at_once = f"{'--adapt' if adapt else '--refit-motifs'} learns from all recordings at once"
+        elif fitted.edits_.teaching is not None:
+            at_once = "a taught model keeps what it reads with its edits, for all recordings at once"
         elif not with_stream:
             at_once = ""
     inputs = _inputs(data, reading, out, at_once, group_by, engine, workers, ray_address)

@@ -2,6 +2,7 @@
 
 apply_edits(run, wanted)   what the page sends, or what a program makes up
 apply_file(run, file)      what a page without a server has saved
+teach_run(run, spans)      marked spans, and the rest like them
 undo_edit(run, number)     one step back, or any edit by its number
 edits_in(run)              every edit, in order
 
@@ -37,11 +38,12 @@ from rondo.metrics.scores import evaluate as score
 from rondo.model.describe import known_ids
 from rondo.model.method import CHECKPOINT, checkpoint_folder, grown_model
 from rondo.model.rondo import Rondo
-from rondo.result import Result, with_truth
+from rondo.result import Result, taught_edits, with_truth
 from rondo.run.bucket import run_here
 from rondo.run.decisions import EVENTS
 from rondo.run.folder import found_ids, run_edits
 from rondo.run.segments import LEVELS, labels_in
+from rondo.run.shown import unmarked
 from rondo.run.summary import (
     SUMMARY,
     UNFINISHED,
@@ -118,7 +120,8 @@ def _scored(result: Result) -> Result:
         pairs: dict[str, tuple[Labels, Labels]] = {}
         for id in truth["recording"].unique(maintain_order=True).to_list():
             true = labels_in(truth.filter(truth["recording"] == id), level, n_frames[id])
-            pairs[id] = (true, result[id].units if level == "unit" else result[id].motifs)
+            kept = unmarked(result.run.edits, id, n_frames[id])
+            pairs[id] = (true[kept], result[id].labels_of(level)[kept])
         return LevelScores.model_validate(score(pairs).as_dict())
 
     units, motifs = (scores(level) for level in LEVELS)
@@ -393,6 +396,27 @@ def _read_wanted(path: Path, run: str) -> list[dict[str, Any]]:
     texts = [json.dumps([run, place, edit], sort_keys=True) for place, edit in enumerate(edits)]
     keys = [hashlib.sha256(text.encode()).hexdigest()[:16] for text in texts]
     return [{"key": key, **edit} for key, edit in zip(keys, edits, strict=True)]
+
+
+def teach_run(run: str | Path, spans: Any, data: Any = None, key: str | None = None) -> Result:
+    """Teach a run marked spans; its labels, segments and report follow. `undo_edit` takes it back.
+
+    Parameters
+    ----------
+    run : path
+        The folder of a run.
+    spans, data, key : Any
+        As in `Result.teach`.
+
+    Returns
+    -------
+    Result
+        The taught run.
+    """
+    folder = _folder(run)
+    with editing(folder) as edited:
+        edited.write(taught_edits(Result.load(folder), spans, data, key))
+    return Result.load(folder)
 
 
 def undo_edit(run: str | Path, number: int | None = None) -> list[dict[str, Any]]:

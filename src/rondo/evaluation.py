@@ -22,6 +22,7 @@ from rondo.report.contents import TruthFile
 from rondo.report.lanes import read_truth
 from rondo.result import Result, with_truth
 from rondo.run.segments import LEVELS
+from rondo.run.shown import unmarked
 from rondo.run.summary import LevelScores, RunScores
 from rondo.units.vocabulary import Level
 
@@ -40,7 +41,8 @@ def evaluate(
 ) -> Scores:
     """Score the labels of a result against a ground truth.
 
-    The scores are ARI, AMI, one-to-one and those of the paper, each also for the clock. If two or more groups of
+    The scores are ARI, AMI, one-to-one and those of the paper, each also for the clock. Frames that were marked to
+    teach the result are not scored. If two or more groups of
     recordings share a vocabulary, `scores.shared` holds pooled ARI and meaning as well; classes of the same name or
     number then count as the same class in all recordings.
 
@@ -86,8 +88,7 @@ def evaluate(
     if level not in LEVELS:
         raise SettingError(f"level: expected unit or motif, got {level!r}")
     found = result if isinstance(result, Result) else Result.load(result)
-    annotations = annotations_of(found, truth, key, rate)
-    labels = {id: labels_of(found, id, level) for id in annotations}
+    annotations, labels = _to_score(found, annotations_of(found, truth, key, rate), level)
     scores = score({id: (one.classes, labels[id]) for id, one in annotations.items()})
     groups = groups_of_run(found, group_by)
     return with_shared(scores, annotations, labels, groups)
@@ -147,8 +148,21 @@ def compared(
     if recording is not None and recording not in ids:
         raise SettingError(f"{where}no recording '{recording}'; it has {', '.join(ids[:8])}")
     chosen = result if recording is None else only(result, recording)
-    pairs = annotations_of(chosen, truth, key, rate)
-    return compare({id: (annotation, labels_of(chosen, id, level)) for id, annotation in pairs.items()})
+    annotations, labels = _to_score(chosen, annotations_of(chosen, truth, key, rate), level)
+    return compare({id: (annotation, labels[id]) for id, annotation in annotations.items()})
+
+
+def _to_score(
+    result: Result, annotations: Mapping[str, Annotation], level: Level
+) -> tuple[dict[str, Annotation], dict[str, Labels]]:
+    """Truth and labels of the frames that nobody has marked to teach; recordings without any are left out."""
+    kept = {id: unmarked(result.run.edits, id, one.n_frames) for id, one in annotations.items()}
+    if kept and not any(own.any() for own in kept.values()):
+        raise AnnotationError("every frame was marked to teach the result, so there is none to score; mark fewer")
+    return (
+        {id: Annotation(one.classes[kept[id]], one.names, id) for id, one in annotations.items() if kept[id].any()},
+        {id: labels_of(result, id, level)[kept[id]] for id in annotations if kept[id].any()},
+    )
 
 
 def only(result: Result, recording: str) -> Result:

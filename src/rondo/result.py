@@ -6,12 +6,14 @@ A Result does not change. It is the face of `rondo.run.data.RunData`, which is i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from rondo.annotations.marks import marks_of
 from rondo.continual.journal import Event
 from rondo.data.labels import Labels
 from rondo.data.recording import Recording
@@ -21,8 +23,10 @@ from rondo.errors import RecordingError, SettingError
 from rondo.files.reading import names_given
 from rondo.forks import refuse_forked
 from rondo.methods import find_method, load_model, method_names, method_of
+from rondo.registry import lazily
 from rondo.report.contents import TruthFile, Wish
 from rondo.run.bucket import check_free_place, run_here, whole_run
+from rondo.run.clock import clock_of
 from rondo.run.data import RunData, run_in_memory
 from rondo.run.folder import running_stream, stored_run
 from rondo.run.headline import headline
@@ -55,6 +59,7 @@ if TYPE_CHECKING:
 _NOTHING_KNOWN, _NO_EDITS = Words(), Edits()
 GroupBy = str | Mapping[str, str] | None
 Per = Literal["recording", "group"]
+_TEACHING = lazily("rondo.model.teaching:taught_edits")  # what reads recordings with a model lies above results
 
 
 def known(model: Any) -> Any:
@@ -518,6 +523,70 @@ class Result:
             raise SettingError(f"edits: expected those of a model (model.edits_), got {edits!r}")
         return replace(self, run=self.run.edited(words, edits))
 
+    def teach(self, spans: Any, *, data: Any = None, key: str | None = None) -> Result:
+        """Label the rest like a few marked spans, and return the taught result; this one does not change.
+
+        The motifs carry the names. Marked frames keep their mark. What is like nothing marked stays as it was found.
+        `model` of the taught result reads other recordings so too. Marks of several calls add up.
+
+        Parameters
+        ----------
+        spans : path, table, or list of mappings
+            Spans with a name each (`rondo.annotations.marks`): columns as in `segments`, or a file of ELAN, BORIS,
+            Audacity or Label Studio.
+        data : path, table, array, Recording, or a list of them
+            The recordings of the result. None takes those in memory, else reads the files that they came from.
+        key : str or None
+            The track of a file of annotations.
+
+        Returns
+        -------
+        Result
+            The taught result.
+
+        Raises
+        ------
+        AnnotationError
+            If spans cannot be read, lie outside their recording, or contradict each other.
+        SettingError
+            If this kind of result cannot be taught.
+
+        Examples
+        --------
+        >>> taught = result.teach([{"name": "reach", "start_frame": 0, "end_frame": 300}])
+        >>> (taught.segments["name"] == "reach").any(), taught.motifs[0] == taught.motifs[299]
+        (np.True_, np.True_)
+        """
+        refuse_forked()
+        edits = taught_edits(self, spans, data, key)
+        taught = self.edited(edits)
+        if (model := copy(self.model)) is not None:
+            model.edits_ = edits
+        return replace(taught, _read_model=partial(known, model))
+
+    def suggest_spans(self, n: int = 5) -> pd.DataFrame:
+        """Suggest which spans to mark next for `teach`, the most useful first.
+
+        Parameters
+        ----------
+        n : int
+            The number of spans at most.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per span: the longest of each motif without a name, then those in which two names are nearly as
+            likely. `why` says which.
+
+        Examples
+        --------
+        >>> result.suggest_spans().columns.tolist()[-1]
+        'why'
+        """
+        from rondo.analysis.next_spans import next_spans
+
+        return next_spans(self, n)
+
     def __repr__(self) -> str:
         return f"<Result of {self.method}: {headline(self.summary)}>"
 
@@ -543,6 +612,14 @@ def result_in(folder: Path, summary: RunSummary) -> Result:
         words = find_method(summary.method).words_in(place) if has_model else Words()
         return Result(running_stream(folder, summary, words), _read_model=model)
     return Result(stored_run(folder, summary), _read_model=model)
+
+
+def taught_edits(result: Result, spans: Any, data: Any = None, key: str | None = None) -> Edits:
+    """The edits of a result with marked spans taught; the result does not change."""
+    n_frames = {one.id: one.n_frames for one in result.recordings}
+    marks = marks_of(spans, n_frames, partial(clock_of, result), key)
+    edits: Edits = _TEACHING(result, marks, data)
+    return edits
 
 
 def make_result(

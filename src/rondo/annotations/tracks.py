@@ -75,7 +75,7 @@ def on_frames(track: Track, n_frames: int, clock: FrameClock | None, path: Path)
     Spans drawn by hand may meet in one frame: there the later one holds. Spans that overlap by more are refused,
     since a frame has one class.
     """
-    starts, stops = _frame_spans(track, clock, path)
+    starts, stops = frame_spans(track, clock, path)
     names = np.array([span.name for span in track.spans], dtype=np.str_)
     order = np.argsort(starts, kind="stable")
     starts, stops, names = starts[order], stops[order], names[order]
@@ -107,7 +107,7 @@ def left_out(n_points: int, what: str, path: Path) -> None:
         warnings.warn(f"{path}: {n_points} {what} left out, they have no duration", RondoWarning, stacklevel=3)
 
 
-def _frame_spans(track: Track, clock: FrameClock | None, path: Path) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def frame_spans(track: Track, clock: FrameClock | None, path: Path) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     starts = np.array([span.start for span in track.spans], dtype=np.float64)
     stops = np.array([span.stop for span in track.spans], dtype=np.float64)
     if not (np.isfinite(starts).all() and np.isfinite(stops).all()):

@@ -21,7 +21,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, get_args
 
 from rondo.data.labels import OTHER
-from rondo.editing.kinds import Edit
+from rondo.editing.kinds import Edit, TaughtSpan
 from rondo.editing.names import EntryId, checked_name, in_labels, known_entry
 from rondo.errors import ModelError, SettingError
 from rondo.units.vocabulary import Level
@@ -84,8 +84,10 @@ class Edits:
     @cached_property
     def _own_names(self) -> dict[EntryId, str]:
         """The name that each entry was given last, merged or not."""
-        named = (edit for edit in self.in_force if edit.kind == "name" or (edit.kind == "relabel" and edit.name))
-        given = {EntryId(edit.level, edit.ids[0]): edit.name for edit in named}
+        given: dict[EntryId, str] = {}
+        for edit in self.in_force:
+            names = (edit.name,) if edit.kind == "name" or (edit.kind == "relabel" and edit.name) else edit.names
+            given |= {EntryId(edit.level, id): name for id, name in zip(edit.ids, names, strict=False)}
         return {entry: name for entry, name in given.items() if name}
 
     def kept(self, level: Level, id: int) -> int:
@@ -127,21 +129,38 @@ class Edits:
 
     @property
     def touched(self) -> frozenset[str]:
-        """The recordings of which frames were relabelled."""
-        return frozenset(span.recording for edit in self.relabels for span in edit.spans)
+        """The recordings of which frames were relabelled, or read as what was taught."""
+        return frozenset(span.recording for edit in self.in_force for span in (*edit.spans, *edit.taught))
+
+    @property
+    def teaching(self) -> Edit | None:
+        """The last one in force: it holds the marks of those before."""
+        return next((edit for edit in reversed(self.in_force) if edit.kind == "teach"), None)
+
+    def marks(self, recording: str) -> list[TaughtSpan]:
+        """The spans of a recording that people have marked to teach."""
+        spans = [] if self.teaching is None else self.teaching.taught
+        return [span for span in spans if span.marked and span.recording == recording]
+
+    def read_as(self, taught: Iterable[TaughtSpan]) -> Edits:
+        """With the last teaching as it reads other recordings."""
+        edits = (replace(edit, taught=tuple(taught)) if edit is self.teaching else edit for edit in self.history)
+        return replace(self, history=tuple(edits))
 
     def made(self, level: Level) -> set[int]:
         """The entries of a level that people have made, also those that were taken back."""
-        return {id for edit in self.history if edit.new for id in edit.ids_of(level)}
+        made = (edit for edit in self.history if edit.new or edit.kind == "teach")
+        return {id for edit in made for id in edit.ids_of(level) if edit.new or id >= FIRST_BY_HAND}
 
     def made_in_force(self, level: Level) -> tuple[int, ...]:
         """The entries that people have made and that frames belong to."""
-        return tuple(sorted({id for edit in self.relabels for id in edit.ids_of(level)} & self.made(level)))
+        holding = (edit for edit in self.in_force if edit.kind in ("relabel", "teach"))
+        return tuple(sorted({id for edit in holding for id in edit.ids_of(level)} & self.made(level)))
 
     def rows(self) -> list[dict[str, Any]]:
         """Every edit for the page and `--json`: its number, what it was in words, whether it is undone."""
         return [
-            edit.as_json()
+            {name: value for name, value in edit.as_json().items() if name not in ("taught", "reader")}
             | {"number": place + 1, "what": str(edit), "undone": place in self.undone}
             | {"can_undo": place >= self.n_given and place not in self.undone and edit.kind != "undo"}
             for place, edit in enumerate(self.history)
@@ -190,6 +209,14 @@ class Edits:
         """An id that was never used, for an entry that people make."""
         used = {*self._used(level), *(known.ids[level] if known is not None else ())}
         return max([FIRST_BY_HAND - 1, *used]) + 1
+
+    def ids_for(self, names: Iterable[str], known: KnownIds) -> dict[str, int]:
+        """The motif of each name: the one that is called so, or a new one."""
+        called = {name.casefold(): self.kept("motif", id) for id, name in self.names("motif").items()}
+        first, ids = self._next_id("motif", known), dict[str, int]()
+        for name in names:
+            ids[name] = called.get(name.casefold(), first + sum(id >= first for id in ids.values()))
+        return ids
 
     def _undoable(self, place: int) -> Edit:
         """The edit at a place, if it can be taken back."""
@@ -265,6 +292,8 @@ class Edits:
 
     def _check_known(self, edit: Edit, known: KnownIds) -> None:
         """Whether the entries are there; frames are never given to one that labels do not show."""
+        if edit.kind == "teach":
+            return
         more = self.made(edit.level) if edit.kind == "relabel" else self.made_in_force(edit.level)
         ids = {edit.level: (*known.ids[edit.level], *sorted(more))}
         for id in edit.ids:
@@ -297,6 +326,8 @@ class Edits:
                            for level in (edit.level, "motif"))  # fmt: skip
             if edit.kind == "name" and own:
                 carried.append(edit)
+            if edit is self.teaching and "motif" in ids:
+                carried.append(replace(edit, taught=()) if edit.taught else edit)
             if edit.kind == "merge":
                 both = edit.level == "unit" and len(own) > 1 and len(motifs) > 1
                 if len(own) > 1:

@@ -4,6 +4,7 @@ kind      ids          spans         means
 name      K                          K is called `name`; "" takes the name away
 merge     K, K', …                   they count as one, under the lowest of their ids
 relabel   K            one or more   these frames belong to K (OTHER: to nothing), in one occurrence each
+teach     K, K', …                   they are called `names`, and the frames of `taught` belong to them
 undo                                 takes back the edit at the place `of`
 """
 
@@ -17,8 +18,9 @@ from typing import Any, Literal, NamedTuple, get_args
 from rondo.data.labels import OTHER
 from rondo.editing.names import EntryId, checked_name
 from rondo.units.vocabulary import Level
+from rondo.wording import counted
 
-EditKind = Literal["name", "merge", "relabel", "undo"]
+EditKind = Literal["name", "merge", "relabel", "teach", "undo"]
 NOTHING = -1
 _LONGEST_KEY = 80
 
@@ -29,6 +31,18 @@ class FrameSpan(NamedTuple):
     recording: str
     start: int
     stop: int
+
+
+class TaughtSpan(NamedTuple):
+    """The frames [start, stop) of one recording that are marked with an entry that was taught, or read as it."""
+
+    recording: str
+    start: int
+    stop: int
+    id: int
+    marked: bool
+    second: int = OTHER  # the entry that comes next
+    margin: float = 1.0  # by how much it is behind; a mark has no doubt
 
 
 @dataclass(frozen=True)
@@ -43,6 +57,9 @@ class Edit:
     motifs: tuple[int, ...] = ()  # of the units `ids`, where every unit is its own motif
     new: bool = False  # the relabel makes the entry; without ids its id is still to be found
     of: int = NOTHING  # the place of what an undo takes back
+    names: tuple[str, ...] = ()  # of the entries that are taught
+    taught: tuple[TaughtSpan, ...] = ()
+    reader: str = ""  # what reads them elsewhere (`rondo.model.teaching`)
     at: str = ""  # when, for people
     key: str = ""  # by which an edit that is sent twice is made once
 
@@ -59,6 +76,10 @@ class Edit:
                 more = f" and {len(self.spans) - 1} more" if len(self.spans) > 1 else ""
                 called = f" '{self.name}'" if self.name else ""
                 return f"frames {start} to {stop} of {recording}{more} relabelled {first}{called}"
+            case "teach":
+                n_marks = sum(span.marked for span in self.taught)
+                marked = f" by {counted(n_marks, 'marked span')}" if n_marks else ""
+                return f"{', '.join(self.names)} taught{marked}"
             case "undo":
                 return f"edit {self.of + 1} undone"
 
@@ -70,6 +91,7 @@ class Edit:
         """Plain values; those that say nothing are left out."""
         fields: dict[str, Any] = {"kind": self.kind, "level": self.level, "ids": list(self.ids), "name": self.name}
         more = {"spans": [list(span) for span in self.spans], "motifs": list(self.motifs), "new": self.new}
+        more |= {"names": list(self.names), "taught": [list(span) for span in self.taught], "reader": self.reader}
         undo = {"of": self.of} if self.kind == "undo" else {}
         return fields | {name: value for name, value in more.items() if value} | undo | {"at": self.at, "key": self.key}
 
@@ -87,6 +109,9 @@ class Edit:
             tuple(fields.get("motifs", ())),
             is_wanted_new or fields.get("new", False),
             fields.get("of", NOTHING),
+            tuple(fields.get("names", ())),
+            tuple(TaughtSpan(*span) for span in fields.get("taught", ())),
+            fields.get("reader", ""),
             fields.get("at", ""),
             fields.get("key", ""),
         )
@@ -108,9 +133,22 @@ class Edit:
         self._check_ids()
         if (self.kind == "relabel") != bool(self.spans):
             raise ValueError(f"{self.kind}: {len(self.spans)} spans")
-        for span in self.spans:
+        self._check_taught()
+        for span in (*self.spans, *self.taught):
             if not 0 <= span.start < span.stop:
                 raise ValueError(f"{self.kind}: frames {span.start} to {span.stop}")
+
+    def _check_taught(self) -> None:
+        is_taught = self.kind == "teach"
+        if len(self.names) != (len(self.ids) if is_taught else 0) or bool(self.reader) != is_taught:
+            raise ValueError(f"{self.kind}: {len(self.names)} names")
+        if not isinstance(self.reader, str) or any(checked_name(name) != name for name in self.names):
+            raise ValueError(f"{self.kind}: names {reprlib.repr(self.names)}")
+        for span in self.taught:
+            kinds = [type(value) for value in span]
+            is_whole = kinds[:6] == [str, int, int, int, bool, int] and kinds[6] in (int, float)
+            if not is_taught or not is_whole or span.id not in self.ids or span.second not in (OTHER, *self.ids):
+                raise ValueError(f"{self.kind}: taught {reprlib.repr(list(span))}")
 
     def _check_ids(self) -> None:
         least_id = OTHER if self.kind == "relabel" else 0
@@ -119,7 +157,14 @@ class Edit:
             if not whole or len(set(ids)) != len(ids):
                 raise ValueError(f"{self.kind}: ids {reprlib.repr(list(ids))}")
         n = len(self.ids)
-        if not {"name": n == 1, "merge": n > 1, "relabel": n == 1 or (self.new and n == 0), "undo": n == 0}[self.kind]:
+        may_be = {
+            "name": n == 1,
+            "merge": n > 1,
+            "relabel": n == 1 or (self.new and n == 0),
+            "teach": n,
+            "undo": n == 0,
+        }
+        if not may_be[self.kind]:
             raise ValueError(f"{self.kind}: {n} entries")
 
 

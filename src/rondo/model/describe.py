@@ -66,6 +66,9 @@ def result_of(
     of the model.
     """
     model = carrying(model)
+    if taught := [span for one in labellings for span in one.taught]:
+        model = copy(model)
+        model.edits_ = model.edits_.read_as(taught)
     return make_result(
         "rondo",
         recordings,

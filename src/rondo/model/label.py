@@ -18,6 +18,7 @@ from rondo.data.scaling import Preprocessor
 from rondo.data.signal import Signal
 from rondo.data.windows import WindowGrid, Windows
 from rondo.files.inputs import common_rate, same_rate
+from rondo.model.taught_spans import taught_spans
 from rondo.motifs.base import MotifTimeline
 from rondo.motifs.composed import ComposedMotifs
 from rondo.run.labelling import Labelling, repeat_starts
@@ -90,11 +91,20 @@ def label_one(
     Without a group that the model knows, the positions of the units are estimated from the recording, and it is scaled
     by its own statistics only where they are worth it (`rondo.data.own_scaling`); `was_fitted`: always.
     """
+    one = as_labelled(model, recording, resample, group, was_fitted=was_fitted)
+    labelling = labelled(model, one, model.unit_model_.timeline(one.windows, group, common=one.common))
+    return replace(labelling, taught=taught_spans(model, one, labelling))
+
+
+def as_labelled(
+    model: Rondo, recording: Recording, resample: bool = False, group: str | None = None, *, was_fitted: bool = False
+) -> Windowed:
+    """A recording as `label_one` sees it."""
     regular = _regular(model, model.preprocessor_, recording, resample)
     one, places = _in_windows(model, recording, model.preprocessor_.seen(regular)), model.unit_model_.places
-    if not (was_fitted or (group is not None and places is not None and group in places.of_group)):
-        one = _scaled_by_choice(model, one, regular)
-    return labelled(model, one, model.unit_model_.timeline(one.windows, group, common=one.common))
+    if was_fitted or (group is not None and places is not None and group in places.of_group):
+        return one
+    return _scaled_by_choice(model, one, regular)
 
 
 def _scaled_by_choice(model: Rondo, own: Windowed, regular: Signal) -> Windowed:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.data.labels import OTHER, Labels, Runs, are_one_to_one, runs_of
+from rondo.editing.kinds import TaughtSpan
 from rondo.run.segments import LEVELS, repeats_in, spans_in, to_pandas, unit_sequences, with_dates
 from rondo.units.fit_profile import FitProfile
 from rondo.units.vocabulary import Level
@@ -74,6 +75,8 @@ class Labelling:
         Frames at which a unit directly follows itself, because people have relabelled it so.
     unshown : polars.DataFrame or None
         Segments of motifs of the kind that labels do not show, if there are any.
+    taught : tuple of TaughtSpan
+        Frames that a taught model reads as what it was taught.
 
     Examples
     --------
@@ -97,6 +100,7 @@ class Labelling:
     distance_profile: tuple[float, ...] = ()
     unit_begins: Frames = field(default_factory=lambda: _NOWHERE)
     unshown: pl.DataFrame | None = None
+    taught: tuple[TaughtSpan, ...] = ()
 
     def stored(self, table: pl.DataFrame) -> Labelling:
         """The same with a table of segments that was stored, or made from another one."""

@@ -108,7 +108,9 @@ def changed_sentence(edits: Edits, motifs_are_units: bool = False) -> str:
     """What people have done to frames; "" where they have done nothing."""
     levels = ("unit",) if motifs_are_units else ("unit", "motif")
     n_spans = sum(len(edit.spans) for edit in edits.relabels if edit.level in levels)
-    return f"{_CHANGED}{counted(n_spans, 'span')} relabelled." if n_spans else ""
+    taught = "" if edits.teaching is None else ", ".join(edits.teaching.names)
+    parts = [f"{counted(n_spans, 'span')} relabelled"] * bool(n_spans) + [f"taught {taught}"] * bool(taught)
+    return f"{_CHANGED}{'; '.join(parts)}." if parts else ""
 
 
 def relabelled(
@@ -126,15 +128,27 @@ def relabelled(
         return labels, begins
     track, is_begin = np.array(labels), np.zeros(labels.size + 1, dtype=np.bool_)
     is_begin[begins] = True
-    for edit in edits.relabels:
+    for edit in edits.in_force:
+        for taught in edit.taught if level == edit.level else ():
+            if taught.recording == recording:
+                track[taught.start : taught.stop] = taught.id
+                is_begin[taught.start : taught.stop + 1] = False
         spans = [(span.start, span.stop) for span in edit.spans if span.recording == recording]
-        for id in edit.ids_of(level):
+        for id in edit.ids_of(level) if spans else ():
             for start, stop in spans:
                 track[start:stop] = id
                 is_begin[start : stop + 1] = False
             between = {start for start, _ in spans} & {stop for _, stop in spans}
             is_begin[[frame for frame in between if frame < is_begin.size]] = True
     return track, np.flatnonzero(is_begin[: labels.size]).astype(np.int64)
+
+
+def unmarked(edits: Edits, recording: str, n_frames: int) -> NDArray[np.bool_]:
+    """Where nobody has marked a frame to teach it: only there are labels an answer that can be scored."""
+    kept = np.ones(n_frames, np.bool_)
+    for span in edits.marks(recording):
+        kept[span.start : span.stop] = False
+    return kept
 
 
 def kept_ids(moved: Mapping[int, int], labels: NDArray[np.integer]) -> NDArray[Any]:

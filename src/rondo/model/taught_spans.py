@@ -1,0 +1,101 @@
+"""What a model was taught, read in a recording: frames that belong to a name, as spans of an edit."""
+
+from __future__ import annotations
+
+import binascii
+from base64 import b64decode, b64encode
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rondo.arrays import Flags, Ints
+from rondo.data.labels import OTHER, runs_of
+from rondo.data.signal import Signal
+from rondo.data.windows import Windows
+from rondo.editing.kinds import TaughtSpan
+from rondo.errors import ModelError
+from rondo.motifs.taught import TaughtMotifs, TaughtReading, middles, taught_grid
+
+if TYPE_CHECKING:
+    from rondo.model.label import Windowed
+    from rondo.model.rondo import Rondo
+    from rondo.run.labelling import Labelling
+
+
+def taught_spans(model: Rondo, one: Windowed, labelling: Labelling) -> tuple[TaughtSpan, ...]:
+    """The frames of a recording that the model reads as what it was taught; () where it was taught nothing."""
+    teaching = model.edits_.teaching
+    if teaching is None:
+        return ()
+    windows = taught_windows(model, one.signal)
+    reading = reader_in(teaching.reader).read(windows, found_in(one.signal, windows, labelling.motifs))
+    return spans_of(one.signal, windows, reading, labelling.recording_id, np.array(teaching.ids))
+
+
+def taught_windows(model: Rondo, signal: Signal) -> Windows:
+    """The windows in which names are read."""
+    return Windows(signal.values, taught_grid(model.motif_window_frames_, signal.n_frames, signal.spans))
+
+
+def found_in(signal: Signal, windows: Windows, motifs: Ints) -> Ints:
+    """The entry of each window that was found in the row at its middle."""
+    return motifs[rows_of(signal, middles(windows.grid))].astype(np.int64)
+
+
+def rows_of(signal: Signal, frames: Ints) -> Ints:
+    """The row of the file for each frame."""
+    if signal.frame_of_row is None:
+        return frames
+    return np.minimum(np.searchsorted(signal.frame_of_row, frames), signal.n_rows - 1)
+
+
+def spans_of(
+    signal: Signal,
+    windows: Windows,
+    reading: TaughtReading,
+    recording: str,
+    ids: Ints,
+    marked: Ints | None = None,
+    by_hand: Flags | None = None,
+) -> tuple[TaughtSpan, ...]:
+    """Spans of rows, from what windows are read as.
+
+    `marked`: the column that people gave a row, OTHER where none; `by_hand`: rows that are not read.
+    """
+    window_of = signal.to_rows(windows.grid.project(np.arange(len(windows)), "centre")).astype(np.int64)
+    columns = np.append(reading.columns, OTHER)[window_of]
+    spans = []
+    if marked is not None:
+        for start, stop, column in zip(*(part.tolist() for part in runs_of(marked)), strict=True):
+            if column != OTHER:
+                spans.append(TaughtSpan(recording, start, stop, int(ids[column]), True))
+        columns = np.where(marked == OTHER, columns, OTHER)
+    if by_hand is not None:
+        columns = np.where(by_hand, OTHER, columns)
+    for start, stop, column in zip(*(part.tolist() for part in runs_of(columns)), strict=True):
+        if column != OTHER:
+            inside = np.unique(window_of[start:stop])
+            second = int(np.bincount(reading.seconds[inside]).argmax())
+            margin = round(float(reading.margins[inside].mean()), 4)
+            spans.append(TaughtSpan(recording, start, stop, int(ids[column]), False, int(ids[second]), margin))
+    return tuple(sorted(spans))
+
+
+def text_of(reader: TaughtMotifs) -> str:
+    """What reads names, as an edit keeps it: nothing in it is code."""
+    from safetensors.numpy import save
+
+    return b64encode(save({name: np.ascontiguousarray(each) for name, each in reader.tensors().items()})).decode()
+
+
+@lru_cache(maxsize=2)
+def reader_in(text: str) -> TaughtMotifs:
+    """What `text_of` gave; a damaged one is refused."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    try:
+        return TaughtMotifs.restore(load(b64decode(text, validate=True)))
+    except (binascii.Error, SafetensorError, LookupError, ValueError, TypeError, ModelError) as error:
+        raise ModelError(f"edits.json: what was taught cannot be read ({error}); undo it and teach again") from None
