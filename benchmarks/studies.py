@@ -27,6 +27,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # set before numpy and torch are 
 import choice_studies
 import numpy as np
 import stream_studies
+import teaching_studies
 from guard import Fit, read, recording_ids
 from numpy.typing import NDArray
 from pages import Table, parse, write_section
@@ -550,6 +551,7 @@ STUDIES: dict[str, Callable[[Options], Rows]] = {
         *(two_levels, people, classifier, transfer, dropouts),
         *stream_studies.STUDIES,
         *choice_studies.STUDIES,
+        *teaching_studies.STUDIES,
     )
 }
 SECTIONS = (*STUDIES, "unit-settings-held-out", "two-levels-held-out")

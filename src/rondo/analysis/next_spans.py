@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rondo.data.labels import OTHER
 from rondo.editing.names import EntryId
 from rondo.run.clock import seconds_at
 
@@ -51,7 +52,11 @@ def _unnamed(result: Result) -> list[tuple[Any, ...]]:
 def _doubtful(result: Result) -> list[tuple[Any, ...]]:
     """Spans of at least the median length in which two names were nearly as likely, the narrowest first."""
     edits = result.run.edits
-    read = [] if edits.teaching is None else [span for span in edits.teaching.taught if not span.marked]
+    read = (
+        []
+        if edits.teaching is None
+        else [span for span in edits.teaching.taught if not span.marked and span.second not in (OTHER, span.id)]
+    )
     if not read:
         return []
     median = float(np.median([span.stop - span.start for span in read]))
@@ -59,7 +64,7 @@ def _doubtful(result: Result) -> list[tuple[Any, ...]]:
     return [
         _row(result, one.recording, one.start, one.stop, f"{edits.name('motif', one.id)} or "
              f"{edits.name('motif', one.second)}")
-        for one in close if one.second != one.id
+        for one in close
     ]  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -133,9 +134,9 @@ def _on_frames(
     track: Track, n_frames: int, clock: FrameClock | None, where: str, recording: str
 ) -> list[tuple[int, int, str]]:
     """Frames and name of each span, in order; what lies outside and what contradicts another span is refused."""
-    if track.axis == "clock" and clock is not None and is_date(clock.start_s):
-        if not any(is_date(span.start) for span in track.spans):
-            track = Track(track.spans, track.name, track.recording, "seconds")
+    has_dates = clock is not None and is_date(clock.start_s)
+    if track.axis == "clock" and has_dates and not any(is_date(span.start) for span in track.spans):
+        track = Track(track.spans, track.name, track.recording, "seconds")
     starts, stops = (edges.tolist() for edges in frame_spans(track, clock, Path(where)))
     marks = sorted(zip(starts, stops, (span.name for span in track.spans), strict=True))
     for start, stop, name in marks:
@@ -144,9 +145,10 @@ def _on_frames(
                 f"'{where}': '{name}' covers frames {start} to {stop}, outside '{recording}', which has {n_frames}"
             )
     marks = [(max(0, start), min(max(stop, start + 1), n_frames), name) for start, stop, name in marks]
-    for (_, before, first), (start, _, second) in zip(marks[:-1], marks[1:], strict=True):
+    for (_, before, first), (start, _, second) in pairwise(marks):
         if before > start + int(track.axis != "frames") and first != second:
             raise AnnotationError(
-                f"'{where}': '{second}' begins at frame {start} of '{recording}', inside '{first}'; a frame has one name"
+                f"'{where}': '{second}' begins at frame {start} of '{recording}', inside '{first}'; "
+                "a frame has one name"
             )
     return marks

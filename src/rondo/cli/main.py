@@ -53,7 +53,8 @@ app = typer.Typer(
 )
 for _function in (
     demo.demo, suggest.suggest, learn.discover, learn.label, stability.stability, usage.usage, evaluate.evaluate,
-    compare.compare, edit.name, edit.merge, edit.split, edit.apply, edit.undo, teach.teach, show.report, show.view, show.export,
+    compare.compare, edit.name, edit.merge, edit.split, edit.apply, edit.undo, teach.teach,
+    show.report, show.view, show.export,
 ):  # fmt: skip
     app.command(_function.__name__)(_function)
 app.add_typer(config.app, name="config")

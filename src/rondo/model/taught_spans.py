@@ -15,7 +15,7 @@ from rondo.data.signal import Signal
 from rondo.data.windows import Windows
 from rondo.editing.kinds import TaughtSpan
 from rondo.errors import ModelError
-from rondo.motifs.taught import TaughtMotifs, TaughtReading, middles, taught_grid
+from rondo.motifs.taught import TaughtMotifs, middles, taught_grid
 
 if TYPE_CHECKING:
     from rondo.model.label import Windowed
@@ -28,9 +28,8 @@ def taught_spans(model: Rondo, one: Windowed, labelling: Labelling) -> tuple[Tau
     teaching = model.edits_.teaching
     if teaching is None:
         return ()
-    windows = taught_windows(model, one.signal)
-    reading = reader_in(teaching.reader).read(windows, found_in(one.signal, windows, labelling.motifs))
-    return spans_of(one.signal, windows, reading, labelling.recording_id, np.array(teaching.ids))
+    reader = reader_in(teaching.reader, len(teaching.ids))
+    return spans_of(model, reader, one.signal, labelling.motifs, labelling.recording_id, np.array(teaching.ids))
 
 
 def taught_windows(model: Rondo, signal: Signal) -> Windows:
@@ -51,35 +50,38 @@ def rows_of(signal: Signal, frames: Ints) -> Ints:
 
 
 def spans_of(
-    signal: Signal,
-    windows: Windows,
-    reading: TaughtReading,
-    recording: str,
-    ids: Ints,
-    marked: Ints | None = None,
-    by_hand: Flags | None = None,
-) -> tuple[TaughtSpan, ...]:
-    """Spans of rows, from what windows are read as.
+    model: Rondo, reader: TaughtMotifs, signal: Signal | None, motifs: Ints, recording: str, ids: Ints,
+    marked: Ints | None = None, by_hand: Flags | None = None,
+) -> tuple[TaughtSpan, ...]:  # fmt: skip
+    """Spans of rows.
 
-    `marked`: the column that people gave a row, OTHER where none; `by_hand`: rows that are not read.
+    `motifs`: what was found; `ids`: of the names; `marked`: the column that people gave a row, OTHER where they gave
+    none; `by_hand`: rows that stay as they are.
     """
-    window_of = signal.to_rows(windows.grid.project(np.arange(len(windows)), "centre")).astype(np.int64)
-    columns = np.append(reading.columns, OTHER)[window_of]
-    spans = []
-    if marked is not None:
-        for start, stop, column in zip(*(part.tolist() for part in runs_of(marked)), strict=True):
-            if column != OTHER:
-                spans.append(TaughtSpan(recording, start, stop, int(ids[column]), True))
-        columns = np.where(marked == OTHER, columns, OTHER)
-    if by_hand is not None:
-        columns = np.where(by_hand, OTHER, columns)
-    for start, stop, column in zip(*(part.tolist() for part in runs_of(columns)), strict=True):
-        if column != OTHER:
+    marked = np.full(motifs.size, OTHER) if marked is None else marked
+    window_of, read = None, None
+    columns = reader.of_entries(motifs)
+    if reader.windows is not None and signal is not None:
+        windows = taught_windows(model, signal)
+        read = reader.windows.read(windows, found_in(signal, windows, motifs))
+        window_of = signal.to_rows(windows.grid.project(np.arange(len(windows)), "centre")).astype(np.int64)
+        columns = np.append(read.columns, OTHER)[window_of]
+    spans = [TaughtSpan(recording, start, stop, int(ids[column]), True) for start, stop, column in runs_in(marked)]
+    stays = marked != OTHER if by_hand is None else (marked != OTHER) | by_hand
+    for start, stop, column in runs_in(np.where(stays, OTHER, columns)):
+        span = TaughtSpan(recording, start, stop, int(ids[column]), False)
+        if read is not None and window_of is not None:
             inside = np.unique(window_of[start:stop])
-            second = int(np.bincount(reading.seconds[inside]).argmax())
-            margin = round(float(reading.margins[inside].mean()), 4)
-            spans.append(TaughtSpan(recording, start, stop, int(ids[column]), False, int(ids[second]), margin))
+            second, margin = np.bincount(read.seconds[inside]).argmax(), round(float(read.margins[inside].mean()), 4)
+            span = span._replace(second=int(ids[second]), margin=margin)
+        spans.append(span)
     return tuple(sorted(spans))
+
+
+def runs_in(columns: Ints) -> list[tuple[int, int, int]]:
+    """Start, stop and column of what is not OTHER."""
+    rows = zip(*(part.tolist() for part in runs_of(columns)), strict=True)
+    return [(start, stop, column) for start, stop, column in rows if column != OTHER]
 
 
 def text_of(reader: TaughtMotifs) -> str:
@@ -90,12 +92,12 @@ def text_of(reader: TaughtMotifs) -> str:
 
 
 @lru_cache(maxsize=2)
-def reader_in(text: str) -> TaughtMotifs:
+def reader_in(text: str, n_names: int) -> TaughtMotifs:
     """What `text_of` gave; a damaged one is refused."""
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
     try:
-        return TaughtMotifs.restore(load(b64decode(text, validate=True)))
+        return TaughtMotifs.restore(load(b64decode(text, validate=True)), n_names)
     except (binascii.Error, SafetensorError, LookupError, ValueError, TypeError, ModelError) as error:
         raise ModelError(f"edits.json: what was taught cannot be read ({error}); undo it and teach again") from None

@@ -19,8 +19,8 @@ from rondo.files.reading import Reading
 from rondo.model.describe import known_ids
 from rondo.model.label import Windowed, as_labelled
 from rondo.model.rondo import Rondo
-from rondo.model.taught_spans import found_in, rows_of, spans_of, taught_windows, text_of
-from rondo.motifs.taught import middles, teach
+from rondo.model.taught_spans import found_in, rows_of, runs_in, spans_of, taught_windows, text_of
+from rondo.motifs.taught import TaughtMotifs, middles, taught_by_entries, taught_by_windows
 
 if TYPE_CHECKING:
     from rondo.result import Result
@@ -35,78 +35,83 @@ def taught_edits(result: Result, marks: Marks, data: Any = None) -> Edits:
     if result.kind == "stream" or not isinstance(model, Rondo):
         raise SettingError("only runs of `rondo discover` and `rondo label` with the method rondo can be taught")
     edits: Edits = model.edits_
-    tracks = _tracks(result, edits, marks)
-    names = _names(tracks)
+    columns, names = _columns(result, edits, marks)
     ids = edits.ids_for(names, known_ids(model))
-    seen = {id: _windowed(result, model, id, data) for id in tracks}
-    columns = {id: np.array([names.index(name) if name else OTHER for name in track]) for id, track in tracks.items()}
-    windows = {id: taught_windows(model, one.signal) for id, one in seen.items()}
-    found = {id: found_in(seen[id].signal, windows[id], result.run.found[id].motifs) for id in seen}
-    marked = {id: _marked(seen[id], windows[id], columns[id]) for id in seen}
-    for place, name in enumerate(names):
-        if not any((own == place).any() for own in marked.values()):
-            raise SettingError(f"'{name}' is marked only where no window of {_length(windows)} frames fits; mark more")
-    claimed = {entry for id in seen for entry in _claimed(columns[id], result.run.found[id].motifs)}
-    reader = teach(
-        *([each[id] for id in sorted(seen)] for each in (windows, found, marked)), np.array(sorted(claimed), np.int64)
-    )
+    found = {one.id: np.asarray(result.run.found[one.id].motifs) for one in result.recordings}
+    reader, entries_tell = _by_entries(columns, found, len(names))
+    seen = {} if entries_tell else {id: _windowed(result, model, id, data) for id in sorted(columns)}
+    if seen:
+        reader = _by_windows(model, reader, seen, found, columns, names)
     numbers, spans = np.array([ids[name] for name in names]), list[TaughtSpan]()
     for about in result.recordings:
-        id = about.id
-        one = seen.get(id) or _windowed(result, model, id, data)
-        own = windows.get(id) or taught_windows(model, one.signal)
-        motifs = result.run.found[id].motifs
-        reading = reader.read(own, found_in(one.signal, own, motifs), marked.get(id))
-        by_hand = _by_hand(edits, id, about.n_frames)
-        spans += spans_of(one.signal, own, reading, id, numbers, columns.get(id), by_hand)
+        id, signal = about.id, None
+        if reader.windows is not None:
+            signal = (seen.get(id) or _windowed(result, model, id, data)).signal
+        stays = _by_hand(edits, id, about.n_frames)
+        spans += spans_of(model, reader, signal, found[id], id, numbers, columns.get(id), stays)
     edit = Edit("teach", "motif", tuple(numbers.tolist()), names=names, taught=tuple(spans), reader=text_of(reader))
     return edits.added(Edit(**{**vars(edit), "at": now()}), known_ids(model))
 
 
-def _tracks(result: Result, edits: Edits, marks: Marks) -> dict[str, list[str]]:
-    """The name of every marked row, "" elsewhere; new marks hold where they lie over older ones."""
-    tracks: dict[str, list[str]] = {}
-    for about in result.recordings:
+def _columns(result: Result, edits: Edits, marks: Marks) -> tuple[dict[str, Ints], tuple[str, ...]]:
+    """The column of every row of recordings with marks, OTHER elsewhere, and the names of the columns.
+
+    New marks hold where they lie over older ones. Columns are in the order of the first rows marked with them: other
+    names for the same marks change nothing else.
+    """
+    codes, tracks = dict[str, int](), dict[str, Ints]()
+    for about in sorted(result.recordings, key=lambda one: one.id):
         before = [(one.start, one.stop, edits.name("motif", one.id)) for one in edits.marks(about.id)]
-        own = [*before, *marks.get(about.id, ())]
-        if own:
-            track = tracks.setdefault(about.id, [""] * about.n_frames)
-            for start, stop, name in own:
-                track[start:stop] = [name] * (stop - start)
-    return tracks
+        for start, stop, name in (*before, *marks.get(about.id, ())):
+            track = tracks.setdefault(about.id, np.full(about.n_frames, OTHER))
+            track[start:stop] = codes.setdefault(name, len(codes))
+    joined = np.concatenate([track[track != OTHER] for track in tracks.values()])
+    found, first = np.unique(joined, return_index=True)
+    order = found[np.argsort(first)]
+    column_of = np.full(len(codes) + 1, OTHER)  # OTHER = -1 finds the last
+    column_of[order] = np.arange(order.size)
+    names = list(codes)
+    return {id: column_of[track] for id, track in tracks.items()}, tuple(names[code] for code in order)
 
 
-def _names(tracks: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """In the order of their first marked rows: other names for the same marks change nothing else."""
-    return tuple(dict.fromkeys(name for id in sorted(tracks) for name in tracks[id] if name))
+def _by_entries(columns: Mapping[str, Ints], found: Mapping[str, Ints], n_names: int) -> tuple[TaughtMotifs, bool]:
+    """What the entries that were found say of the marks, and whether that is how to read."""
+    entries = np.unique(np.concatenate([found[id] for id in columns])).astype(np.int64)
+    marked = np.zeros((n_names, entries.size), np.int64)
+    claimed = set[int]()
+    for id, own in columns.items():
+        places = np.searchsorted(entries, found[id])
+        np.add.at(marked, (own[own != OTHER], places[own != OTHER]), 1)
+        for start, stop, _ in runs_in(own):
+            claimed.add(int(entries[np.bincount(places[start:stop]).argmax()]))
+    return taught_by_entries(entries, marked, np.array(sorted(claimed), np.int64))
 
 
-def _length(windows: Mapping[str, Windows]) -> int:
-    return next(iter(windows.values())).grid.length_frames
+def _by_windows(
+    model: Rondo, by_entries: TaughtMotifs, seen: Mapping[str, Windowed], found: Mapping[str, Ints],
+    columns: Mapping[str, Ints], names: Sequence[str],
+) -> TaughtMotifs:  # fmt: skip
+    """What the windows of recordings with marks say."""
+    windows = {id: taught_windows(model, one.signal) for id, one in seen.items()}
+    there = {id: found_in(seen[id].signal, windows[id], found[id]) for id in seen}
+    marked = {id: _marked(seen[id], windows[id], columns[id]) for id in seen}
+    for column, name in enumerate(names):
+        if not any((own == column).any() for own in marked.values()):
+            length = next(iter(windows.values())).grid.length_frames
+            raise SettingError(f"'{name}' is marked only where no window of {length} frames fits; mark more of it")
+    return taught_by_windows(by_entries, *([each[id] for id in seen] for each in (windows, there, marked)))
 
 
 def _marked(one: Windowed, windows: Windows, columns: Ints) -> Ints:
     """The column at the middle of each window; a mark without a middle has the nearest window."""
     rows = rows_of(one.signal, middles(windows.grid))
     marked = columns[rows]
-    edges = np.flatnonzero(np.diff(columns, prepend=OTHER, append=OTHER))
-    for start, stop in zip(edges[:-1], edges[1:], strict=True):
-        if rows.size and columns[start] != OTHER and not ((rows >= start) & (rows < stop)).any():
+    for start, stop, column in runs_in(columns):
+        if rows.size and not ((rows >= start) & (rows < stop)).any():
             nearest = int(np.abs(rows - (start + stop) / 2).argmin())
             if marked[nearest] == OTHER and abs(rows[nearest] - (start + stop) / 2) < windows.grid.length_frames:
-                marked[nearest] = columns[start]
+                marked[nearest] = column
     return marked
-
-
-def _claimed(columns: Ints, motifs: Ints) -> set[int]:
-    """The entries that hold the larger part of a marked span."""
-    edges = np.flatnonzero(np.diff(columns, prepend=OTHER, append=OTHER))
-    claimed = set()
-    for start, stop in zip(edges[:-1], edges[1:], strict=True):
-        if columns[start] != OTHER:
-            entries, counts = np.unique(motifs[start:stop], return_counts=True)
-            claimed.add(int(entries[counts.argmax()]))
-    return claimed
 
 
 def _by_hand(edits: Edits, recording: str, n_frames: int) -> Ints:
