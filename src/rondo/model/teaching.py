@@ -13,6 +13,7 @@ from rondo.data.recording import Recording
 from rondo.data.windows import Windows
 from rondo.editing.edits import Edits, now
 from rondo.editing.kinds import Edit, TaughtSpan
+from rondo.editing.names import checked_name
 from rondo.errors import RecordingError, RondoError, SettingError
 from rondo.files.inputs import as_recordings
 from rondo.files.reading import Reading
@@ -64,7 +65,7 @@ def _columns(result: Result, edits: Edits, marks: Marks) -> tuple[dict[str, Ints
         before = [(one.start, one.stop, edits.name("motif", one.id)) for one in edits.marks(about.id)]
         for start, stop, name in (*before, *marks.get(about.id, ())):
             track = tracks.setdefault(about.id, np.full(about.n_frames, OTHER))
-            track[start:stop] = codes.setdefault(name, len(codes))
+            track[start:stop] = codes.setdefault(checked_name(name), len(codes))
     joined = np.concatenate([track[track != OTHER] for track in tracks.values()])
     found, first = np.unique(joined, return_index=True)
     order = found[np.argsort(first)]
@@ -109,7 +110,8 @@ def _marked(one: Windowed, windows: Windows, columns: Ints) -> Ints:
     for start, stop, column in runs_in(columns):
         if rows.size and not ((rows >= start) & (rows < stop)).any():
             nearest = int(np.abs(rows - (start + stop) / 2).argmin())
-            if marked[nearest] == OTHER and abs(rows[nearest] - (start + stop) / 2) < windows.grid.length_frames:
+            is_near = abs(rows[nearest] - (start + stop) / 2) < windows.grid.length_frames
+            if is_near and (marked[nearest] == OTHER or not (marked == column).any()):
                 marked[nearest] = column
     return marked
 
