@@ -44,9 +44,8 @@ def names_in(labelling: Labelling, result: Result) -> np.ndarray[Any, Any]:
 @pytest.fixture(scope="module")
 def phrases() -> Case:
     """A recording whose motifs are found: entries are read."""
-    stream = plant(n_frames=24_000, seed=5)
-    own = Recording(stream.recording.values[:12_000], 50, id=stream.recording.id)
-    return own, stream.motif_truth[:12_000], rondo.discover(own)
+    stream = plant(StreamPlan(motifs="own", n_units=16, n_motifs=4), n_frames=20_000, seed=20)
+    return stream.recording, stream.motif_truth, rondo.discover(stream.recording)
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +63,7 @@ def case(request: pytest.FixtureRequest) -> Case:
 
 
 def test_one_span_a_class_solves_what_units_do_not(contexts: Case) -> None:
-    recording, truth, found = contexts
+    _recording, truth, found = contexts
     taught = found.teach(spans_in(truth))
     before, after = (rondo.evaluate(truth, one).average for one in (found, taught))
     assert before.one_to_one < 60 < 75 < after.one_to_one
@@ -72,7 +71,7 @@ def test_one_span_a_class_solves_what_units_do_not(contexts: Case) -> None:
 
 
 def test_entries_that_tell_the_names_apart_keep_their_borders(phrases: Case) -> None:
-    recording, truth, found = phrases
+    _recording, truth, found = phrases
     taught = found.teach(spans_in(truth))
     assert rondo.evaluate(truth, taught).average.one_to_one > 90
     (edit,) = taught.run.edits.in_force
@@ -85,7 +84,7 @@ def test_entries_that_tell_the_names_apart_keep_their_borders(phrases: Case) -> 
 
 
 def test_marked_frames_keep_their_mark_and_all_marked_is_the_marks(case: Case) -> None:
-    recording, truth, found = case
+    _recording, truth, found = case
     few = spans_in(truth)
     names = names_in((taught := found.teach(few))[0], taught)
     for span in few:
@@ -102,7 +101,7 @@ def test_marked_frames_keep_their_mark_and_all_marked_is_the_marks(case: Case) -
 
 
 def test_order_of_spans_and_kind_of_table_change_nothing(case: Case) -> None:
-    recording, truth, found = case
+    _recording, truth, found = case
     spans = spans_in(truth, 2)
     expected = found.teach(spans)
     rate = found.recordings[0].rate
@@ -121,7 +120,7 @@ def test_order_of_spans_and_kind_of_table_change_nothing(case: Case) -> None:
 
 
 def test_the_result_does_not_change_and_marks_add_up(case: Case) -> None:
-    recording, truth, found = case
+    _recording, truth, found = case
     before, spans = found.motifs.copy(), spans_in(truth)
     first = found.teach(spans[:2])
     both = first.teach(spans[2:])
@@ -181,11 +180,11 @@ def test_several_recordings_are_one_vocabulary_in_any_order(contexts: Case) -> N
     first, second = (rondo.discover(each, settings=flat).teach(spans) for each in (halves, halves[::-1]))
     for id in ("a", "b"):
         npt.assert_array_equal(first[id].motifs, second[id].motifs)
-    assert {"act 0", "act 4"} <= set(first.segments["name"]) and first["b"].motifs.max() >= 1000
+    assert {"act 0", "act 3"} <= set(first.segments["name"]) and first["b"].motifs.max() >= 1000
 
 
 def test_what_to_mark_next(contexts: Case) -> None:
-    recording, truth, found = contexts
+    _recording, truth, found = contexts
     untaught = found.suggest_spans(3)
     assert len(untaught) == 3 and untaught["why"].str.contains("has no name").all()
     taught = found.teach(spans_in(truth)).suggest_spans()

@@ -70,7 +70,7 @@ def _doubtful(result: Result) -> list[tuple[Any, ...]]:
 
 def _row(result: Result, recording: str, start: int, stop: int, why: str) -> tuple[Any, ...]:
     about = result.summary.recording(recording)
-    ends = (None, None)
+    ends: tuple[float | None, float | None] = (None, None)
     if about is not None and about.rate is not None:
         ends = (round(seconds_at(about, start), 3), round(seconds_at(about, stop), 3))
     return recording, start, stop, *ends, why

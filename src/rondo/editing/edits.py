@@ -130,7 +130,8 @@ class Edits:
     @property
     def touched(self) -> frozenset[str]:
         """The recordings of which frames were relabelled, or read as what was taught."""
-        return frozenset(span.recording for edit in self.in_force for span in (*edit.spans, *edit.taught))
+        relabelled = {span.recording for edit in self.relabels for span in edit.spans}
+        return frozenset(relabelled | {span.recording for edit in self.in_force for span in edit.taught})
 
     @property
     def teaching(self) -> Edit | None:

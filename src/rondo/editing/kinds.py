@@ -134,9 +134,11 @@ class Edit:
         if (self.kind == "relabel") != bool(self.spans):
             raise ValueError(f"{self.kind}: {len(self.spans)} spans")
         self._check_taught()
-        for span in (*self.spans, *self.taught):
-            if not 0 <= span.start < span.stop:
-                raise ValueError(f"{self.kind}: frames {span.start} to {span.stop}")
+        for start, stop in [(one.start, one.stop) for one in self.spans] + [
+            (one.start, one.stop) for one in self.taught
+        ]:
+            if not 0 <= start < stop:
+                raise ValueError(f"{self.kind}: frames {start} to {stop}")
 
     def _check_taught(self) -> None:
         is_taught = self.kind == "teach"

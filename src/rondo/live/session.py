@@ -35,6 +35,7 @@ from rondo.files.missing import MissingCells
 from rondo.live.clock import RateCheck
 from rondo.live.growing_run import GrowingRun, Outputs
 from rondo.live.source import Request, Rows, Skip, Source, open_source, source_kind
+from rondo.model.describe import note_untaught
 from rondo.model.method import CHECKPOINT, FROZEN, LEARNING, edits_with
 from rondo.run.decisions import Label, label_of
 from rondo.run.shown import shown_decisions
@@ -169,6 +170,7 @@ class Session:
             _refuse_foreign_files(place.out)
         self._model = model
         self.edits = edits_with(model, place.checkpoint)
+        note_untaught(model)
         self._run = GrowingRun(model, self.id, place.where, place.out)
         self._saved, self._rates = self.counters, RateCheck(model.rate_)
         with restoring(place.checkpoint):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import asdict
@@ -15,6 +16,7 @@ from rondo.data.labels import OTHER, Runs
 from rondo.data.recording import Recording
 from rondo.data.window_lengths import FEWEST_TELLING_FRAMES, too_few_windows
 from rondo.editing.edits import KnownIds
+from rondo.errors import RondoWarning
 from rondo.evidence.verdicts import EntryEvidence, Evidence
 from rondo.motifs.composed import ComposedMotifs
 from rondo.motifs.model import MotifModel
@@ -93,6 +95,13 @@ def carrying(model: Rondo) -> Rondo:
         model = copy(model)
         model.edits_ = edits
     return model
+
+
+def note_untaught(model: Rondo) -> None:
+    """Say that a stream does not read what the model was taught."""
+    if model.edits_.teaching is not None:
+        told = "streams do not read what a model was taught: motifs are as they were found; use `rondo label` for names"
+        warnings.warn(told, RondoWarning, stacklevel=4)
 
 
 def stream_summary(model: Rondo, id: str, source: str, n_frames: int, counters: StreamSummary) -> RunSummary:

@@ -22,7 +22,7 @@ from rondo.errors import RecordingError, RondoWarning
 from rondo.files.inputs import are_several, as_recordings
 from rondo.files.reading import Reading
 from rondo.forks import refuse_forked
-from rondo.model.describe import stream_summary, words_of
+from rondo.model.describe import note_untaught, stream_summary, words_of
 from rondo.result import Result, known
 from rondo.run.decisions import Label, decided_segments, decision_table, label_of, stream_data
 from rondo.run.overview import GrowingOverview
@@ -65,6 +65,7 @@ class StreamParts:
 
     def __init__(self, model: Rondo, stream: Stream, rows: Iterable[Any]) -> None:
         self._model, self._stream = model, stream
+        note_untaught(model)
         self._overview = GrowingOverview(model.preprocessor_.channels)
         self._places = RowPlaces()
         self._rows: list[RowSpan] = []

@@ -29,7 +29,9 @@ def taught_spans(model: Rondo, one: Windowed, labelling: Labelling) -> tuple[Tau
     if teaching is None:
         return ()
     reader = reader_in(teaching.reader, len(teaching.ids))
-    return spans_of(model, reader, one.signal, labelling.motifs, labelling.recording_id, np.array(teaching.ids))
+    return spans_of(
+        model, reader, one.signal, labelling.motifs.astype(np.int64), labelling.recording_id, np.array(teaching.ids)
+    )
 
 
 def taught_windows(model: Rondo, signal: Signal) -> Windows:
@@ -39,7 +41,7 @@ def taught_windows(model: Rondo, signal: Signal) -> Windows:
 
 def found_in(signal: Signal, windows: Windows, motifs: Ints) -> Ints:
     """The entry of each window that was found in the row at its middle."""
-    return motifs[rows_of(signal, middles(windows.grid))].astype(np.int64)
+    return motifs[rows_of(signal, middles(windows.grid))]
 
 
 def rows_of(signal: Signal, frames: Ints) -> Ints:

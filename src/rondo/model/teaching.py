@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rondo.arrays import Ints
+from rondo.arrays import Flags, Ints
 from rondo.data.labels import OTHER
 from rondo.data.recording import Recording
 from rondo.data.windows import Windows
 from rondo.editing.edits import Edits, now
 from rondo.editing.kinds import Edit, TaughtSpan
 from rondo.editing.names import checked_name
-from rondo.errors import RecordingError, RondoError, SettingError
+from rondo.errors import RecordingError, RondoError, RondoWarning, SettingError
 from rondo.files.inputs import as_recordings
 from rondo.files.reading import Reading
 from rondo.model.describe import known_ids
@@ -38,7 +39,7 @@ def taught_edits(result: Result, marks: Marks, data: Any = None) -> Edits:
     edits: Edits = model.edits_
     columns, names = _columns(result, edits, marks)
     ids = edits.ids_for(names, known_ids(model))
-    found = {one.id: np.asarray(result.run.found[one.id].motifs) for one in result.recordings}
+    found = {one.id: np.asarray(result.run.found[one.id].motifs, np.int64) for one in result.recordings}
     reader, entries_tell = _by_entries(columns, found, len(names))
     seen = {} if entries_tell else {id: _windowed(result, model, id, data) for id in sorted(columns)}
     if seen:
@@ -96,11 +97,16 @@ def _by_windows(
     windows = {id: taught_windows(model, one.signal) for id, one in seen.items()}
     there = {id: found_in(seen[id].signal, windows[id], found[id]) for id in seen}
     marked = {id: _marked(seen[id], windows[id], columns[id]) for id in seen}
-    for column, name in enumerate(names):
-        if not any((own == column).any() for own in marked.values()):
-            length = next(iter(windows.values())).grid.length_frames
-            raise SettingError(f"'{name}' is marked only where no window of {length} frames fits; mark more of it")
-    return taught_by_windows(by_entries, *([each[id] for id in seen] for each in (windows, there, marked)))
+    lost = [name for column, name in enumerate(names) if not any((own == column).any() for own in marked.values())]
+    if lost:
+        length = next(iter(windows.values())).grid.length_frames
+        why = f"'{lost[0]}' is marked only where no window of {length} frames fits; mark more of it"
+        if len(lost) == len(names):
+            raise SettingError(why)
+        warnings.warn(f"{why}: nothing else is read as '{lost[0]}'", RondoWarning, stacklevel=5)
+    ids = list(seen)
+    each = [windows[id] for id in ids], [there[id] for id in ids], [marked[id] for id in ids]
+    return taught_by_windows(by_entries, len(names), *each)
 
 
 def _marked(one: Windowed, windows: Windows, columns: Ints) -> Ints:
@@ -116,7 +122,7 @@ def _marked(one: Windowed, windows: Windows, columns: Ints) -> Ints:
     return marked
 
 
-def _by_hand(edits: Edits, recording: str, n_frames: int) -> Ints:
+def _by_hand(edits: Edits, recording: str, n_frames: int) -> Flags:
     """Whether someone has given a row to a motif already."""
     given = np.zeros(n_frames, np.bool_)
     for edit in edits.relabels:

@@ -149,9 +149,9 @@ def taught_by_entries(entries: Ints, marked: Ints, claimed: Ints) -> tuple[Taugh
 
 
 def taught_by_windows(
-    by_entries: TaughtMotifs, windows: Sequence[Windows], found: Sequence[Ints], marks: Sequence[Ints]
+    by_entries: TaughtMotifs, n_names: int, windows: Sequence[Windows], found: Sequence[Ints], marks: Sequence[Ints]
 ) -> TaughtMotifs:
-    """Learn names from the windows of recordings that hold marks, each name in at least one window.
+    """Learn names from the windows of recordings that hold marks; a name without a window is never read.
 
     `found`, `marks`: the entry and the column at the middle of each window, OTHER where there is none.
     """
@@ -168,7 +168,7 @@ def taught_by_windows(
     latents, names = points @ reduced, every_mark
     for _ in range(2):  # by the marks, then by all windows
         of = names != OTHER
-        weights, bias = _ridge(latents[of], names[of], int(every_mark.max()) + 1)
+        weights, bias = _ridge(latents[of], names[of], n_names)
         reader = WindowNames(axes, encoders, reduced @ weights, bias)
         reads = [reader.read_points(own, w.grid.window_spans, f, m)
                  for own, w, f, m in zip(each, filled, found, marks, strict=True)]  # fmt: skip
@@ -214,5 +214,6 @@ def _ridge(points: Floats, names: Ints, n_names: int) -> tuple[Floats, Floats]:
     mean, mean_wanted = weight @ points, weight @ wanted
     centred = (points - mean) * np.sqrt(weight)[:, None]
     wanted = (wanted - mean_wanted) * np.sqrt(weight)[:, None]
-    weights = np.linalg.solve(centred.T @ centred + _RIDGE * np.eye(points.shape[1]), centred.T @ wanted)
-    return weights, mean_wanted - mean @ weights
+    normal = centred.T @ centred + _RIDGE * np.eye(points.shape[1])
+    weights = np.asarray(np.linalg.solve(normal, centred.T @ wanted), np.float64)
+    return weights, np.asarray(mean_wanted - mean @ weights, np.float64)
