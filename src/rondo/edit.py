@@ -38,7 +38,8 @@ from rondo.metrics.scores import evaluate as score
 from rondo.model.describe import known_ids
 from rondo.model.method import CHECKPOINT, checkpoint_folder, grown_model
 from rondo.model.rondo import Rondo
-from rondo.result import Result, taught_edits, with_truth
+from rondo.model.teaching import taught_edits
+from rondo.result import Result, with_truth
 from rondo.run.bucket import run_here
 from rondo.run.decisions import EVENTS
 from rondo.run.folder import found_ids, run_edits

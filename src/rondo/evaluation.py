@@ -156,13 +156,17 @@ def _to_score(
     result: Result, annotations: Mapping[str, Annotation], level: Level
 ) -> tuple[dict[str, Annotation], dict[str, Labels]]:
     """Truth and labels of the frames that nobody has marked to teach; recordings without any are left out."""
-    kept = {id: unmarked(result.run.edits, id, one.n_frames) for id, one in annotations.items()}
-    if kept and not any(own.any() for own in kept.values()):
+    truth, labels = dict(annotations), {id: labels_of(result, id, level) for id in annotations}
+    for id, one in annotations.items():
+        kept = unmarked(result.run.edits, id, labels[id].size)
+        if not kept.all() and one.n_frames == kept.size:
+            del truth[id]
+            if kept.any():
+                truth[id] = Annotation(one.classes[kept], one.names, id)
+            labels[id] = labels[id][kept]
+    if annotations and not truth:
         raise AnnotationError("every frame was marked to teach the result, so there is none to score; mark fewer")
-    return (
-        {id: Annotation(one.classes[kept[id]], one.names, id) for id, one in annotations.items() if kept[id].any()},
-        {id: labels_of(result, id, level)[kept[id]] for id in annotations if kept[id].any()},
-    )
+    return truth, {id: labels[id] for id in truth}
 
 
 def only(result: Result, recording: str) -> Result:

@@ -13,7 +13,6 @@ from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from rondo.annotations.marks import marks_of
 from rondo.continual.journal import Event
 from rondo.data.labels import Labels
 from rondo.data.recording import Recording
@@ -26,7 +25,6 @@ from rondo.methods import find_method, load_model, method_names, method_of
 from rondo.registry import lazily
 from rondo.report.contents import TruthFile, Wish
 from rondo.run.bucket import check_free_place, run_here, whole_run
-from rondo.run.clock import clock_of
 from rondo.run.data import RunData, run_in_memory
 from rondo.run.folder import running_stream, stored_run
 from rondo.run.headline import headline
@@ -558,7 +556,7 @@ class Result:
         (np.True_, np.True_)
         """
         refuse_forked()
-        edits = taught_edits(self, spans, data, key)
+        edits: Edits = _TEACHING(self, spans, data, key)
         taught = self.edited(edits)
         if (model := copy(self.model)) is not None:
             model.edits_ = edits
@@ -612,14 +610,6 @@ def result_in(folder: Path, summary: RunSummary) -> Result:
         words = find_method(summary.method).words_in(place) if has_model else Words()
         return Result(running_stream(folder, summary, words), _read_model=model)
     return Result(stored_run(folder, summary), _read_model=model)
-
-
-def taught_edits(result: Result, spans: Any, data: Any = None, key: str | None = None) -> Edits:
-    """The edits of a result with marked spans taught; the result does not change."""
-    n_frames = {one.id: one.n_frames for one in result.recordings}
-    marks = marks_of(spans, n_frames, partial(clock_of, result), key)
-    edits: Edits = _TEACHING(result, marks, data)
-    return edits
 
 
 def make_result(

@@ -1,4 +1,4 @@
-"""One edit, of one of four kinds, and as JSON.
+"""One edit, of one of five kinds, and as JSON.
 
 kind      ids          spans         means
 name      K                          K is called `name`; "" takes the name away
@@ -20,7 +20,7 @@ from rondo.editing.names import EntryId, checked_name
 from rondo.units.vocabulary import Level
 from rondo.wording import counted
 
-EditKind = Literal["name", "merge", "relabel", "teach", "undo"]
+EditKind = Literal["name", "merge", "teach", "relabel", "undo"]
 NOTHING = -1
 _LONGEST_KEY = 80
 
@@ -159,14 +159,8 @@ class Edit:
             if not whole or len(set(ids)) != len(ids):
                 raise ValueError(f"{self.kind}: ids {reprlib.repr(list(ids))}")
         n = len(self.ids)
-        may_be = {
-            "name": n == 1,
-            "merge": n > 1,
-            "relabel": n == 1 or (self.new and n == 0),
-            "teach": n,
-            "undo": n == 0,
-        }
-        if not may_be[self.kind]:
+        numbers = {"name": n == 1, "merge": n > 1, "relabel": n == 1 or (self.new and n == 0), "undo": n == 0}
+        if not numbers.get(self.kind, n > 0):
             raise ValueError(f"{self.kind}: {n} entries")
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rondo.annotations.marks import marks_of
 from rondo.arrays import Flags, Ints
 from rondo.data.labels import OTHER
 from rondo.data.recording import Recording
@@ -23,6 +25,7 @@ from rondo.model.label import Windowed, as_labelled
 from rondo.model.rondo import Rondo
 from rondo.model.taught_spans import found_in, rows_of, runs_in, spans_of, taught_windows, text_of
 from rondo.motifs.taught import TaughtMotifs, middles, taught_by_entries, taught_by_windows
+from rondo.run.clock import clock_of
 
 if TYPE_CHECKING:
     from rondo.result import Result
@@ -31,27 +34,28 @@ Marks = Mapping[str, Sequence[tuple[int, int, str]]]
 """Frames [start, stop) and names, by the id of the recording."""
 
 
-def taught_edits(result: Result, marks: Marks, data: Any = None) -> Edits:
+def taught_edits(result: Result, spans: Any, data: Any = None, key: str | None = None) -> Edits:
     """The edits of the model of a result with one more: the marks of its teaching so far, and these."""
     model = result.model
     if result.kind == "stream" or not isinstance(model, Rondo):
         raise SettingError("only runs of `rondo discover` and `rondo label` with the method rondo can be taught")
     edits: Edits = model.edits_
-    columns, names = _columns(result, edits, marks)
+    n_frames = {one.id: one.n_frames for one in result.recordings}
+    columns, names = _columns(result, edits, marks_of(spans, n_frames, partial(clock_of, result), key))
     ids = edits.ids_for(names, known_ids(model))
     found = {one.id: np.asarray(result.run.found[one.id].motifs, np.int64) for one in result.recordings}
     reader, entries_tell = _by_entries(columns, found, len(names))
     seen = {} if entries_tell else {id: _windowed(result, model, id, data) for id in sorted(columns)}
     if seen:
         reader = _by_windows(model, reader, seen, found, columns, names)
-    numbers, spans = np.array([ids[name] for name in names]), list[TaughtSpan]()
+    numbers, taught = np.array([ids[name] for name in names]), list[TaughtSpan]()
     for about in result.recordings:
         id, signal = about.id, None
         if reader.windows is not None:
             signal = (seen.get(id) or _windowed(result, model, id, data)).signal
         stays = _by_hand(edits, id, about.n_frames)
-        spans += spans_of(model, reader, signal, found[id], id, numbers, columns.get(id), stays)
-    edit = Edit("teach", "motif", tuple(numbers.tolist()), names=names, taught=tuple(spans), reader=text_of(reader))
+        taught += spans_of(model, reader, signal, found[id], id, numbers, columns.get(id), stays)
+    edit = Edit("teach", "motif", tuple(numbers.tolist()), names=names, taught=tuple(taught), reader=text_of(reader))
     return edits.added(Edit(**{**vars(edit), "at": now()}), known_ids(model))
 
 

@@ -134,7 +134,7 @@ def relabelled(
                 track[taught.start : taught.stop] = taught.id
                 is_begin[taught.start : taught.stop + 1] = False
         spans = [(span.start, span.stop) for span in edit.spans if span.recording == recording]
-        for id in edit.ids_of(level) if spans else ():
+        for id in edit.ids_of(level):
             for start, stop in spans:
                 track[start:stop] = id
                 is_begin[start : stop + 1] = False
