@@ -33,6 +33,7 @@ BUDGETS = {
     "docs/notebooks/index.md": 150,
     "docs/streams.md": 3_350,
     "docs/many.md": 1_600,
+    "docs/teaching.md": 350,
     "docs/tutorials/live_stream.md": 900,
     "docs/tutorials/wearable.md": 1_100,
     "docs/tutorials/motion_capture.md": 900,

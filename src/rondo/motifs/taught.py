@@ -2,8 +2,9 @@
 
 An entry is *claimed* by a name if it holds the larger part of a marked span, or of several. There are two ways to read:
 
-- by entries, where these tell the names apart, or where names cover too little of what was found: every claimed entry
-  gets the name that marks most of it, with names of equal weight. All other entries stay as they were found.
+- by entries, where these tell the names apart: every claimed entry gets the name that marks most of it, with names of
+  equal weight. All other entries stay as they were found. So too where names cover little of what was found; then a
+  name claims only the entry that it marks most.
 - by windows, half as long as the motif window: a ridge regression on their statistics, and on the shapes of their
   strongest axes, scores the names, with names of equal weight. It is fitted to the marked windows, and then once more
   to all windows as it reads them (self-training). The best path is read, in which each change of name has its price.
@@ -143,9 +144,11 @@ def taught_by_entries(entries: Ints, marked: Ints, claimed: Ints) -> tuple[Taugh
     shares = marked / marked.sum(axis=1, keepdims=True)
     columns, is_found = shares.argmax(axis=0), entries != OTHER
     told_apart = np.mean([shares[name, columns == name].sum() for name in range(len(shares))])
+    covers = len(shares) >= COVERING * np.count_nonzero(is_found)
     of = np.isin(entries, claimed) & is_found
-    own = TaughtMotifs(entries[of], columns[of], None)
-    return own, bool(told_apart >= TOLD_APART or len(shares) < COVERING * np.count_nonzero(is_found))
+    if not covers:
+        of &= shares.argmax(axis=1)[columns] == np.arange(entries.size)
+    return TaughtMotifs(entries[of], columns[of], None), bool(told_apart >= TOLD_APART or not covers)
 
 
 def taught_by_windows(
