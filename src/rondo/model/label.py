@@ -93,7 +93,7 @@ def label_one(
     """
     one = as_labelled(model, recording, resample, group, was_fitted=was_fitted)
     labelling = labelled(model, one, model.unit_model_.timeline(one.windows, group, common=one.common))
-    return replace(labelling, taught=taught_spans(model, one, labelling))
+    return replace(labelling, taught=taught_spans(model, one, labelling)) if model.edits_.history else labelling
 
 
 def as_labelled(
