@@ -34,26 +34,23 @@ def marks_of(
 
     `spans`: a path, a pandas or polars table, or a list of mappings; `key`: the track of a file of annotations.
     """
-    where = str(spans) if isinstance(spans, str | Path) else "spans"
-    if isinstance(spans, str | Path) and not _is_table(Path(spans)):
-        found = read_tracks(Path(spans)) if Path(spans).is_file() else _refuse(f"'{where}': no such file of spans")
+    where, is_path = str(spans) if isinstance(spans, str | Path) else "spans", isinstance(spans, str | Path)
+    if is_path and not Path(spans).is_file():
+        raise AnnotationError(f"'{where}': no such file of spans")
+    if is_path and not _is_table(Path(spans)):
+        found = read_tracks(Path(spans))
         about = [id for id in n_frames if len(n_frames) == 1 or any(track.recording == id for track in found)]
         tracks = {id: choose_track(found, key, id, Path(where), is_only=len(n_frames) == 1) for id in about}
     else:
-        tracks = _tracks(_rows(spans), list(n_frames), where)
+        tracks = _tracks(_rows(_read(Path(spans)) if is_path else spans), list(n_frames), where)
     if not any(track.spans for track in tracks.values()):
         raise AnnotationError(f"'{where}': no marked span; expected a name, a start and an end in each row")
     return {id: _on_frames(track, n_frames[id], clock_of(id), where, id) for id, track in tracks.items()}
 
 
-def _refuse(message: str) -> Any:
-    raise AnnotationError(message)
-
-
 def _is_table(path: Path) -> bool:
-    """Whether a file has a column of names; a table of segments has one, too, and other csv files are BORIS's."""
-    return path.is_file() and path.suffix.lower() in (".csv", ".parquet") and ("name" in _read(path).columns
-        or not holds_spans(path))  # fmt: skip
+    """Whether a file has a column of names, or is no file of another program; BORIS writes .csv files too."""
+    return path.suffix.lower() in (".csv", ".parquet") and ("name" in _read(path).columns or not holds_spans(path))
 
 
 def _read(path: Path) -> Any:
@@ -70,16 +67,13 @@ def _read(path: Path) -> Any:
 def _rows(spans: Any) -> list[Row]:
     import narwhals as nw
 
-    if isinstance(spans, str | Path):
-        return list(_read(Path(spans)).to_dicts())
-    if isinstance(spans, Sequence) and not isinstance(spans, str) and all(isinstance(row, Mapping) for row in spans):
+    if isinstance(spans, Sequence) and all(isinstance(row, Mapping) for row in spans):
         return list(spans)
     try:
         return list(nw.from_native(spans, eager_only=True).rows(named=True))
     except TypeError:
-        raise AnnotationError(
-            f"spans: expected a path, a table or a list of mappings, got {type(spans).__name__}"
-        ) from None
+        expected = "expected a path, a table or a list of mappings"
+        raise AnnotationError(f"spans: {expected}, got {type(spans).__name__}") from None
 
 
 def _tracks(rows: Sequence[Row], ids: Sequence[str], where: str) -> dict[str, Track]:

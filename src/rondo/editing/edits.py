@@ -193,6 +193,10 @@ class Edits:
             case "relabel":
                 own = self.own_motifs([EntryId(edit.level, edit.ids[0])], known)
                 edit = replace(edit, motifs=tuple(each.id for each in own))
+            case "teach":
+                last = self.teaching
+                if last is not None and replace(edit, at=last.at, key=last.key) == last:
+                    return self
             case "undo":
                 if edit.of in self.undone:
                     return self
