@@ -44,7 +44,7 @@ def teach(
     width = max(len(row["name"]) for row in shares)
     for row in shares:
         print(f"{row['name']:<{width}}  {row['entry']:<10}  {row['marked']} marked, {row['share']:.0%} of the time")
-    print(f"as it was found: {1 - sum(row['share'] for row in shares):.0%} of the time")
+    print(f"as it was found: {max(0.0, 1 - sum(row['share'] for row in shares)):.0%} of the time")
     if len(next_spans):
         print("mark next:")
     for recording, start, stop, start_s, end_s, why in next_spans.itertuples(index=False):
