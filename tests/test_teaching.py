@@ -216,6 +216,8 @@ BAD: dict[str, tuple[Any, str]] = {
     "overlap": ([NAMED, {"name": "walk", "start_frame": 150, "end_frame": 300}], "inside 'reach'"),
     "no table": (7, "expected a path, a table or a list"),
     "no file": ("nowhere.csv", "no such file"),
+    "a folder": (".", "not a regular file"),
+    "names": ([{"name": f"n{k}", "start_frame": k, "end_frame": k + 1} for k in range(201)], "201 names"),
 }
 
 

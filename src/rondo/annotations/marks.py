@@ -24,6 +24,7 @@ _ENDS: dict[tuple[str, str], Axis] = {
     ("start_s", "end_s"): "clock",
     ("start_time", "end_time"): "clock",
 }
+_MOST_NAMES = 200  # the time that teaching takes grows with them; ours, not measured
 Row = Mapping[str, Any]
 
 
@@ -36,7 +37,8 @@ def marks_of(
     """
     where, is_path = str(spans) if isinstance(spans, str | Path) else "spans", isinstance(spans, str | Path)
     if is_path and not Path(spans).is_file():
-        raise AnnotationError(f"'{where}': no such file of spans")
+        is_there = Path(spans).exists()
+        raise AnnotationError(f"'{where}': {'not a regular file' if is_there else 'no such file of spans'}")
     if is_path and not _is_table(Path(spans)):
         found = read_tracks(Path(spans))
         about = [id for id in n_frames if len(n_frames) == 1 or any(track.recording == id for track in found)]
@@ -45,6 +47,9 @@ def marks_of(
         tracks = _tracks(_rows(_read(Path(spans)) if is_path else spans), list(n_frames), where)
     if not any(track.spans for track in tracks.values()):
         raise AnnotationError(f"'{where}': no marked span; expected a name, a start and an end in each row")
+    n_names = len({span.name for track in tracks.values() for span in track.spans})
+    if n_names > _MOST_NAMES:
+        raise AnnotationError(f"'{where}': {n_names:,} names; expected at most {_MOST_NAMES}, of what comes back")
     return {id: _on_frames(track, n_frames[id], clock_of(id), where, id) for id, track in tracks.items()}
 
 
