@@ -122,7 +122,6 @@ _LATER = {
     "autoencoder_least_steps": 40,
     "items_per_epoch": 4096,
     "dropouts": "fill",
-    "length_bonus": 0.1,
     "claim_of": "candidates",
     "full_weight": False,
     "standardise": True,

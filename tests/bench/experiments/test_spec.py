@@ -146,7 +146,7 @@ def test_mistakes_in_methods_and_sets_are_named(tmp_path: Path) -> None:
         read_data_sets(tmp_path / "none.toml")
 
 
-@pytest.mark.parametrize("experiment", ["static", "continual", "transfer", "clap_suite", "mocap6"])
+@pytest.mark.parametrize("experiment", [experiment.name for experiment in EXPERIMENTS])
 def test_stored_rows_are_of_the_settings_that_methods_have_now(experiment: str) -> None:
     """A setting that came or went since must not make rows look like those of other settings."""
     spec, sets = read_experiment(experiment), read_data_sets()
