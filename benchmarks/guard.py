@@ -300,8 +300,8 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
         parser.error(f"{given.data / absent}: no .npz recordings; give another DATA, or leave the set out with --sets")
     if min(given.seeds, given.jobs, 1 if given.recordings is None else given.recordings) < 1:
         parser.error("--seeds, --jobs and --recordings: expected 1 or more")
-    if given.store and (given.recordings is not None or given.seeds != N_SEEDS):
-        parser.error(f"--store: expected all recordings and {N_SEEDS} seeds; leave out --recordings and --seeds")
+    if given.store and given.recordings is not None:
+        parser.error("--store: expected all recordings; leave out --recordings")
     return given
 
 

@@ -201,8 +201,8 @@ def quality_text(guard: Json, peers: Json) -> str:
         "## Rondo, the best peer and the clock",
         "```\npython benchmarks/guard.py DATA --store\n"
         "python benchmarks/peers.py levels DATA --cache FILE --store\n```",
-        "Rondo: default settings, five seeds. Best peer: the highest mean of the three scores among all rows of the "
-        "set below, one seed. Clock: as many equal pieces as Rondo has segments.",
+        f"Rondo: default settings, {seeds_of(guard)}. Best peer: the highest mean of the three scores among all rows "
+        "of the set below, one seed. Clock: as many equal pieces as Rondo has segments.",
         quality_table(guard, peers),
         "## Each peer over the rows it has",
         "The mean of the three scores, averaged over the rows above on which the method was run.",
@@ -247,6 +247,12 @@ def averages(guard: Json, peers: Json) -> dict[str, list[tuple[float, float]]]:
             if track in scores:
                 found.setdefault(method, []).append((mean_score(scores[track]), ours))
     return found
+
+
+def seeds_of(guard: Mapping[str, Any]) -> str:
+    """Over how many seeds all sets were stored."""
+    n = min(len(pair["seeds"]["ari"]) for own in guard.values() for pair in own["pairs"].values())
+    return "one seed" if n == 1 else f"{n} seeds"
 
 
 def averages_table(guard: Json, peers: Json) -> str:

@@ -66,7 +66,8 @@ def main(data: Path, out: Path) -> None:
         browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         page = rondo.discover(data / RECORDING, rate=RATE).report(Path(scratch) / "mocap.html")
         save(beside([shot(browser, page, size, "dark") for size in SCREENS], SCREENS[0][1]), out / "mocap_dark.png")
-        demo = rondo.discover(plant(n_frames=15_000, seed=0).recording).report(Path(scratch) / "demo.html")
+        made_up = plant(n_frames=15_000, seed=0).recording
+        demo = rondo.discover(made_up, window="1.5s").report(Path(scratch) / "demo.html")
         save(shot(browser, demo, SCREENS[0], "light"), out / "first_screen.png")
         save(shot(browser, demo, SCREENS[0], "light", FIRST_MOTIF), out / "entry.png")
         browser.close()

@@ -50,8 +50,9 @@ def occurrences(labels: Sequence[int], begins: set[int]) -> list[tuple[int, int,
 
 
 def groups(history: Sequence[Edit], level: str) -> list[set[int]]:
-    """Who is together after every merge of a level, each in its turn."""
-    together: list[set[int]] = []
+    """Who is together after the last coarsening of a level, and then every merge, each in its turn."""
+    coarsenings = [edit for edit in in_force(history) if edit.kind == "coarsen" and edit.level == level]
+    together: list[set[int]] = [set(group) for edit in coarsenings[-1:] for group in edit.groups]
     for edit in in_force(history):
         ids = set(ids_in(edit, level)) if edit.kind == "merge" else set()
         if ids:

@@ -14,10 +14,11 @@ from tests.cli.running import waves
 
 # CPU seconds and peak MB on one core, to which the coefficients were fitted; docs/results/evidence.md has a later run.
 # Preset, settings, frames, channels, window, step.
+ONE = {"windows.scales": 1}  # as it was measured
 MEASURED = {
-    "default, short": ("default", {}, 30_000, 3, 75, 18, 3.6, 281),
-    "default, many channels": ("default", {}, 120_000, 24, 75, 18, 7.4, 360),
-    "default, long": ("default", {}, 360_000, 6, 75, 18, 11.5, 358),
+    "default, short": ("default", ONE, 30_000, 3, 75, 18, 3.6, 281),
+    "default, many channels": ("default", ONE, 120_000, 24, 75, 18, 7.4, 360),
+    "default, long": ("default", ONE, 360_000, 6, 75, 18, 11.5, 358),
     "ts2vec": ("default", {"encoder.name": "ts2vec"}, 15_000, 6, 75, 18, 29.8, 745),
     "time_mae, longer": ("default", {"encoder.name": "time_mae"}, 45_000, 6, 100, 50, 31.9, 590),
     "time_mae": ("default", {"encoder.name": "time_mae"}, 15_000, 6, 75, 18, 23.5, 564),
@@ -32,6 +33,20 @@ def test_near_what_was_measured(case: str) -> None:
     cost = cost_of_fit(resolve(preset, overrides=settings), [frames], channels, window, step)
     assert cost.seconds == pytest.approx(seconds, rel=0.3)
     assert megabytes is None or cost.megabytes == pytest.approx(megabytes, rel=0.3)
+
+
+def test_three_scales_cost_three_fits_where_they_are_compared() -> None:
+    def seconds(**settings: object) -> float:
+        overrides = {name.replace("__", "."): value for name, value in settings.items()}
+        found = cost_of_fit(resolve(overrides=overrides | {"evidence.surrogates": 0}), [360_000], 6, 75, 18).seconds
+        assert found is not None
+        return found
+
+    one = seconds(windows__scales=1)
+    assert 2 < seconds() / one < 3
+    assert seconds(windows__length=75) == seconds(motifs__method="none") == one
+    trained = cost_of_fit(resolve(overrides={"encoder.name": "ts2vec"}), [15_000], 6, 75, 18)
+    assert trained == cost_of_fit(resolve(overrides={"encoder.name": "ts2vec", **ONE}), [15_000], 6, 75, 18)
 
 
 def test_what_was_never_measured_is_said() -> None:

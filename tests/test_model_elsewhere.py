@@ -28,7 +28,7 @@ def stream() -> PlantedStream:
 @pytest.fixture(scope="module")
 def quick(stream: PlantedStream) -> Rondo:
     """The default without its test of evidence, which takes most of the time."""
-    return Rondo(seed=0, settings={"evidence.surrogates": 0}).fit(stream.recording)
+    return Rondo(window=75, motif_window=300, seed=0, settings={"evidence.surrogates": 0}).fit(stream.recording)
 
 
 def reloaded(model: Rondo, folder: Path) -> Rondo:

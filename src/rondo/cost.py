@@ -18,7 +18,7 @@ import numpy as np
 from rondo.config.settings import RondoConfig, network_in
 from rondo.data.recording import Recording
 from rondo.data.signal import Signal
-from rondo.data.window_lengths import choose_scales
+from rondo.data.window_lengths import choose_scales, compares_scales
 from rondo.encoders.base import declared_encoder
 from rondo.wording import estimate_in_words
 
@@ -69,7 +69,8 @@ def cost_of_fit(
     memory += _MB_PER_WINDOW * n_windows + _MB_PER_VALUE * sum(n_frames) * n_channels
     if encoding.seconds is None:
         return Cost(None, memory, f"the encoder {encoder.name}")
-    seconds = IMPORTS_S + _FIT_S + encoding.seconds + _PER_WINDOW_S * n_windows
+    n_scales = config.windows.scales if compares_scales(config) else 1
+    seconds = IMPORTS_S + n_scales * (_FIT_S + encoding.seconds + _PER_WINDOW_S * n_windows)
     if config.evidence.surrogates:
         seconds += _EVIDENCE_PER_CHANNEL_S * min(inputs, _MOST_CHANNELS_TESTED)
     if config.units.method != "slow":

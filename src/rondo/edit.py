@@ -2,6 +2,7 @@
 
 apply_edits(run, wanted)   what the page sends, or what a program makes up
 apply_file(run, file)      what a page without a server has saved
+coarsen_run(run, n)        so many motifs, along their tree
 teach_run(run, spans)      marked spans, and the rest like them
 undo_edit(run, number)     one step back, or any edit by its number
 edits_in(run)              every edit, in order
@@ -11,6 +12,7 @@ Wanted edits are plain JSON. All may have "key", a word by which an edit that is
 
     {"kind": "name", "level": "unit", "ids": [3], "name": "reach"}                     "" takes the name away
     {"kind": "merge", "level": "unit", "ids": [3, 7]}
+    {"kind": "coarsen", "level": "motif", "groups": [[0, 3], [1, 4]]}                  no groups: as found
     {"kind": "relabel", "level": "unit", "ids": [3], "spans": [["day", 10, 20]]}       ids [-1]: OTHER
     {"kind": "relabel", "level": "unit", "ids": ["new"], "spans": [["day", 10, 20]], "name": "limp"}
     {"kind": "undo", "number": 2}                                                      the last one without a number
@@ -26,6 +28,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from rondo.analysis.coarseness import coarseness_of
 from rondo.continual.checkpoint import locked
 from rondo.data.labels import Labels
 from rondo.editing.edits import FORMAT, Edits, KnownIds, now
@@ -417,6 +420,28 @@ def teach_run(run: str | Path, spans: Any, data: Any = None, key: str | None = N
     folder = _folder(run)
     with editing(folder) as edited:
         edited.write(taught_edits(Result.load(folder), spans, data, key))
+    return Result.load(folder)
+
+
+def coarsen_run(run: str | Path, n_motifs: int) -> Result:
+    """Show so many motifs in a run; its labels, segments and report follow. `undo_edit` takes it back.
+
+    Parameters
+    ----------
+    run : path
+        The folder of a run.
+    n_motifs : int
+        As in `Result.at`.
+
+    Returns
+    -------
+    Result
+        The coarser or finer run.
+    """
+    folder = _folder(run)
+    with editing(folder) as edited:
+        groups = coarseness_of(Result.load(folder)).groups_at(n_motifs)
+        edited.write(edited.edits.coarsened(groups, now(), edited.known))
     return Result.load(folder)
 
 

@@ -36,6 +36,7 @@ OPTIONS = {
     "--window": "windows.length",
     "--step": "windows.step",
     "--motif-window": "motifs.window",
+    "--fast": "windows.scales",
     "--states": "n_states",
     "--encoder": "encoder.name",
     "--device": "device",

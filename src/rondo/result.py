@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from rondo.continual.journal import Event
 from rondo.data.labels import Labels
 from rondo.data.recording import Recording
-from rondo.editing.edits import Edits
+from rondo.editing.edits import Edits, now
 from rondo.editing.edits_file import write_edits
 from rondo.errors import RecordingError, SettingError
 from rondo.files.reading import names_given
@@ -58,6 +58,7 @@ _NOTHING_KNOWN, _NO_EDITS = Words(), Edits()
 GroupBy = str | Mapping[str, str] | None
 Per = Literal["recording", "group"]
 _TEACHING = lazily("rondo.model.teaching:taught_edits")  # what reads recordings with a model lies above results
+_FINDING = lazily("rondo.model.finding:spans_alike")
 
 
 def known(model: Any) -> Any:
@@ -556,11 +557,50 @@ class Result:
         (np.True_, np.True_)
         """
         refuse_forked()
-        edits: Edits = _TEACHING(self, spans, data, key)
-        taught = self.edited(edits)
+        return self._under(_TEACHING(self, spans, data, key))
+
+    def _under(self, edits: Edits) -> Result:
+        """The result, and a copy of its model, with these edits."""
+        edited = self.edited(edits)
         if (model := copy(self.model)) is not None:
             model.edits_ = edits
-        return replace(taught, _read_model=partial(known, model))
+        return replace(edited, _read_model=partial(known, model))
+
+    def find(self, recording: int | str, start: Any, end: Any, *, data: Any = None, most: int = 50) -> pd.DataFrame:
+        """Find what is like one marked span, in all recordings of the result.
+
+        Parameters
+        ----------
+        recording : int or str
+            The position or the id of the recording that holds the span.
+        start, end : int, float or str
+            Whole numbers are frames; else seconds that the clock of the recording shows (12.0), or dates.
+        data : path, table, array, Recording, or a list of them
+            The recordings of the result, as for `teach`.
+        most : int
+            The number of rows at most; what is suggested is always among them.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per span, the most alike first; row 0 is the span itself. `score` is 1 for the span and 0 for any
+            place, `suggested` what is probably the same, `entry` the motif or unit that most of it lies in.
+
+        Raises
+        ------
+        AnnotationError
+            If the span lies outside the recording or over a gap, or is too short.
+
+        Examples
+        --------
+        >>> found = result.find(0, 100, 400)
+        >>> taught = result.teach(found[found["suggested"]].assign(name="squat"))
+        >>> taught.segments["name"].eq("squat").any()
+        np.True_
+        """
+        refuse_forked()
+        table: pd.DataFrame = _FINDING(self, self[recording].recording_id, start, end, data, most)
+        return table
 
     def suggest_spans(self, n: int = 5) -> pd.DataFrame:
         """Suggest which spans to mark next for `teach`, the most useful first.
@@ -584,6 +624,65 @@ class Result:
         from rondo.analysis.next_spans import next_spans
 
         return next_spans(self, n)
+
+    def at(self, n_motifs: int) -> Result:
+        """Return the result with so many motifs: those that are confused most are merged, down to two.
+
+        Ids stay: a merged motif has the lowest id of its parts, and these have their own again in a finer result. A
+        name belongs to the motif that it was given to. `model` of the result labels other recordings so too.
+
+        Parameters
+        ----------
+        n_motifs : int
+            From 2 to the number that was found, which gives the labels as they were found.
+
+        Returns
+        -------
+        Result
+            The coarser or finer result; this one does not change.
+
+        Raises
+        ------
+        SettingError
+            If the run cannot show so many motifs.
+
+        Examples
+        --------
+        >>> len(result.at(2).summary.shown_motifs)
+        2
+        >>> bool((result.coarser().finer().motifs == result.motifs).all())
+        True
+        """
+        from rondo.analysis.coarseness import coarseness_of
+
+        refuse_forked()
+        return self._under(self.run.edits.coarsened(coarseness_of(self).groups_at(n_motifs), now()))
+
+    def coarser(self) -> Result:
+        """Return the result with one motif less, as by `at`."""
+        return self.at(len(self.summary.shown_motifs) - 1)
+
+    def finer(self) -> Result:
+        """Return the result with one motif more, as by `at`."""
+        return self.at(len(self.summary.shown_motifs) + 1)
+
+    def suggest_merges(self) -> pd.DataFrame:
+        """List the merges that lead to fewer motifs, in order.
+
+        Returns
+        -------
+        pandas.DataFrame
+            `kept` and `absorbed`: ids of motifs; `confused`: the share of their windows that a classifier takes for the
+            other; `n_motifs`: how many are left, for `at`; `suggested`: whether merging up to here would help.
+
+        Examples
+        --------
+        >>> result.suggest_merges().columns.tolist()
+        ['kept', 'absorbed', 'confused', 'n_motifs', 'suggested']
+        """
+        from rondo.analysis.coarseness import coarseness_of, merge_table
+
+        return merge_table(coarseness_of(self).merges)
 
     def __repr__(self) -> str:
         return f"<Result of {self.method}: {headline(self.summary)}>"

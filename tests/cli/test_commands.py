@@ -59,7 +59,7 @@ def test_labelling_keeps_the_vocabulary(rondo: Command, here: Path, fitted: Path
 
 def test_a_model_that_does_not_fit_is_said(rondo: Command, here: Path, fitted: Path) -> None:
     rng = np.random.default_rng(0)
-    np.savez(here / "noise.npz", X=rng.standard_cauchy((3000, 6)), rate=50.0)
+    np.savez(here / "noise.npz", X=rng.normal(size=(3000, 6)), rate=50.0)
     outcome = rondo("label", fitted / "run", "noise.npz", "--out", "out")
     assert outcome.code == 0
     assert "may not fit" in outcome.err
@@ -240,3 +240,13 @@ except SystemExit:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert "discover" in done.stdout
     assert done.stderr.split() == []
+
+
+def test_fast_takes_the_suggested_windows_alone(rondo: Command, here: Path) -> None:
+    np.savez(here / "walk.npz", X=waves(1_500, n_channels=4), rate=50.0)
+    assert rondo("discover", "walk.npz", "--out", "run", "--fast").code == 0
+    model = Rondo.load(here / "run" / "model")
+    alone = Rondo(settings={"windows.scales": 1}).fit(str(here / "walk.npz"))
+    assert model.config_.windows.scales == 1
+    assert model.window_length_frames_ == alone.window_length_frames_
+    assert rondo("discover", "walk.npz", "--out", "other", "--fast", "--method", "clock").code == 2

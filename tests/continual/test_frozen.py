@@ -35,7 +35,7 @@ def planted() -> PlantedStream:
 
 @pytest.fixture(scope="module")
 def model(planted: PlantedStream) -> Rondo:
-    return Rondo(window=LENGTH, step=STEP, settings=QUICK).fit(planted.recording)
+    return Rondo(window=LENGTH, step=STEP, motif_window=294, settings=QUICK).fit(planted.recording)
 
 
 def fed(stream: Stream, values: NDArray[np.float32], cuts: list[int]) -> list[Decision]:

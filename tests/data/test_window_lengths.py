@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -153,50 +154,59 @@ def test_the_curve_of_very_little() -> None:
 # ---------------------------------------------------------------- two scales
 
 
-@pytest.mark.parametrize("rate", [10.0, 20.0, 100.0])
-@pytest.mark.parametrize(("seconds", "long"), [(60, 1.5), (120, 3.0), (240, 6.0), (1000, 6.0)])
-def test_the_long_window_is_a_fortieth_of_the_recording_between_bounds(rate: float, seconds: int, long: float) -> None:
-    unit, step, motif = chosen(int(seconds * rate), rate)
-    assert motif == max(round(long * rate), 2 * unit)
-    assert unit == max(8, round(0.3 * rate), round(long * rate / 4))
-    assert step == max(1, unit // 4)
+@pytest.mark.parametrize(
+    ("n_frames", "long"),
+    [
+        (1_000, lambda n, period: n / 30),
+        (5_000, lambda n, period: n / 30),
+        (20_000, lambda n, period: 3 * period),
+        (100_000, lambda n, period: n / 265),
+        (1_000_000, lambda n, period: 24 * period),
+    ],
+)
+def test_the_long_window_follows_the_recording_and_its_period(
+    n_frames: int, long: Callable[[int, float], float]
+) -> None:
+    signal = signal_of(waves(n_frames, *[64] * 4), None)
+    unit, step, motif = choose_scales([signal], resolve())
+    assert motif == pytest.approx(long(n_frames, typical_period([signal])), abs=1)
+    most = max(0.65 * typical_period([signal]), n_frames / 1060)
+    assert unit == pytest.approx(max(8, min(motif / 4, most)), abs=1) and step == max(1, unit // 4)
+
+
+@pytest.mark.parametrize("n_channels", [1, 3, 4])
+def test_the_rate_changes_no_window(n_channels: int) -> None:
+    values = waves(20_000, *[64] * n_channels)
+    scales = {choose_scales([signal_of(values, rate)], resolve()) for rate in (None, 1 / 60, 2.5, 50.0, 50_000.0)}
+    assert len(scales) == 1
+
+
+def test_one_channel_is_told_apart_by_shapes_which_take_many_periods() -> None:
+    signal = signal_of(waves(40_000, 32), 50.0)
+    period = typical_period([signal])
+    unit, _, motif = choose_scales([signal], resolve())
+    assert unit == pytest.approx(20 * period, abs=1) and motif == pytest.approx(2 * unit, abs=1)
+    short = choose_scales([signal_of(waves(2_000, 32), 50.0)], resolve())
+    assert short == (100, 25, 200)  # a twentieth of the recording
 
 
 def test_a_window_of_units_fits_twenty_times_into_the_longest_stretch() -> None:
-    unit, _, motif = chosen(200, 50.0)
-    assert (unit, motif) == (10, 75)  # a quarter of 75 would be 19
+    unit, _, motif = chosen(120, 50.0)
+    assert (unit, motif) == (6, 12)  # the least is 8
 
 
 def test_a_typical_recording_counts_where_there_are_several() -> None:
-    signals = [signal_of(waves(n, *[64] * 4), 50.0) for n in (2_000, 6_000, 90_000)]
-    assert suggest_motif_window(signals) == 6_000 // 40
-
-
-@pytest.mark.parametrize("rate", [None, 9.9])
-def test_where_seconds_mean_little_the_bounds_are_periods(rate: float | None) -> None:
-    for n_frames, periods in ((1_000, 1), (6_400, 2.5), (100_000, 4)):
-        signal = signal_of(waves(n_frames, *[64] * 4), rate)
-        period = typical_period([signal])
-        motif = choose_scales([signal], resolve()).motif_frames
-        assert motif == pytest.approx(n_frames / 40 if periods == 2.5 else periods * period, abs=1)
-
-
-def test_few_channels_are_told_apart_by_shapes_unless_they_have_a_rate() -> None:
-    signal = signal_of(waves(40_000, 32, 32, 32), None)
-    window = suggest_window([signal])
-    assert choose_scales([signal], resolve()) == (window, window // 4, 4 * window)
-    slow = [signal_of(waves(1_440, *[80] * n_channels), 1 / 60) for n_channels in (1, 4)]
-    assert choose_scales(slow[:1], resolve()) == choose_scales(slow[1:], resolve()) == (20, 5, 80)
-    assert chosen(50 * 200, 50.0, n_channels=1) == chosen(50 * 200, 50.0)
+    signals = [signal_of(waves(n, *[64] * 4), 50.0) for n in (2_000, 4_500, 90_000)]
+    assert suggest_motif_window(signals) == 4_500 // 30
 
 
 @pytest.mark.parametrize(
     ("settings", "expected"),
     [
-        ({"windows_length": 40}, (40, 10, 250)),
-        ({"windows_length": "0.5s", "windows_step": "0.1s"}, (25, 5, 250)),
+        ({"windows_length": 40}, (40, 10, 192)),
+        ({"windows_length": "0.5s", "windows_step": "0.1s"}, (25, 5, 192)),
         ({"motifs_window": "4s"}, (50, 12, 200)),
-        ({"motifs_window": 40}, (15, 3, 40)),  # 0.3 s
+        ({"motifs_window": 40}, (10, 2, 40)),
         ({"windows_length": 200}, (200, 50, 400)),  # a long window holds two windows of units unless it was given
         ({"windows_length": 200, "motifs_window": 250}, (200, 50, 250)),
         ({"windows_length": 40, "windows_step": 20, "motifs_window": 90}, (40, 20, 90)),

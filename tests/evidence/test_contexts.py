@@ -98,17 +98,24 @@ def test_what_comes_once_occurs_once(line: Timeline, contexts: ContextModel) -> 
     assert {(entry.verdict, entry.reason.kind, entry.n_visits) for entry in occurring} == {("occurs once", "", 1)}
 
 
-def test_contexts_that_fail_their_test_are_not_shown(line: Timeline, contexts: ContextModel) -> None:
+def test_contexts_that_fail_their_test_give_way_to_units_that_come_back(line: Timeline, contexts: ContextModel) -> None:
     motifs = ComposedMotifs(flat_motifs(UnitRuns.of([line]), UNITS), None, contexts, "context")
     known = Evidence.not_tested(dict.fromkeys(UNITS, 5), dict.fromkeys(contexts.ids, 5))
     found, evidence = shown_after_test(motifs, known)  # nothing was asked
     assert isinstance(found, ComposedMotifs) and found.shown == "context" and evidence.motifs is known.motifs
-    for timeline, shown in ((line, "context"), (in_any_order(line, seed=1), "unit")):
+    recurring = {id: entry._replace(verdict="recurs clearly") for id, entry in known.units.items()}
+    mixed = in_any_order(line, seed=1)
+    for timeline, units, shown in (
+        (line, recurring, "context"),
+        (mixed, recurring, "unit"),
+        (mixed, known.units, "context"),
+    ):
         entries = context_evidence([timeline], contexts, 0.05, np.random.default_rng(0))
-        found, evidence = shown_after_test(motifs, replace(known, p=0.05, closeness=1.0, motifs=entries))
+        tested = replace(known, p=0.05, closeness=1.0, motifs=entries, units=units)
+        found, evidence = shown_after_test(motifs, tested)
         assert isinstance(found, ComposedMotifs) and found.shown == shown
         assert set(evidence.motifs) == set(found.ids)
-        assert evidence.motifs == (entries if shown == "context" else known.units)
+        assert evidence.motifs == (entries if shown == "context" else units)
         assert found.contexts is contexts  # kept, not shown
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.cli.running import call, waves, write_csv
 from tests.report.browsing import CHROMIUM, PATIENCE_MS, Opened
 
 
@@ -37,3 +40,20 @@ def opened(browser: Any) -> Iterator[Any]:
     for it in pages:
         it.page.close()
         assert not it.trouble
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Nine occurrences of three units, each its own motif."""
+    folder = tmp_path_factory.mktemp("edited")
+    write_csv(folder / "day.csv", waves(1350))
+    quick = ("--set", "evidence.surrogates=0", "--set", "encoder.shape_channels=0", "--set", "motifs.method=none")
+    window = ("--rate", 50, "--window", 40, "--step", 20)
+    done = call("discover", folder / "day.csv", *window, "--out", folder / "run", *quick)
+    assert done.code == 0, done.err
+    return folder / "run"
+
+
+@pytest.fixture
+def run(fitted: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(fitted, tmp_path / "run"))

@@ -16,34 +16,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from rondo.edit import apply_edits, apply_file, edits_in
+from rondo.edit import apply_edits, apply_file, edits_in, teach_run
 from rondo.model.rondo import Rondo
 from rondo.result import Result
 from rondo.synthetic.plan import StreamPlan
 from rondo.synthetic.streams import plant
-from tests.cli.running import call, waves, write_csv
 from tests.report.browsing import Opened
 
 pytestmark = pytest.mark.browser
-
-RATE = 50
-
-
-@pytest.fixture(scope="module")
-def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Nine occurrences of three units, each its own motif."""
-    folder = tmp_path_factory.mktemp("edited")
-    write_csv(folder / "day.csv", waves(1350))
-    quick = ("--set", "evidence.surrogates=0", "--set", "encoder.shape_channels=0", "--set", "motifs.method=none")
-    window = ("--rate", RATE, "--window", 40, "--step", 20)
-    done = call("discover", folder / "day.csv", *window, "--out", folder / "run", *quick)
-    assert done.code == 0, done.err
-    return folder / "run"
-
-
-@pytest.fixture
-def run(fitted: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(fitted, tmp_path / "run"))
 
 
 class Shown(NamedTuple):
@@ -179,16 +159,21 @@ def divide(page: Opened, shown: Shown) -> None:
     page.page.get_by_role("button", name="make these 2 a new entry").click()
 
 
-def move(page: Opened, shown: Shown) -> None:
-    _, _, end = shown.of_units()[0]
-    page.evaluate("rondoPage.timelines[0].show(0, 500)")
-    page.settle()
-    (x, y), (to, _) = page.point(end - 1e-6, 0), page.point(end - 12, 0)
+def drag(page: Opened, start: float, end: float) -> None:
+    """From a frame of the lane of units to another."""
+    (x, y), (to, _) = page.point(start, 0), page.point(end, 0)
     page.page.mouse.move(x, y)
     page.page.mouse.down()
     page.page.mouse.move((x + to) / 2, y)
     page.page.mouse.move(to, y)
     page.page.mouse.up()
+
+
+def move(page: Opened, shown: Shown) -> None:
+    _, _, end = shown.of_units()[0]
+    page.evaluate("rondoPage.timelines[0].show(0, 500)")
+    page.settle()
+    drag(page, end - 1e-6, end - 12)
 
 
 def relabel(page: Opened, shown: Shown) -> None:
@@ -293,7 +278,59 @@ def test_the_page_follows_an_edit_and_says_what_the_server_refuses(opened: Any, 
         page.page.locator(".edit-list button", has_text="redo").click()
         page.wait("document.querySelector('#panel h2')?.textContent === 'u0 reach <b>'")
         assert [edit["undone"] for edit in edits_in(run)] == [True, False, False]  # the name, its undo, the name again
+        page.page.goto("about:blank")  # it would miss its server
     page.trouble[:] = unexpected(page)
+
+
+def test_the_slider_shows_coarser_motifs_at_once_and_makes_an_edit(
+    opened: Any, tmp_path_factory: pytest.TempPathFactory, tmp_path: Path
+) -> None:
+    planted = plant(StreamPlan(motifs="own", n_units=16, n_motifs=4), n_frames=20_000, seed=20).recording
+    result = Rondo(settings={"evidence.surrogates": 0}).fit_predict(planted)
+    run, id = Path(result.save(tmp_path / "run")), result[0].recording_id
+    fine, coarse = len(result.summary.shown_motifs), result.at(3)
+
+    def lane(page: Opened) -> list[tuple[int, int, int]]:
+        rows = page.evaluate("""() => {
+          const it = rondoPage.timelines[0].lanes.find((it) => it.kind === "motif")
+          return Array.from(it.starts, (start, i) => [start, it.ends[i], idOf(it.entries[it.entry[i]].name)])
+        }""")
+        return [tuple(row) for row in rows if row[2] >= 0]
+
+    def expected(result: Result) -> list[tuple[int, int, int]]:
+        own = result.segments.query("level == 'motif'")
+        return [*zip(own["start_frame"].tolist(), own["end_frame"].tolist(), own["id"].tolist(), strict=True)]
+
+    page = opened((run / "report.html").as_uri())
+    slider = page.page.get_by_label("number of motifs")
+    pending = "rondoPlugins.find((it) => it.editor).editor.store.pending"
+    assert lane(page) == expected(result)
+    slider.fill("2")
+    assert lane(page) == expected(result.at(2))
+    slider.fill("3")
+    assert lane(page) == expected(coarse)
+    assert page.evaluate(f"{pending}.map((it) => it.kind)") == ["coarsen"]  # the last place alone
+    legend = page.page.locator("table.legend").first.inner_text()
+    rows = {one.id: one for one in coarse.summary.shown_motifs}
+    for own, one in rows.items():
+        assert re.search(rf"m{own}\s+{100 * one.share:.0f} %\s+{one.n_occurrences}\s", legend)
+    merged = next(one for one in rows.values() if one.absorbed)
+    page.page.locator("table.legend button", has_text=f"m{merged.id}").click()
+    assert f"{merged.n_occurrences} occurrences" in page.page.locator("#panel .facts").inner_text()
+    page.page.reload()
+    page.wait("window.rondoUnpacked")
+    assert lane(page) == expected(coarse)
+    apply_edits(run, page.evaluate(pending))
+    assert (Result.load(run)[id].motifs == coarse[id].motifs).all()
+    with viewed(run) as address:
+        page = opened(address)
+        assert lane(page) == expected(coarse)
+        page.page.get_by_label("number of motifs").fill(str(fine))  # finer than the page: the server draws it
+        drawn = "(n) => rondoPage.timelines[0].lanes.find((it) => it.kind === 'motif').starts.length === n"
+        page.wait(drawn, len(expected(result)))
+        assert lane(page) == expected(result)
+        page.page.goto("about:blank")  # it would miss its server
+    assert (Result.load(run)[id].motifs == result[id].motifs).all()
 
 
 def test_edit_mode_is_off_until_it_is_wanted(opened: Any, fitted: Path) -> None:
@@ -337,3 +374,76 @@ def test_a_page_without_a_server_saves_a_file_that_can_be_applied_twice(opened: 
     page.page.reload()
     page.wait("document.querySelector('#tools').textContent.includes('edit')")
     assert page.evaluate("rondoPlugins.find((it) => it.editor).editor.store.pending") == []  # the run knows them
+
+
+def mark(page: Opened, shown: Shown) -> None:
+    """The second occurrence of two units, each under a name."""
+    for id, name in ((0, 'a "squat", deep'), (1, "lunge")):
+        _, start, end = [one for one in shown.of_units() if one[0] == id][1]
+        page.page.keyboard.down("Shift")
+        drag(page, start + 20, end - 20)
+        page.page.keyboard.up("Shift")
+        page.page.get_by_label("name of the span").fill(name)
+        page.page.get_by_role("button", name="mark", exact=True).click()
+
+
+def test_spans_are_marked_taught_and_undone(opened: Any, run: Path, tmp_path: Path) -> None:
+    before = Shown.of(run)
+    page = opened((run / "report.html").as_uri())
+    in_edit_mode(page)
+    mark(page, before)
+    page.page.reload()  # marks are kept with the tab
+    page.wait("window.rondoUnpacked")
+    in_edit_mode(page)
+    with page.page.expect_download() as waiting:
+        page.page.get_by_role("button", name="Save spans").click()
+    waiting.value.save_as(tmp_path / "spans.csv")
+    saved = Path(shutil.copytree(run, tmp_path / "saved"))
+    teach_run(saved, tmp_path / "spans.csv")
+    with viewed(run) as address:
+        page = opened(address)
+        in_edit_mode(page)
+        mark(page, before)
+        row = page.page.locator("#teaching .edit-row", has_text="Marks:")
+        assert row.inner_text().splitlines() == ["Marks:", 'a "squat", deep 1 ✕', "lunge 1 ✕", "Teach"]
+        page.page.get_by_role("button", name="Teach", exact=True).dblclick()
+        until_made(page, 1)
+        page.wait("document.querySelector('table.legend').textContent.includes('lunge')")
+        assert Shown.of(run) == Shown.of(saved) and row.count() == 0
+        page.page.locator("#teaching .edit-list button").first.click()  # what to look at next
+        _, start, end = Result.load(run).suggest_spans(1).iloc[0].tolist()[:3]
+        assert page.evaluate("rondoPage.timelines[0].view.start") <= start
+        assert page.evaluate("rondoPlugins.find((it) => it.editor).editor.teaching.span") == ["day", start, end]
+        page.page.keyboard.press("Control+z")
+        until_made(page, 2)
+        page.wait("!document.querySelector('table.legend').textContent.includes('lunge')")
+        assert Shown.of(run) == before
+        page.page.get_by_role("button", name="mark again").click()
+        assert "lunge 1" in row.inner_text()
+        page.page.goto("about:blank")  # it would miss its server
+
+
+def test_what_is_like_a_span_is_listed_jumped_to_and_named(opened: Any, run: Path) -> None:
+    _, start, end = next(one for one in Shown.of(run).of_units() if one[0] == 0)
+    with viewed(run) as address:
+        page = opened(address)
+        in_edit_mode(page)
+        press(page, start + 20)
+        page.page.get_by_role("button", name="find more like this").click()
+        places = page.page.locator("#teaching .edit-list").first.locator("li")
+        page.page.locator("#teaching .cut").wait_for()
+        found = Result.load(run).find("day", start, end, most=20)
+        n_own = int(found["suggested"].sum())
+        assert places.count() == len(found) + 1 and places.nth(n_own).inner_text() == f"cut: {n_own - 1} suggested"
+        assert places.nth(1).locator("span").inner_text().startswith(f"{found['score'][1]:.2f} m0")
+        places.nth(1).locator("button").click()
+        there = found.iloc[1][["recording", "start_frame", "end_frame"]].tolist()
+        assert page.evaluate("rondoPlugins.find((it) => it.editor).editor.teaching.span") == there
+        teach = page.page.get_by_role("button", name=f"teach these {n_own}")
+        teach.click()
+        page.wait("document.querySelector('#edit .failed')?.textContent === 'Type a name first.'")
+        page.page.get_by_label("name of what was found").fill("squat")
+        teach.click()
+        until_made(page, 1)
+        assert "squat" in {name for _, _, name, *_ in Shown.of(run).segments}
+        page.page.goto("about:blank")

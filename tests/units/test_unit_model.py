@@ -96,10 +96,10 @@ def test_merging_shows_a_coarser_layer_of_the_same_units(signals: list[Windows])
 
 def test_a_window_counts_for_the_frames_it_adds_in_the_slow_way_only() -> None:
     slow = UnitRules.of(SlowUnitsConfig(persistence=1.5), 0.25, few_channels=False)
-    assert slow == UnitRules(2.0, shortest_run=6.0, window_weight=0.25)
+    assert slow == UnitRules(2.0, shortest_run=6.0, window_weight=0.25, most_units=60)
     assert UnitRules.of(SlowUnitsConfig(), 0.25, few_channels=True).price == 4.0
     for config in (UnitAlignConfig(), DirectUnitsConfig()):
-        assert UnitRules.of(config, 0.25, few_channels=False)[1:] == (0.0, 1.0)
+        assert UnitRules.of(config, 0.25, few_channels=False)[1:] == (0.0, 1.0, config.mixture.component_cap)
 
 
 def test_windows_that_share_frames_do_not_tell_each_other_who_they_are(

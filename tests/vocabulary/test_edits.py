@@ -32,6 +32,8 @@ EDITS = st.one_of(
               st.integers(OTHER, 7), st.lists(SPANS, min_size=1, max_size=3)),
     st.builds(lambda level, name, spans: Edit("relabel", level, (), name, tuple(spans), new=True), LEVELS,
               st.sampled_from(["", "a", "c"]), st.lists(SPANS, min_size=1, max_size=2)),
+    st.builds(lambda ids: Edit("coarsen", "motif", groups=(tuple(ids[:2]), tuple(ids[2:])) if ids else ()),
+              st.lists(IDS, min_size=4, max_size=8, unique=True) | st.just([])),
     st.builds(lambda of: Edit("undo", of=of), st.integers(0, 12)),
 )  # fmt: skip
 ALL = tuple(range(8))

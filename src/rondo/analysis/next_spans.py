@@ -23,7 +23,12 @@ def next_spans(result: Result, n: int) -> pd.DataFrame:
     """One row per span, the most useful first: the longest of each entry without a name, then doubtful ones."""
     import pandas as pd
 
-    return pd.DataFrame([*_unnamed(result), *_doubtful(result)][:n], columns=list(COLUMNS))
+    return pd.DataFrame(next_rows(result, n), columns=list(COLUMNS))
+
+
+def next_rows(result: Result, n: int) -> list[tuple[Any, ...]]:
+    """The rows of `next_spans`, without pandas: for the page."""
+    return [*_unnamed(result), *_doubtful(result)][:n]
 
 
 def _unnamed(result: Result) -> list[tuple[Any, ...]]:

@@ -9,7 +9,7 @@ from rondo.cli import options
 from rondo.cli.options import EditedModel, EditedStream
 from rondo.cli.terminal import print, print_json
 from rondo.errors import SettingError
-from rondo.wording import moment_in_words
+from rondo.wording import counted, moment_in_words
 
 if TYPE_CHECKING:
     from rondo.edit import EditedVocabulary
@@ -116,7 +116,13 @@ def _journal(path: Path) -> list[dict[str, Any]]:
 
 def merge(
     model: EditedModel,
-    entries: Annotated[list[str], options.argument("ENTRY", "Two or more of one level: unit:3 unit:7.")],
+    entries: Annotated[
+        list[str] | None,
+        options.argument("ENTRY", "Two or more of one level: unit:3 unit:7; lists what to merge if not given."),
+    ] = None,
+    to: Annotated[
+        int | None, options.option("--to", "N", "Show N motifs: merge those that are confused most, or undo that.")
+    ] = None,
     stream: EditedStream = None,
     json: options.Json = False,
 ) -> None:
@@ -124,10 +130,18 @@ def merge(
 
     Example: rondo merge run unit:3 unit:7
 
+    `rondo merge run` lists which motifs are confused, `rondo merge run --to 6` shows 6 of them (2 to all found).
+
     The learned vocabulary stays as it is: labels are changed after they are read, those of the run too. `rondo split`
     takes it back. Where no motif is longer than a unit, merging units merges their motifs too; elsewhere the levels are
     merged apart.
     """
+    if ((to is not None or not entries) and stream is not None) or (to is not None and entries):
+        raise SettingError("give either entries to merge or --to N; --stream takes entries only")
+    if to is not None:
+        return _print_coarsened(model, to, json)
+    if not entries:
+        return _print_suggested(model, json)
     from rondo.edit import editing
     from rondo.editing.edits import now
 
@@ -135,7 +149,40 @@ def merge(
         these = [edited.entry(entry) for entry in entries]
         edits = edited.edits.merged(these, now(), edited.known)
         edited.write(edits)
-    _print_merged(edited, edits, these[0], json)
+    return _print_merged(edited, edits, these[0], json)
+
+
+def _print_coarsened(run: Path, n_motifs: int, json: bool) -> None:
+    from rondo.analysis.coarseness import coarseness_of
+    from rondo.edit import coarsen_run
+    from rondo.editing.names import EntryId
+
+    result = coarsen_run(run, n_motifs)
+    found = coarseness_of(result).n_found
+    groups = [(one.id, one.absorbed) for one in result.summary.shown_motifs if one.absorbed]
+    if json:
+        absorbed = {str(EntryId("motif", id)): [str(EntryId("motif", other)) for other in own] for id, own in groups}
+        return print_json({"n_motifs": n_motifs, "found": found, "absorbed": absorbed})
+    print(f"{counted(n_motifs, 'motif')} shown, of {found} found")
+    for id, own in groups:
+        print(f"{EntryId('motif', id)} with {', '.join(str(EntryId('motif', other)) for other in own)}")
+    print(f"updated: labels, segments and report of {run}")
+    return None
+
+
+def _print_suggested(run: Path, json: bool) -> None:
+    """The merges that lead to fewer motifs, each with its reason."""
+    from rondo.analysis.coarseness import coarseness_of, reason
+    from rondo.result import Result
+
+    place = coarseness_of(Result.load(run))
+    if json:
+        counts = {"n_motifs": place.n_now, "found": place.n_found, "suggested": place.n_motifs_suggested}
+        return print_json(counts | {"merges": place.merges})
+    print(f"{counted(place.n_now, 'motif')} shown, of {place.n_found} found")
+    for row in place.merges:
+        print(f"to {row['n_motifs']}: {reason(row)}{' (suggested)' if row['suggested'] else ''}")
+    return None
 
 
 def split(

@@ -10,13 +10,15 @@ import typer
 
 from rondo.cli import options
 from rondo.cli.terminal import detail, is_quiet, print, print_json, progress
+from rondo.errors import SettingError
 from rondo.methods import DEFAULT, method_names
-from rondo.store.locations import as_location, joined
-from rondo.wording import notes_by_recording
+from rondo.store.locations import as_location, joined, refuse_url
+from rondo.wording import counted, notes_by_recording
 
 if TYPE_CHECKING:
     from rondo.data.recording import Recording
     from rondo.files.reading import Reading
+    from rondo.result import Result
     from rondo.run.summary import RunSummary
 
 _NO_CLOCK = "no column tells the time, so times are counted in rows; give --rate HZ (rows per second) for seconds"
@@ -32,6 +34,13 @@ MethodName = Annotated[
 ]
 States = Annotated[
     int | None, options.option("--states", "N", "Number of states, for ticc and kmeans; of pieces, for clock.")
+]
+MotifCount = Annotated[
+    int | None,
+    options.option("--motifs", "N", "Show at most N motifs: those that are confused most are merged.", min=2),
+]
+Fast = Annotated[
+    bool, options.switch("--fast", "Only the suggested window lengths; compare no others. A third of the time.")
 ]
 Adapt = Annotated[bool, options.switch("--adapt", "Transfer: move the units to where these recordings have them.")]
 RefitMotifs = Annotated[bool, options.switch("--refit-motifs", "Transfer: keep the units, learn the motifs again.")]
@@ -50,7 +59,9 @@ def discover(
     window: options.Window = None,
     step: options.Step = None,
     motif_window: options.MotifWindow = None,
+    fast: Fast = False,
     states: States = None,
+    motifs: MotifCount = None,
     encoder: options.EncoderName = None,
     preset: options.Preset = "default",
     config: options.ConfigFile = None,
@@ -74,8 +85,10 @@ def discover(
     """
     from rondo.discovery import discover as find
 
+    if motifs is not None:
+        _refuse_coarsening(out, method)
     named = {"windows.step": step, "motifs.window": motif_window, "n_states": states, "encoder.name": encoder}
-    settings = options.overrides(set_, named | {"device": device})
+    settings = options.overrides(set_, named | {"device": device, "windows.scales": 1 if fast else None})
     with progress() as tell:
         result = find(
             paths,
@@ -92,7 +105,24 @@ def discover(
             ray_address=ray_address,
             progress=tell,
         )
-    _announce(out, result.summary, json)
+    _announce(out, result.summary if motifs is None else _coarsened(out, result, motifs), json)
+
+
+def _refuse_coarsening(out: Path, method: str) -> None:
+    """Before anything is learned, what --motifs cannot do."""
+    if method != DEFAULT:
+        raise SettingError(f"--motifs needs the tree of motifs of the method {DEFAULT}, not {method}; see --states")
+    refuse_url(out, "--motifs changes a run where it lies; write it here first")
+
+
+def _coarsened(out: Path, result: Result, n_motifs: int) -> RunSummary:
+    """The run with at most so many motifs."""
+    from rondo.edit import coarsen_run
+
+    found = len(result.summary.shown_motifs)
+    if found < n_motifs:
+        print(f"note: --motifs {n_motifs}: only {counted(found, 'motif')} found, all are shown", file=sys.stderr)
+    return result.summary if found <= n_motifs else coarsen_run(as_location(out), n_motifs).summary
 
 
 @options.takes_reading(before="seed")

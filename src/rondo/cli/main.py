@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 
 import typer
 
-from rondo.cli import compare, config, demo, edit, evaluate, learn, show, stability, suggest, teach, usage
+from rondo.cli import compare, config, demo, edit, evaluate, find, learn, show, stability, suggest, teach, usage
 from rondo.cli.options import FilledHelp, filled, help_without_command
 from rondo.cli.terminal import Verbosity, global_first, heeded_signals, is_verbose, print, set_verbosity, to_stderr
 from rondo.errors import RondoError, RondoWarning, SettingError
@@ -53,7 +53,7 @@ app = typer.Typer(
 )
 for _function in (
     demo.demo, suggest.suggest, learn.discover, learn.label, stability.stability, usage.usage, evaluate.evaluate,
-    compare.compare, edit.name, edit.merge, edit.split, edit.apply, edit.undo, teach.teach,
+    compare.compare, edit.name, edit.merge, edit.split, edit.apply, edit.undo, teach.teach, find.find,
     show.report, show.view, show.export,
 ):  # fmt: skip
     app.command(_function.__name__)(_function)

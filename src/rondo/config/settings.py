@@ -48,6 +48,7 @@ FRAMES = re.compile(r"\s*(\d{1,12})\s*", re.ASCII)
 SECONDS = re.compile(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*(s|ms|min)\s*", re.ASCII)
 _UNIT_S = {"s": 1.0, "ms": 1e-3, "min": 60.0}
 _MOST_FRAMES = 10**12
+_TIMES_MORE = 3  # a planted program of 36 states (tests/test_attempts.py) has 19 units without it, more than 30 with it
 
 
 def _checked_duration(value: Any) -> int | str:
@@ -100,6 +101,9 @@ class WindowsConfig(StageSettings):
         "ours: 1.5 s; without a rate a typical period, 20 for 1 to 3 channels; paper: per data set (Table preproc)",
     )
     step: Duration = setting("auto", "ours: a quarter of the window; the paper sets it per data set (Table preproc)")
+    scales: Literal[1, 3] = setting(
+        3, "ours: where all lengths are auto, the best agreed of 3 scales (docs/method.md); 1 = the suggested"
+    )
     projection: Literal["aligned", "vote", "centre", "start"] = setting(
         "aligned",
         "ours: better than vote on most sets (docs/results/units.md); paper: not stated, `start` in its presets",
@@ -143,7 +147,9 @@ class MixtureConfig(StageSettings):
     )
     concentration: float = setting(1.0, "paper: Table DeepDPM", gt=0)
     component_cap: int = setting(
-        20, "ours: slightly better than 30 (docs/results/units.md); paper: 30 units / 36 motifs", ge=1
+        20,
+        "ours: slightly better than 30 (docs/results/units.md), 60 where 20 are too few; paper: 30 units / 36 motifs",
+        ge=1,
     )
     min_weight: float = setting(0.01, "paper: Table DeepDPM", ge=0, lt=1)
     max_iterations: int = setting(500, "ours: the bound is flat long before", ge=1)
@@ -166,6 +172,10 @@ class UnitSettings(StageSettings):
     def observations(self, step_share: float) -> float:
         """Observations that one window counts as. Paper: every window counts."""
         return 1.0
+
+    def most_units(self) -> int:
+        """How many units there may be where all components of a first mixture are units. Paper: no more."""
+        return self.mixture.component_cap
 
     def network(self) -> str | None:
         return f"mixture.kind = '{self.mixture.kind}'" if MIXTURES[self.mixture.kind].needs else None
@@ -202,6 +212,10 @@ class SlowUnitsConfig(UnitSettings):
     def shortest_run(self, step_share: float) -> float:
         return self.persistence / step_share
 
+    def most_units(self) -> int:
+        own, default = self.mixture.component_cap, MixtureConfig().component_cap
+        return _TIMES_MORE * own if own == default else own
+
     def observations(self, step_share: float) -> float:
         return step_share  # the frames it adds (docs/results/units.md)
 
@@ -235,7 +249,7 @@ class ComposedMotifsConfig(MotifSettings):
 
     method: Literal["composed"] = "composed"
     window: Duration = setting(
-        "auto", "ours: of contexts; a fortieth of the recording, from 1.5 to 6 s (docs/method.md)"
+        "auto", "ours: of contexts; from the typical period and the length of the recording (docs/method.md)"
     )
     shuffles: int = setting(99, "ours: p of a phrase is at least 1 / (1 + shuffles)", ge=19)
     significance: float = setting(0.05, "ours: the usual one; family-wise, over all phrases of a recording", gt=0, lt=1)

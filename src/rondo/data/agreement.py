@@ -6,11 +6,14 @@ sizes of the cells, classes and clusters of the contingency table.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import combinations
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 
-from rondo.arrays import Ints
+from rondo.arrays import Floats, Ints
 
 TERMS_AT_ONCE = 1 << 18  # terms of the expected information held in memory: 2 MB per array, fits a core's cache
 
@@ -26,6 +29,14 @@ def agreement(one: ArrayLike, other: ArrayLike) -> float:
     )
     cells = np.bincount(rows * column_sizes.size + columns)
     return adjusted_information(cells[cells > 0], row_sizes, column_sizes)
+
+
+def agreements(labellings: Sequence[ArrayLike]) -> Floats:
+    """AMI of every labelling of the same items with every other, (n_labellings, n_labellings); 1 with itself."""
+    alike = np.eye(len(labellings))
+    for i, j in combinations(range(len(labellings)), 2):
+        alike[i, j] = alike[j, i] = agreement(labellings[i], labellings[j])
+    return alike
 
 
 def adjusted_information(cell_sizes: Ints, class_sizes: Ints, cluster_sizes: Ints) -> float:

@@ -1,8 +1,9 @@
 """Two scales: a short window for units and a long one for the contexts that they make up (docs/method.md).
 
-The long window follows the recording, T / 40, between 1.5 and 6 s; the window of units is a quarter of it. Where the
-rate is unknown or below 10 Hz, the bounds are the typical period of the signal and four times that. One to three
-channels of unknown rate are compared by their shapes, for which a window must hold many periods (`suggest_window`).
+Both follow from the length T of a recording and its typical period P, in frames; the rate plays no part. The long
+window is T / 30, at most 3 P; of recordings of more than 795 periods T / 265, at most 24 P. The window of units is a
+quarter of it, and at most 0.65 P or T / 1060. The shapes of one channel show in windows of many periods: 20 P, and the
+long window is twice that, unless the recording is shorter than one such window.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rondo.config.settings import ComposedMotifsConfig, RondoConfig, WindowsConfig, to_frames
+from rondo.config.settings import ComposedMotifsConfig, RondoConfig, WindowsConfig, network_in, to_frames
 from rondo.data.recording import Recording
 from rondo.data.signal import FEWEST_FRAMES, MANY_CHANNELS, Signal, spectrum
 from rondo.data.survey import SurveyedSize
@@ -29,11 +30,11 @@ FEWEST_TELLING_FRAMES = 8  # a shorter window sees values and no movement
 SHAPE_PERIODS = 20  # typical periods in a window of few channels; docs/method.md
 CURVE_FACTORS = (0.25, 0.5, 2 / 3, 1, 4 / 3, 2, 3, 4)  # of the chosen window: two octaves to either side
 _SUGGESTED_SECONDS = 1.5  # the flat optimum over our development sets (docs/method.md); the paper has 1 to 3 s
-_SHARE = 40  # a long window in recordings: the best rule of those tried without labels (docs/method.md)
-_SECONDS = (1.5, 6.0)  # of a long window (docs/method.md)
-_UNITS_IN_MOTIF = 4  # docs/method.md
-_UNIT_SECONDS = 0.3  # docs/method.md
-_LOWEST_RATE = 10.0  # Hz; below, seconds mean little
+_SHARE, _LONG_SHARE = 30, 265  # a long window in recordings: the best of those tried without labels (docs/method.md)
+_PERIODS = (3, 24)  # at most so many typical periods in a long window, of short and long recordings (docs/method.md)
+_UNIT_PERIODS, _UNIT_SHARE = 0.65, 1060  # of a window of units; 0.5 is better in planted streams, 0.75 in real ones
+_UNITS_IN_MOTIF, _UNITS_IN_MOTIF_OF_ONE = 4, 2  # of several channels and of one (docs/method.md)
+_PART = {4: "a quarter", 2: "half"}
 
 
 def window_and_step(signals: Sequence[Sized], config: WindowsConfig) -> tuple[int, int]:
@@ -141,17 +142,23 @@ def choose_scales(signals: Sequence[Sized], config: RondoConfig) -> WindowScales
         unit, step = window_and_step(signals, config.windows)
         return WindowScales(unit, step, unit)
     rate, wanted = signals[0].rate, config.motifs.window
-    longest = _longest(signals)
     given_motif = None if wanted == "auto" else to_frames(wanted, rate, "motifs.window")
     given_unit = None if config.windows.length == "auto" else to_frames(config.windows.length, rate, "windows.length")
-    by_shape = typical_periods(signals) > 1
-    motif = given_motif or (_UNITS_IN_MOTIF * suggest_window(signals) if by_shape else suggest_motif_window(signals))
-    fewest = max(FEWEST_TELLING_FRAMES, 0 if rate is None else round(_UNIT_SECONDS * rate))
-    suggested = max(fewest, round(motif / _UNITS_IN_MOTIF))
-    unit = given_unit or min(suggested, max(1, longest // FEWEST_WINDOWS))
+    motif = suggest_motif_window(signals) if given_motif is None else given_motif
+    share = motif / units_in_motif(signals)
+    suggested = max(FEWEST_TELLING_FRAMES, round(share if given_motif else min(share, _most_of_unit(signals))))
+    unit = given_unit or min(suggested, max(1, _longest(signals) // FEWEST_WINDOWS))
     refuse_too_long(unit, signals)
     step = max(1, unit // 4) if config.windows.step == "auto" else to_frames(config.windows.step, rate, "windows.step")
     return WindowScales(unit, step, motif if given_motif else max(motif, 2 * unit))
+
+
+def compares_scales(config: RondoConfig) -> bool:
+    """Whether the lengths of windows are left to the data, and several may be tried; networks are trained once."""
+    if not isinstance(config.motifs, ComposedMotifsConfig) or network_in(config) is not None:
+        return False
+    lengths = {config.windows.length, config.windows.step, config.motifs.window}
+    return config.windows.scales > 1 and lengths == {"auto"}
 
 
 def why_windows(signals: Sequence[Sized], config: RondoConfig, scales: WindowScales) -> list[str]:
@@ -211,18 +218,13 @@ def _why_one(signals: Sequence[Sized], config: RondoConfig, unit: int) -> str:
 def _why_both(signals: Sequence[Sized], config: RondoConfig, scales: WindowScales, *, is_asked_for: bool) -> str:
     """Where the windows of a method with two scales come from."""
     unit, _, motif = scales
-    rate = signals[0].rate
+    n_periods = motif / typical_period(signals)
     if is_asked_for:
         of_motifs = "the window of motifs is as asked for"
     elif motif == 2 * unit:
-        of_motifs = "the window of motifs is two windows of units, the least"
-    elif typical_periods(signals) > 1:
-        of_motifs = "the window of motifs is four times as long"
-    elif rate is not None and rate >= _LOWEST_RATE:
-        of_motifs = f"the window of motifs is a fortieth of the recording, from {_SECONDS[0]:g} to {_SECONDS[1]:g} s"
+        of_motifs = "the window of motifs is two windows of units"
     else:
-        with_rate = "" if rate is not None else f" (with --rate HZ: from {_SECONDS[0]:g} to {_SECONDS[1]:g} s)"
-        of_motifs = f"the window of motifs is a fortieth of the recording, from one to four typical periods{with_rate}"
+        of_motifs = f"that of motifs, {n_periods:.1f} typical periods, follows from the length of the recording"
     cycle = _period_in_words(signals)
     return f"{_why_unit_window(signals, config, scales)}; {of_motifs}. The typical period of the signal is {cycle}."
 
@@ -234,23 +236,39 @@ def _why_unit_window(signals: Sequence[Sized], config: RondoConfig, scales: Wind
         return "The window of units is as asked for"
     if unit == max(1, longest // FEWEST_WINDOWS):
         return f"The window of units is a twentieth of the longest unbroken stretch ({longest:,} frames), the most"
-    if unit > round(scales.motif_frames / _UNITS_IN_MOTIF):
-        return f"The window of units is the least there is, {_UNIT_SECONDS:g} s or {FEWEST_TELLING_FRAMES} frames"
-    if (n_periods := typical_periods(signals)) > 1:
-        return f"The window of units is {n_periods} typical periods of the signal"
-    return "The window of units is a quarter of that of motifs"
+    if unit > round(scales.motif_frames / units_in_motif(signals)):
+        return f"The window of units is the least there is, {FEWEST_TELLING_FRAMES} frames"
+    if signals[0].n_dims == 1 and unit == round(SHAPE_PERIODS * typical_period(signals)):
+        return f"The window of units is {SHAPE_PERIODS} typical periods of the signal"
+    if unit < round(scales.motif_frames / units_in_motif(signals)):
+        return f"The window of units is {unit / typical_period(signals):.2g} typical periods of the signal, the most"
+    return f"The window of units is {_PART[units_in_motif(signals)]} of that of motifs"
+
+
+def units_in_motif(signals: Sequence[Sized]) -> int:
+    """How many windows of units a long window holds."""
+    return _UNITS_IN_MOTIF_OF_ONE if signals[0].n_dims == 1 else _UNITS_IN_MOTIF
+
+
+def _most_of_unit(signals: Sequence[Sized]) -> float:
+    """Frames of a window of units of several channels, at most; more in long recordings."""
+    if signals[0].n_dims == 1:
+        return float("inf")
+    return max(_UNIT_PERIODS * typical_period(signals), _typical_length(signals) / _UNIT_SHARE)
+
+
+def _typical_length(signals: Sequence[Sized]) -> float:
+    return float(np.median([signal.n_frames for signal in signals]))
 
 
 def suggest_motif_window(signals: Sequence[Sized]) -> int:
-    """Frames of the long window that suits recordings of this length."""
-    rate = signals[0].rate
-    if rate is not None and rate >= _LOWEST_RATE:
-        shortest, longest = (seconds * rate for seconds in _SECONDS)
-    else:
-        shortest = max(FEWEST_FRAMES, typical_period(signals))
-        longest = shortest * _SECONDS[1] / _SECONDS[0]
-    typical = float(np.median([signal.n_frames for signal in signals]))
-    return round(min(max(typical / _SHARE, shortest), longest))
+    """Frames of the long window that suits recordings of this length and typical period; the rate plays no part."""
+    period = typical_period(signals)
+    n_frames = _typical_length(signals)
+    if signals[0].n_dims == 1 and n_frames >= SHAPE_PERIODS * period:
+        return round(_UNITS_IN_MOTIF_OF_ONE * min(SHAPE_PERIODS * period, _longest(signals) / FEWEST_WINDOWS))
+    most = max(_PERIODS[0] * period, min(n_frames / _LONG_SHARE, _PERIODS[1] * period))
+    return round(min(n_frames / _SHARE, most))
 
 
 def refuse_too_short(recordings: Sequence[Recording]) -> None:

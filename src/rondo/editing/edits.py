@@ -5,6 +5,8 @@ relabelled first, in the order of the list, and merges hold for whatever is on t
 
     kept(k) = min of the group of k,   label(t) <- kept(relabelled(t)),   OTHER stays OTHER
 
+Groups are those of the last coarsening in force, joined by every merge.
+
 A relabel may make up an entry (`new`): its id is above every id that was ever used, and not below `FIRST_BY_HAND`. No
 id is ever used again. Where every unit is its own motif, an edit of units is one of their `motifs` too.
 
@@ -73,12 +75,14 @@ class Edits:
     def _groups(self) -> dict[EntryId, int]:
         """The kept id of every entry that is merged."""
         kept: dict[EntryId, int] = {}
-        for edit in self.in_force:
-            for level in get_args(Level) if edit.kind == "merge" else ():
-                entries = [EntryId(level, id) for id in edit.ids_of(level)]
-                groups = {kept.setdefault(entry, entry.id) for entry in entries}
-                members = [entry for entry, group in kept.items() if entry.level == level and group in groups]
-                kept |= {entry: min(members).id for entry in members}
+        last = self.coarsening
+        together = [(last.level, group) for group in last.groups] if last else []
+        merges = [edit for edit in self.in_force if edit.kind == "merge"]
+        together += [(level, edit.ids_of(level)) for edit in merges for level in get_args(Level)]
+        for level, ids in together:
+            groups = {kept.setdefault(EntryId(level, id), id) for id in ids}
+            members = [entry for entry, group in kept.items() if entry.level == level and group in groups]
+            kept |= {entry: min(members).id for entry in members}
         return kept
 
     @cached_property
@@ -138,6 +142,11 @@ class Edits:
         """The last one in force: it holds the marks of those before."""
         return next((edit for edit in reversed(self.in_force) if edit.kind == "teach"), None)
 
+    @property
+    def coarsening(self) -> Edit | None:
+        """The last one in force: it replaces those before."""
+        return next((edit for edit in reversed(self.in_force) if edit.kind == "coarsen"), None)
+
     def marks(self, recording: str) -> list[TaughtSpan]:
         """The spans of a recording that people have marked to teach."""
         spans = [] if self.teaching is None else self.teaching.taught
@@ -164,6 +173,7 @@ class Edits:
             {name: value for name, value in edit.as_json().items() if name not in ("taught", "reader")}
             | {"number": place + 1, "what": str(edit), "undone": place in self.undone}
             | {"can_undo": place >= self.n_given and place not in self.undone and edit.kind != "undo"}
+            | ({"marks": [list(span[:4]) for span in edit.taught if span.marked]} if edit.kind == "teach" else {})
             for place, edit in enumerate(self.history)
         ]
 
@@ -185,6 +195,11 @@ class Edits:
                 motifs = self.own_motifs([EntryId(edit.level, id) for id in edit.ids], known)
                 edit = replace(edit, ids=tuple(sorted(edit.ids)), motifs=tuple(sorted(each.id for each in motifs)))
                 if all(len({self.kept(level, id) for id in edit.ids_of(level)}) < 2 for level in levels):
+                    return self
+            case "coarsen":
+                groups = tuple(sorted(tuple(sorted(group)) for group in edit.groups))
+                edit = replace(edit, groups=groups, ids=tuple(id for group in groups for id in group))
+                if groups == (self.coarsening.groups if self.coarsening else ()):
                     return self
             case "relabel" if edit.new:
                 both = edit.level == "unit" and known is not None and known.own_motifs
@@ -255,6 +270,10 @@ class Edits:
             raise SettingError(f"expected two or more different entries of one level to merge, got {given}")
         return self.added(Edit("merge", these[0].level, tuple(entry.id for entry in these), at=at), known)
 
+    def coarsened(self, groups: Iterable[Iterable[int]], at: str = "", known: KnownIds | None = None) -> Edits:
+        """With motifs of each group counted as one, instead of those that were coarsened before; none: as found."""
+        return self.added(Edit("coarsen", "motif", groups=tuple(tuple(group) for group in groups), at=at), known)
+
     def split(self, entry: str | EntryId, at: str = "", known: KnownIds | None = None) -> Edits:
         """With an entry taken out of its group: its merges are undone, and the others merged again.
 
@@ -276,6 +295,10 @@ class Edits:
     def split_off(self, alone: Collection[EntryId], at: str = "") -> Edits:
         """Without the merges of these entries; what else they had put together stays together."""
         split = self
+        if last := self.coarsening:
+            taken = {each.id for each in alone if each.level == last.level}
+            groups = (tuple(id for id in group if id not in taken) for group in last.groups)
+            split = self.coarsened((group for group in groups if len(group) > 1), at)
         for place, edit in enumerate(self.history):
             concerned = edit.kind == "merge" and any(each.id in edit.ids_of(each.level) for each in alone)
             if concerned and place not in self.undone:
@@ -333,6 +356,11 @@ class Edits:
                 carried.append(edit)
             if edit is self.teaching and "motif" in ids:
                 carried.append(replace(edit, taught=()) if edit.taught else edit)
+            if edit is self.coarsening:
+                groups = (tuple(id for id in group if id in ids.get(edit.level, ())) for group in edit.groups)
+                left = tuple(group for group in groups if len(group) > 1)
+                kept = replace(edit, ids=tuple(id for group in left for id in group), groups=left)
+                carried += [edit if kept == edit else kept] * bool(left)
             if edit.kind == "merge":
                 both = edit.level == "unit" and len(own) > 1 and len(motifs) > 1
                 if len(own) > 1:

@@ -1,8 +1,9 @@
-"""One edit, of one of five kinds, and as JSON.
+"""One edit, of one of six kinds, and as JSON.
 
 kind      ids          spans         means
 name      K                          K is called `name`; "" takes the name away
 merge     K, K', …                   they count as one, under the lowest of their ids
+coarsen   K, K', …                   those of each of `groups` count as one; the last one in force replaces the others
 relabel   K            one or more   these frames belong to K (OTHER: to nothing), in one occurrence each
 teach     K, K', …                   they are called `names`, and the frames of `taught` belong to them
 undo                                 takes back the edit at the place `of`
@@ -20,7 +21,7 @@ from rondo.editing.names import EntryId, checked_name
 from rondo.units.vocabulary import Level
 from rondo.wording import counted
 
-EditKind = Literal["name", "merge", "teach", "relabel", "undo"]
+EditKind = Literal["name", "merge", "coarsen", "teach", "relabel", "undo"]
 NOTHING = -1
 _LONGEST_KEY = 80
 
@@ -57,6 +58,7 @@ class Edit:
     motifs: tuple[int, ...] = ()  # of the units `ids`, where every unit is its own motif
     new: bool = False  # the relabel makes the entry; without ids its id is still to be found
     of: int = NOTHING  # the place of what an undo takes back
+    groups: tuple[tuple[int, ...], ...] = ()  # of a coarsening: all of `ids`, those together that count as one
     names: tuple[str, ...] = ()  # of the entries that are taught
     taught: tuple[TaughtSpan, ...] = ()
     reader: str = ""  # what reads them elsewhere (`rondo.model.teaching`)
@@ -71,6 +73,9 @@ class Edit:
                 return f"{first} named '{self.name}'" if self.name else f"{first} lost its name"
             case "merge":
                 return f"{', '.join(entries)} merged"
+            case "coarsen":
+                together = (", ".join(EntryId(self.level, id).short for id in group) for group in self.groups)
+                return f"{self.level}s coarsened: {'; '.join(together)}" if self.ids else f"{self.level}s as found"
             case "relabel":
                 recording, start, stop = self.spans[0]
                 more = f" and {len(self.spans) - 1} more" if len(self.spans) > 1 else ""
@@ -91,6 +96,7 @@ class Edit:
         """Plain values; those that say nothing are left out."""
         fields: dict[str, Any] = {"kind": self.kind, "level": self.level, "ids": list(self.ids), "name": self.name}
         more = {"spans": [list(span) for span in self.spans], "motifs": list(self.motifs), "new": self.new}
+        more |= {"groups": [list(group) for group in self.groups]}
         more |= {"names": list(self.names), "taught": [list(span) for span in self.taught], "reader": self.reader}
         undo = {"of": self.of} if self.kind == "undo" else {}
         return fields | {name: value for name, value in more.items() if value} | undo | {"at": self.at, "key": self.key}
@@ -100,15 +106,17 @@ class Edit:
         """The edit that was written, or is wanted, so; LookupError, TypeError, ValueError or SettingError otherwise."""
         ids = fields.get("ids", [])
         is_wanted_new = ids == ["new"]
+        groups = tuple(tuple(group) for group in fields.get("groups", ()))
         edit = cls(
             fields["kind"],
             fields.get("level", "unit"),
-            () if is_wanted_new else tuple(ids),
+            () if is_wanted_new else tuple(ids) or tuple(id for group in groups for id in group),
             fields.get("name", ""),
             spans_from_json(fields.get("spans", ())),
             tuple(fields.get("motifs", ())),
             is_wanted_new or fields.get("new", False),
             fields.get("of", NOTHING),
+            groups,
             tuple(fields.get("names", ())),
             tuple(TaughtSpan(*span) for span in fields.get("taught", ())),
             fields.get("reader", ""),
@@ -158,8 +166,12 @@ class Edit:
             whole = all(type(id) is int and id >= least_id for id in ids)
             if not whole or len(set(ids)) != len(ids):
                 raise ValueError(f"{self.kind}: ids {reprlib.repr(list(ids))}")
+        together = tuple(id for group in self.groups for id in group)
+        if any(len(group) < 2 for group in self.groups) or together != (self.ids if self.kind == "coarsen" else ()):
+            raise ValueError(f"{self.kind}: groups {reprlib.repr(self.groups)} of {reprlib.repr(self.ids)}")
         n = len(self.ids)
         numbers = {"name": n == 1, "merge": n > 1, "relabel": n == 1 or (self.new and n == 0), "undo": n == 0}
+        numbers |= {"coarsen": self.level == "motif"}  # to none: as found
         if not numbers.get(self.kind, n > 0):
             raise ValueError(f"{self.kind}: {n} entries")
 

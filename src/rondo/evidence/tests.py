@@ -95,13 +95,16 @@ def _tested(
 def shown_after_test(motifs: Motifs, evidence: Evidence) -> tuple[Motifs, Evidence]:
     """What fails its own test is neither shown nor listed.
 
-    Without contexts that pass every unit is its own motif, with its own evidence.
+    Without contexts that pass every unit is its own motif, with its own evidence, if any unit comes back. Where nothing
+    does, contexts stay: long sections say more of such a recording than short ones.
     """
     if not isinstance(motifs, ComposedMotifs):
         return motifs, evidence
     if math.isnan(evidence.closeness):  # nothing was tested
         return motifs, evidence
-    if motifs.shown_contexts is not None and not any(entry.p <= SIGNIFICANT for entry in evidence.motifs.values()):
+    passes = any(entry.p <= SIGNIFICANT for entry in evidence.motifs.values())
+    units_do = any(entry.comes_back for entry in evidence.units.values())
+    if motifs.shown_contexts is not None and not passes and units_do:
         motifs, evidence = motifs.showing("unit"), replace(evidence, motifs=evidence.units)
     every = zip(motifs.unshown, evidence.unshown.values(), strict=True)
     passed = [(id, entry) for id, entry in every if entry.verdict not in ("not shown", "not tested", "occurs once")]

@@ -19,6 +19,7 @@ from rondo.editing.edits import KnownIds
 from rondo.errors import RondoWarning
 from rondo.evidence.verdicts import EntryEvidence, Evidence
 from rondo.motifs.composed import ComposedMotifs
+from rondo.motifs.merging import suggested
 from rondo.motifs.model import MotifModel
 from rondo.result import Result, make_result
 from rondo.run.findings import (
@@ -34,16 +35,16 @@ from rondo.run.labelling import Labelling
 from rondo.run.shown import merged_sentence
 from rondo.run.summary import (
     EntryEvidenceSummary,
+    EntryMerge,
     RecordingSummary,
     RunKind,
     RunSummary,
     StreamSummary,
-    UnitMerge,
     VocabularyEvidence,
 )
 from rondo.run.tally import RecordingPart, RunTally, Words
 from rondo.units.fit_profile import FitProfile
-from rondo.units.vocabulary import Level
+from rondo.units.vocabulary import Level, MergeTree
 from rondo.wording import counted, duration_in_words
 
 if TYPE_CHECKING:
@@ -168,9 +169,14 @@ def words_of(model: Rondo) -> Words:
         {id: motifs.composition(id, partial(kept, "unit")) for id in every},
         {id: motifs.kind(id) for id in every},
         {**model.unit_model_.curves, **{f"motifs.{name}": curve for name, curve in motifs.curves.items()}},
-        [UnitMerge(**asdict(step), advised=number < tree.best) for number, step in enumerate(tree.steps)],
+        _merges(tree, tree.best),
+        _merges(model.motif_tree_, suggested(model.motif_tree_)),
         **evidence_words(model.evidence_, model.rate_),
     )
+
+
+def _merges(tree: MergeTree, n_advised: int) -> list[EntryMerge]:
+    return [EntryMerge(**asdict(step), advised=number < n_advised) for number, step in enumerate(tree.steps)]
 
 
 def evidence_words(evidence: Evidence, rate: float | None) -> dict[str, Any]:

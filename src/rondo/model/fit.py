@@ -36,16 +36,19 @@ from rondo.encoders.base import build_encoder
 from rondo.evidence.tests import find_evidence, shown_after_test
 from rondo.evidence.verdicts import Evidence
 from rondo.files.inputs import common_rate
+from rondo.model.attempts import Attempt, best_attempt, scale_note
 from rondo.model.folder import config_of, provenance_of
 from rondo.model.label import Windowed, windows_in
 from rondo.motifs.base import Motifs
 from rondo.motifs.discover import MotifInput
+from rondo.motifs.merging import motif_tree
 from rondo.registry import MOTIFS, UNITS
 from rondo.units.fit import fit_units
 from rondo.units.fit_profile import FitProfile
 from rondo.units.model import UnitModel
 from rondo.units.shared_ids import shared_ids
 from rondo.units.viterbi import Timeline
+from rondo.units.vocabulary import MergeTree
 from rondo.wording import Progress, silent
 
 if TYPE_CHECKING:
@@ -113,8 +116,10 @@ STAGES = ("encoder", "units", "motifs", "evidence", "sample")  # each with a gen
 class Learned(NamedTuple):
     """What the stages learned; `timelines` hold the unit of every window of each signal that they learned from."""
 
+    scales: WindowScales
     units: UnitModel
     motifs: Motifs
+    tree: MergeTree  # of the motifs that labels show
     evidence: Evidence
     provenance: dict[str, Any]
     timelines: list[Timeline]
@@ -155,7 +160,8 @@ def learn_into(
     model.config_ = config.model_copy(update={"preprocess": plan.preprocessor.config})
     model.preprocessor_ = replace(plan.preprocessor, typical=learned.typical)
     model.unit_model_, model.motif_model_, model.evidence_ = learned.units, learned.motifs, learned.evidence
-    model.window_length_frames_, model.step_frames_, model.motif_window_frames_ = plan.scales
+    model.motif_tree_ = learned.tree
+    model.window_length_frames_, model.step_frames_, model.motif_window_frames_ = learned.scales
     model.rate_, model.provenance_ = plan.rate, learned.provenance
     model.edits_ = Edits()
     vars(model).pop("stream_", None)  # like the edits, it was about other entries
@@ -167,10 +173,42 @@ def learn(
 ) -> Learned:
     """Encoder, units, motifs and their evidence, from the stretches that a plan chose; `groups` of each signal."""
     refuse_unbuilt(config)
+
+    def at(scales: WindowScales, tell: Progress = silent) -> Attempt:
+        return _attempt(config, scales, plan.rate, sample, groups, tell)
+
+    longest = max((stop - start for signal in sample for start, stop in signal.spans), default=0)
+    best = best_attempt(at(plan.scales, tell), config, longest, at)
+    windows, timelines, units, motifs = best.windows, best.timelines, best.units, best.motifs
+    tell("evidence", 4, 5)
+    found = find_evidence(windows, timelines, units, motifs, config, generators(config.seed, STAGES)["evidence"])
+    motifs, evidence = shown_after_test(motifs, found)
+    tree = motif_tree(windows, timelines, motifs, best.scales.motif_frames)
+    tell("done", 5, 5)
+    known = iter(timelines)
+    read = [next(known) if len(w) else units.timeline(w) for w in best.every]
+    provenance = _provenance(plan, timelines)
+    if (shared := shared_ids(units, windows, [read.ids for read in timelines], best.own)) is not None:
+        provenance |= {"shared_ids": shared.as_json()}
+    limits = scale_note(plan.scales, best.scales, plan.rate)
+    limits += UNITS[config.units.method].notes(units.projection, config.units)
+    typical, is_one_each = _typical(plan, sample, best.every)
+    if is_one_each:
+        limits += [ONE_EACH]
+    limits += MOTIFS[config.motifs.method].notes(motifs, config.motifs)
+    if limits:
+        provenance |= {"training_notes": limits}
+    return Learned(best.scales, units, motifs, tree, evidence, provenance, read, typical)
+
+
+def _attempt(
+    config: RondoConfig, scales: WindowScales, rate: float | None, sample: Sequence[Signal], groups: Sequence[str],
+    tell: Progress,
+) -> Attempt:  # fmt: skip
+    """Encoder, units and motifs at one scale."""
     rngs, device = generators(config.seed, STAGES), device_of(config)
-    (length, step, motif_length), rate = plan.scales, plan.rate
-    motif_settings = config.motifs.in_windows(step, rate)
-    every = [windows_in(signal, length, step) for signal in sample]
+    motif_settings = config.motifs.in_windows(scales.step_frames, rate)
+    every = [windows_in(signal, scales.unit_frames, scales.step_frames) for signal in sample]
     windows, own = [w for w in every if len(w)], [g for w, g in zip(every, groups, strict=True) if len(w)]
     tell("encoder", 1, 5)
     encoder = build_encoder(config.encoder, int(rngs["encoder"].integers(2**31)), device).fit(
@@ -180,25 +218,8 @@ def learn(
     units = fit_units(windows, encoder, config.units, rngs["units"], device, tell, own)
     tell("motifs", 3, 5)
     timelines = [units.timeline(w, group) for w, group in zip(windows, own, strict=True)]
-    motif_input = MotifInput(windows, timelines, units, motif_length, rngs["motifs"], device, tell)
-    motifs = MOTIFS[motif_settings.method].fit(motif_input, motif_settings)
-    tell("evidence", 4, 5)
-    found = find_evidence(windows, timelines, units, motifs, config, rngs["evidence"])
-    motifs, evidence = shown_after_test(motifs, found)
-    tell("done", 5, 5)
-    known = iter(timelines)
-    read = [next(known) if len(w) else units.timeline(w) for w in every]
-    provenance = _provenance(plan, timelines)
-    if (shared := shared_ids(units, windows, [read.ids for read in timelines], own)) is not None:
-        provenance |= {"shared_ids": shared.as_json()}
-    limits = UNITS[config.units.method].notes(units.projection, config.units)
-    typical, is_one_each = _typical(plan, sample, every)
-    if is_one_each:
-        limits += [ONE_EACH]
-    limits += MOTIFS[config.motifs.method].notes(motifs, config.motifs)
-    if limits:
-        provenance |= {"training_notes": limits}
-    return Learned(units, motifs, evidence, provenance, read, typical)
+    motif_input = MotifInput(windows, timelines, units, scales.motif_frames, rngs["motifs"], device, tell)
+    return Attempt(scales, every, own, units, timelines, MOTIFS[motif_settings.method].fit(motif_input, motif_settings))
 
 
 def _typical(plan: FitPlan, sample: Sequence[Signal], windows: Sequence[Windows]) -> tuple[Typical | None, bool]:

@@ -41,14 +41,14 @@ from rondo.registry import MOTIFS
 from rondo.store import model_file
 from rondo.units.fit_profile import FitProfile
 from rondo.units.model import UnitModel
-from rondo.units.vocabulary import Level
+from rondo.units.vocabulary import Level, MergeTree
 from rondo.version import __version__
 from rondo.wording import Progress, card, found_in_words, silent
 
 if TYPE_CHECKING:
     from rondo.model.rondo import Rondo
 
-_PARTS = ("preprocess", "units", "motifs", "evidence", "stream")
+_PARTS = ("preprocess", "units", "motifs", "motif_tree", "evidence", "stream")
 _LONGEST_WINDOW = 1_000_000  # frames; a model folder that asks for more is damaged, and would ask for all memory
 _REMOVED = {("preprocess", "missing"): "interpolate", ("units", "window_weight"): "overlap"}  # settings of 0.2.0
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "torch")
@@ -110,6 +110,7 @@ def save(model: Rondo, folder: Path) -> None:
     if preprocessor.relations is not None:
         tensors |= owned("preprocess.relations", vars(preprocessor.relations))
     tensors |= owned("units", model.unit_model_.tensors()) | owned("motifs", model.motif_model_.tensors())
+    tensors |= owned("motif_tree", model.motif_tree_.tensors())
     tensors |= owned("evidence", model.evidence_.tensors())
     provenance = model.provenance_ | {
         "channels": list(preprocessor.channels),
@@ -214,6 +215,7 @@ def _restored(kind: type[Rondo], stored: model_file.Artifact) -> Rondo:
     motif_settings = config.motifs.in_windows(model.step_frames_, model.rate_)
     motifs = MOTIFS[config.motifs.method].restore(parts["motifs"], motif_settings)
     model.motif_model_ = motifs
+    model.motif_tree_ = _motif_tree(parts["motif_tree"], motifs.ids)
     model.evidence_ = Evidence.restore(parts["evidence"], model.unit_model_.ids, motifs.ids, motifs.unshown_ids)
     followed = provenance.pop("stream", None)
     model.config_, model.provenance_ = config, provenance
@@ -224,6 +226,14 @@ def _restored(kind: type[Rondo], stored: model_file.Artifact) -> Rondo:
         begun = model.stream(rule=rule_of(followed["plain"]))
         model.stream_ = Stream.restore(begun, from_bits(parts["stream"], followed["tensors"]), followed["plain"])
     return model
+
+
+def _motif_tree(tensors: Tensors, motif_ids: Sequence[int]) -> MergeTree:
+    """The tree of these motifs; models of 0.2.0 have none."""
+    tree = MergeTree.restore(tensors) if tensors else MergeTree((), ())
+    if not set(tree.ids) <= set(motif_ids):
+        raise ValueError(f"a tree of the motifs {tree.ids}, there are {tuple(motif_ids)}")
+    return tree
 
 
 def _without_removed(config: Mapping[str, Any]) -> dict[str, Any]:

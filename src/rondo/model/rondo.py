@@ -35,6 +35,7 @@ from rondo.run.bucket import run_here
 from rondo.run.shown import shown_decisions
 from rondo.store.locations import as_location
 from rondo.units.model import UnitModel
+from rondo.units.vocabulary import MergeTree
 from rondo.wording import Progress, card, counted
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ class Rondo:
     preprocessor_: Preprocessor  # which channels there are, and how their values are repaired and scaled
     unit_model_: UnitModel  # the units: `unit_model_.ids`; reads the unit of every window
     motif_model_: Motifs  # the motifs: `motif_model_.ids`, what each is made of: `motif_model_.composition(id)`
+    motif_tree_: MergeTree  # in which order motifs are merged: `rondo.motifs.merging`
     evidence_: Evidence  # whether anything recurs: `evidence_.p`, and each entry
     window_length_frames_: int  # of a window, chosen from the data where `window` was "auto"
     motif_window_frames_: int  # of the long window in which contexts are read

@@ -15,7 +15,8 @@ from rondo.data.signal import Signal
 from rondo.data.windows import Windows
 from rondo.editing.kinds import TaughtSpan
 from rondo.errors import ModelError
-from rondo.motifs.taught import TaughtMotifs, middles, taught_grid
+from rondo.motifs.described import described_grid, middles
+from rondo.motifs.taught import TaughtMotifs
 
 if TYPE_CHECKING:
     from rondo.model.label import Windowed
@@ -36,7 +37,7 @@ def taught_spans(model: Rondo, one: Windowed, labelling: Labelling) -> tuple[Tau
 
 def taught_windows(model: Rondo, signal: Signal) -> Windows:
     """The windows in which names are read."""
-    return Windows(signal.values, taught_grid(model.motif_window_frames_, signal.n_frames, signal.spans))
+    return Windows(signal.values, described_grid(model.motif_window_frames_, signal.n_frames, signal.spans))
 
 
 def found_in(signal: Signal, windows: Windows, motifs: Ints) -> Ints:

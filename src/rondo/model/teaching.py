@@ -24,7 +24,8 @@ from rondo.model.describe import known_ids
 from rondo.model.label import Windowed, as_labelled
 from rondo.model.rondo import Rondo
 from rondo.model.taught_spans import found_in, rows_of, runs_in, spans_of, taught_windows, text_of
-from rondo.motifs.taught import TaughtMotifs, middles, taught_by_entries, taught_by_windows
+from rondo.motifs.described import middles
+from rondo.motifs.taught import TaughtMotifs, taught_by_entries, taught_by_windows
 from rondo.run.clock import clock_of
 
 if TYPE_CHECKING:
@@ -45,14 +46,14 @@ def taught_edits(result: Result, spans: Any, data: Any = None, key: str | None =
     ids = edits.ids_for(names, known_ids(model))
     found = {one.id: np.asarray(result.run.found[one.id].motifs, np.int64) for one in result.recordings}
     reader, entries_tell = _by_entries(columns, found, len(names))
-    seen = {} if entries_tell else {id: _windowed(result, model, id, data) for id in sorted(columns)}
+    seen = {} if entries_tell else {id: read_again(result, model, id, data) for id in sorted(columns)}
     if seen:
         reader = _by_windows(model, reader, seen, found, columns, names)
     numbers, taught = np.array([ids[name] for name in names]), list[TaughtSpan]()
     for about in result.recordings:
         id, signal = about.id, None
         if reader.windows is not None:
-            signal = (seen.get(id) or _windowed(result, model, id, data)).signal
+            signal = (seen.get(id) or read_again(result, model, id, data)).signal
         stays = _by_hand(edits, id, about.n_frames)
         taught += spans_of(model, reader, signal, found[id], id, numbers, columns.get(id), stays)
     edit = Edit("teach", "motif", tuple(numbers.tolist()), names=names, taught=tuple(taught), reader=text_of(reader))
@@ -135,7 +136,7 @@ def _by_hand(edits: Edits, recording: str, n_frames: int) -> Flags:
     return given
 
 
-def _windowed(result: Result, model: Rondo, id: str, data: Any) -> Windowed:
+def read_again(result: Result, model: Rondo, id: str, data: Any) -> Windowed:
     """A recording of a result as its labels were read from; from its file where it is not in memory."""
     about = result.summary.recording(id)
     assert about is not None, "marks are checked"

@@ -22,6 +22,7 @@ from rondo.model.folder import config_of, provenance_of
 from rondo.model.label import label_one, windowed
 from rondo.motifs.base import Motifs
 from rondo.motifs.discover import MotifInput
+from rondo.motifs.merging import motif_tree
 from rondo.registry import MOTIFS
 from rondo.result import Result
 from rondo.run.findings import moved_sentence
@@ -95,6 +96,7 @@ def refit_motifs(model: Rondo, recordings: Sequence[Recording], resample: bool, 
     motifs, evidence = shown_after_test(motifs, _evidence(model, windows, timelines, motifs))
     tell("done", 3, 3)
     model.motif_model_, model.evidence_ = motifs, evidence
+    model.motif_tree_ = motif_tree(windows, timelines, motifs, long)
     refitted = {"motifs_refitted_on": provenance_of(recordings)["recordings"], "motifs_refit_seed": chosen.seed}
     model.provenance_ = model.provenance_ | refitted
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, pairwise
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from rondo.arrays import Flags, Floats, Ints, check_shapes, owned
 from rondo.config.settings import SlowUnitsConfig
-from rondo.data.agreement import agreement
+from rondo.data.agreement import agreements
 from rondo.data.labels import runs_of
 from rondo.data.windows import Span, WindowGrid, Windows
 from rondo.encoders.summary_stats import SummaryStats, SummaryStatsConfig, describes_few_channels
@@ -401,7 +401,4 @@ def _counted(contexts: Path, codes: Ints, n_units: int, lengths: Ints | None = N
 
 def medoid(paths: Sequence[Path]) -> int:
     """The labelling that agrees best with all others (adjusted mutual information)."""
-    alike = np.zeros((len(paths), len(paths)))
-    for i, j in combinations(range(len(paths)), 2):
-        alike[i, j] = alike[j, i] = agreement(paths[i], paths[j])
-    return int(alike.sum(axis=1).round(9).argmax())
+    return int(agreements(paths).sum(axis=1).round(9).argmax())

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from rondo.arrays import Floats, Ints
+from rondo.arrays import Flags, Floats, Ints
 from rondo.config.settings import ComposedMotifsConfig, NoMotifsConfig, SlowUnitsConfig
 from rondo.data.windows import Windows
 from rondo.motifs.base import MotifKind, UnitRuns
@@ -20,6 +21,7 @@ from rondo.motifs.contexts import LongWindows, fit_contexts
 from rondo.motifs.mining import LEAST_COUNT, Miner, Sequences, sampled
 from rondo.motifs.model import MotifModel, PhraseUse
 from rondo.motifs.phrases import STANDING, Lexicon, Phrase, grouped
+from rondo.motifs.rest import between_rests, rest_of
 from rondo.units.model import UnitModel
 from rondo.units.viterbi import Timeline
 from rondo.wording import Progress
@@ -58,8 +60,11 @@ def fit_composed(data: MotifInput, config: ComposedMotifsConfig) -> ComposedMoti
     grid = windows[0].grid
     long = LongWindows.of(data.long_frames, (grid.length_frames, grid.step_frames))
     contexts = fit_contexts(windows, timelines, unit_ids, long, SlowUnitsConfig(), rng)
+    rest = rest_of(windows, timelines, unit_ids)
+    if rest is not None:
+        phrases = fit_strophes(UnitRuns.of(timelines), unit_ids, rest, config, rng) or phrases
     shown: MotifKind = "unit" if contexts is None else "context"
-    if _phrases_tell_all(phrases):
+    if phrases.rest is not None or _phrases_tell_all(phrases):
         shown = "phrase"
     return ComposedMotifs(flat, phrases if phrases.composed else None, contexts, shown).with_all_unshown()
 
@@ -86,31 +91,78 @@ def fit_phrases(
     """
     runs = UnitRuns.of(timelines)
     codes = np.searchsorted(np.array(unit_ids), runs.units)
-    units, first = sampled(codes, runs.first, _TESTED_RUNS, _STRETCH_RUNS)
-    sequence = Sequences(units[None], first, len(unit_ids))
-    surprises: dict[Phrase, float] = {}
-    for phrase, surprise in sequence.surprises(_JUDGED, LEAST_COUNT).items():
-        # With the unit before it, after it or both: that u1 u2 comes alone, between two rests, is order too.
-        for part in (phrase, phrase[1:], phrase[:-1], phrase[1:-1]):
-            surprises[part] = max(surprises.get(part, 0.0), surprise)
-    chance = sequence.shuffled(config.shuffles, rng).most_surprising(_JUDGED, LEAST_COUNT)
-    if _p(max(surprises.values(), default=0.0), chance) > config.significance:
+    order = _Order.of(codes, runs.first, len(unit_ids), config, rng)
+    if order.p(max(order.surprises.values(), default=0.0)) > config.significance:
         return flat_motifs(runs, unit_ids)
     miner = Miner(*sampled(codes, runs.first, _SEARCH_RUNS, _STRETCH_RUNS), len(unit_ids))
     accepted = miner.best()
-    p_of: dict[Phrase, float] = {}
     while accepted.lexicon.phrases:
         phrases = accepted.lexicon.phrases
         groups = grouped(phrases, config.phrase_distance)
-        best = np.zeros(max(groups) + 1)
-        np.maximum.at(best, groups, [surprises.get(phrase[:_JUDGED], 0.0) for phrase in phrases])
-        p_of = {phrase: _p(best[group], chance) for phrase, group in zip(phrases, groups, strict=True)}
+        p_of = order.p_of(phrases, groups)
         kept = [phrase for phrase in phrases if p_of[phrase] <= config.significance]
         if len(kept) == len(phrases):
             gain = (miner.described(()).total - accepted.total) / miner.units.size
             return _numbered(runs, codes, unit_ids, accepted.lexicon, groups, p_of, gain)
         accepted = miner.described(kept)
     return flat_motifs(runs, unit_ids)
+
+
+class _Order(NamedTuple):
+    """How surprising phrases are, and the most surprising one of each shuffled order."""
+
+    surprises: Mapping[Phrase, float]
+    chance: Floats
+
+    @classmethod
+    def of(
+        cls, codes: Ints, first: Flags, n_units: int, config: ComposedMotifsConfig, rng: np.random.Generator
+    ) -> _Order:
+        """Of runs, in stretches that begin at `first`; no phrase crosses the end of one."""
+        units, opened = sampled(codes, first, _TESTED_RUNS, _STRETCH_RUNS)
+        sequence = Sequences(units[None], opened, n_units)
+        surprises: dict[Phrase, float] = {}
+        for phrase, surprise in sequence.surprises(_JUDGED, LEAST_COUNT).items():
+            # With the unit before it, after it or both: that u1 u2 comes alone, between two rests, is order too.
+            for part in (phrase, phrase[1:], phrase[:-1], phrase[1:-1]):
+                surprises[part] = max(surprises.get(part, 0.0), surprise)
+        return cls(surprises, sequence.shuffled(config.shuffles, rng).most_surprising(_JUDGED, LEAST_COUNT))
+
+    def p(self, surprise: float) -> float:
+        """(1 + shuffles that reach it) / (1 + shuffles)."""
+        return float((1 + (self.chance >= surprise).sum()) / (1 + self.chance.size))
+
+    def p_of(self, phrases: Sequence[Phrase], groups: Sequence[int]) -> dict[Phrase, float]:
+        """Of each phrase, that of the most surprising one of its group."""
+        best = np.zeros(max(groups) + 1)
+        np.maximum.at(best, groups, [self.surprises.get(phrase[:_JUDGED], 0.0) for phrase in phrases])
+        return {phrase: self.p(best[group]) for phrase, group in zip(phrases, groups, strict=True)}
+
+
+def fit_strophes(
+    runs: UnitRuns, unit_ids: Sequence[int], rest: int, config: ComposedMotifsConfig, rng: np.random.Generator
+) -> MotifModel | None:
+    """Phrases that are all that is done between two rests; None where that is not the same few things, many times.
+
+    Their order is tested as that of other phrases is: units shuffled between the rests.
+    """
+    opened, stretches = between_rests(runs, rest)
+    often = [phrase for phrase, n in Counter(stretches).items() if n >= LEAST_COUNT and len(phrase) > 1]
+    if len(stretches) < _FEWEST_ROUNDS or not often:
+        return None
+    codes, ids = np.searchsorted(np.array(unit_ids), runs.units), np.array(unit_ids)
+    miner = Miner(*sampled(codes, opened, _SEARCH_RUNS, _STRETCH_RUNS), len(unit_ids))
+    accepted = miner.described([tuple(np.searchsorted(ids, phrase).tolist()) for phrase in often])
+    phrases = accepted.lexicon.phrases
+    if not phrases:
+        return None
+    groups = grouped(phrases, config.phrase_distance)
+    p_of = _Order.of(codes, opened, len(unit_ids), config, rng).p_of(phrases, groups)
+    if max(p_of.values()) > config.significance:
+        return None
+    gain = (miner.described(()).total - accepted.total) / miner.units.size
+    found = replace(_numbered(runs, codes, unit_ids, accepted.lexicon, groups, p_of, gain), rest=rest)
+    return found if found.share_in_phrases >= _LEAST_SHARE_OF_FEW else None
 
 
 def _numbered(
@@ -140,11 +192,6 @@ def _numbered(
     usages += [PhraseUse(motif, tuple(ids[list(phrase)].tolist()), 0) for motif, phrase in missing.items()]
     p_values = {motif: p_of[phrase] for motif, phrase in zip(own, lexicon.phrases, strict=True)}
     return MotifModel(tuple(unit_ids), lexicon, tuple(own), tuple(usages), p_values, gain)
-
-
-def _p(surprise: float, chance: Floats) -> float:
-    """(1 + shuffles that reach it) / (1 + shuffles)."""
-    return float((1 + (chance >= surprise).sum()) / (1 + chance.size))
 
 
 def flat_motifs(runs: UnitRuns, unit_ids: Sequence[int]) -> MotifModel:

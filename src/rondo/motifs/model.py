@@ -42,6 +42,7 @@ class MotifModel:
     usages: tuple[PhraseUse, ...]  # what occurred; those of one unit say which units are motifs of their own
     p_values: Mapping[int, float]  # of motifs of several units, against the best phrase of each shuffle
     gain_per_run: float  # nats by which the description of a run is shorter with phrases, they included
+    rest: int | None = None  # the unit that all phrases lie between, where they were found so
 
     @property
     def ids(self) -> tuple[int, ...]:
@@ -78,9 +79,10 @@ class MotifModel:
 
     @property
     def share_in_phrases(self) -> float:
-        """The share of the fitted unit runs that lie in phrases of several units."""
-        several = sum(len(usage.phrase) * usage.count for usage in self.usages if len(usage.phrase) > 1)
-        return several / max(1, sum(len(usage.phrase) * usage.count for usage in self.usages))
+        """The share of the fitted unit runs, but for rest, that lie in phrases of several units."""
+        runs = [(len(usage.phrase), usage.count) for usage in self.usages if usage.phrase != (self.rest,)]
+        several = sum(length * count for length, count in runs if length > 1)
+        return several / max(1, sum(length * count for length, count in runs))
 
     @property
     def known_phrases(self) -> Sequence[tuple[Phrase, int]]:
@@ -134,6 +136,8 @@ class MotifModel:
             "usages.counts": np.array([usage.count for usage in self.usages], dtype=np.int64),
             "gain_per_run": np.array([self.gain_per_run]),
         }
+        if self.rest is not None:
+            named["rest"] = np.array([self.rest], dtype=np.int64)
         if self.lexicon is not None:
             named |= _phrase_tensors("lexicon", self.lexicon.phrases)
             named["lexicon.motifs"] = np.array(self.motif_of_phrase, dtype=np.int64)
@@ -157,7 +161,10 @@ class MotifModel:
             p_values = dict(zip(motif_of_phrase, np.asarray(tensors["lexicon.p"], np.float64).tolist(), strict=True))
         unit_ids = tuple(np.asarray(tensors["unit_ids"], np.int64).tolist())
         (gain,) = np.asarray(tensors["gain_per_run"], np.float64).tolist()
-        return cls(unit_ids, lexicon, tuple(motif_of_phrase), used, p_values, gain)
+        (rest,) = np.asarray(tensors["rest"], np.int64).tolist() if "rest" in tensors else (None,)  # not before 0.3
+        if rest is not None and rest not in unit_ids:
+            raise ValueError(f"rest is unit {rest}, of units {unit_ids}")
+        return cls(unit_ids, lexicon, tuple(motif_of_phrase), used, p_values, gain, rest)
 
 
 def _phrase_tensors(name: str, phrases: Sequence[Phrase]) -> dict[str, NDArray[np.generic]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from rondo.analysis.coarseness import coarseness_of
 from rondo.report.contents import DRAWN_AT_FIRST, EVERYTHING, SCORES_SHARE, Contents, Wish, contents_of
 from rondo.report.graph import composition
 from rondo.report.lanes import annotation_lanes, entry_name, lanes_of, match_looks
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from rondo.result import Result
     from rondo.run.summary import RecordingSummary, RunSummary
 
+_SPANS_TO_MARK = 3
+
 
 def agreement_finding(agreement: Mapping[str, Any]) -> str:
     scores = ", ".join(f"{level['level']}s {level['scores']['ari']:.0f}" for level in agreement["levels"])
@@ -49,27 +52,44 @@ def agreement_finding(agreement: Mapping[str, Any]) -> str:
 # What a page needs to know to be edited: which run it shows, and what people have changed in it so far.
 
 
-def edit_data(result: Result) -> dict[str, Any]:
+def edit_data(result: Result, *, whole: bool = True) -> dict[str, Any]:
     """`run` is the identity that a file of edits names; `edits` the history without its times: a page that is drawn
-    again is the same. `frames` is False where only names and merges can be changed: a stream goes on.
+    again is the same. `frames` is False where only names and merges can be changed: a stream goes on. `coarseness`:
+    how many motifs can be shown, None where they have no tree; it is `whole` if the page holds all recordings. `next`:
+    what to mark next, once the run was taught.
     """
+    place = coarseness_of(result) if result.summary.motif_merges else None
+    coarseness = None
+    if place is not None and place.fewest < place.n_found:
+        suggested = place.n_motifs_suggested
+        coarseness = {"n_now": place.n_now, "places": place.places, "suggested": suggested, "whole": whole}
     run, stream = result.summary, result.summary.stream
     rows = result.run.edits.rows()
     return {
         "run": run.identity,
         "edits": [{name: value for name, value in row.items() if name != "at"} for row in rows],
         "frames": stream is None or stream.finished,
+        "coarseness": coarseness,
+        "teachable": result.method == "rondo" and result.kind != "stream",
+        "next": [] if result.run.edits.teaching is None else spans_to_mark(result),
     }
+
+
+def spans_to_mark(result: Result) -> list[tuple[Any, ...]]:
+    """The spans to look at next, with the columns of `Result.suggest_spans`."""
+    from rondo.analysis.next_spans import next_rows
+
+    return next_rows(result, _SPANS_TO_MARK)
 
 
 def summarize(result: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
     """What the report of a result says, as a dict that `json.dumps(..., allow_nan=False)` takes.
 
     Keys: title, finding, overview, findings, provenance, scores (rows), fit (rows), groups (entries by group, or None),
-    notes, n_recordings, motifs_are_units (no motif is longer than a unit), left_out (in words), recordings (those
-    inside the page, each with its signal, scores and lanes), kinds (of motifs, the one that is shown first), headings
-    and entries (rows of units and of each kind of motif), n_entries, details (of entries, by key), composition, edit
-    (what is known of edits); of a stream events, n_events and n_refined.
+    notes, n_recordings, motifs_are_units (motifs would show nothing else than units), left_out (in words), recordings
+    (those inside the page, each with its signal, scores and lanes), kinds (of motifs, the one that is shown first),
+    headings and entries (rows of units and of each kind of motif), n_entries, details (of entries, by key),
+    composition, edit (what is known of edits); of a stream events, n_events and n_refined.
     """
     from rondo.arrays import Lazy
     from rondo.run.data import overview_bytes  # brings pydantic, which importing the report does without
@@ -117,7 +137,7 @@ def summarize(result: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
         "groups": group_table(result),
         "notes": _notes(run.recordings),
         "n_recordings": len(run.recordings),
-        "motifs_are_units": run.motifs_are_units,
+        "motifs_are_units": run.motifs_are_units and result.run.edits.teaching is None,
         "left_out": list(contents.left_out),
         "recordings": recordings,
         "kinds": [*kinds],
@@ -129,7 +149,7 @@ def summarize(result: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
         "n_entries": {kind: len(entries) for kind, entries in groups.items()},
         "details": details,
         "composition": composition(run, segments, result.run.tables["unshown_segments"], drawn),
-        "edit": edit_data(result),
+        "edit": edit_data(result, whole=len(drawn) == len(run.recordings)),
         **journal(result.events, run.recordings[0].rate),
     }
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from rondo.continual.reading import Decision
 
 _MERGED, _CHANGED = "Merged by hand, and not tested as one: ", "Changed by hand: "
+_COARSENED = "Merged by hand or along the tree of motifs, and not tested as one: "
 
 
 def shown(found: Labelling, edits: Edits) -> Labelling:
@@ -87,7 +88,7 @@ def edited_findings(findings: Sequence[str], edits: Edits, motifs_are_units: boo
         for head in (FLAT, FEW_PHRASES, NOT_ASKED):
             if sentence.startswith(head):
                 sentence = composition_sentence(head != NOT_ASKED, motifs_are_units, head == FEW_PHRASES)
-        if not sentence.startswith((_MERGED, _CHANGED)):
+        if not sentence.startswith((_MERGED, _COARSENED, _CHANGED)):
             kept.append(sentence)
     told = (sentence(edits, motifs_are_units) for sentence in (merged_sentence, changed_sentence))
     return (*kept, *(sentence for sentence in told if sentence))
@@ -96,12 +97,13 @@ def edited_findings(findings: Sequence[str], edits: Edits, motifs_are_units: boo
 def merged_sentence(edits: Edits, motifs_are_units: bool = False) -> str:
     """Which entries count as others because people have said so; "" where none does."""
     levels: tuple[Level, ...] = ("unit",) if motifs_are_units else ("unit", "motif")
+    head = _COARSENED if edits.coarsening and edits.coarsening.ids else _MERGED
     parts = [
         f"{', '.join(EntryId(level, other).short for other in edits.absorbed(level, id))} as {EntryId(level, id).short}"
         for level in levels
         for id in edits.groups(level)
     ]
-    return f"{_MERGED}{'; '.join(parts)}." if parts else ""
+    return f"{head}{'; '.join(parts)}." if parts else ""
 
 
 def changed_sentence(edits: Edits, motifs_are_units: bool = False) -> str:

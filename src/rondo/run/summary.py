@@ -151,7 +151,7 @@ class EntrySummary(_Stored):
     taken_for: str = ""
 
 
-class UnitMerge(_Stored):
+class EntryMerge(_Stored):
     """A step of `rondo.units.vocabulary.MergeTree`; `advised` where merging would help."""
 
     kept: Count
@@ -233,8 +233,9 @@ class RunSummary(_Stored):
     fitted: Profile | None = None  # of the recordings that the model was fitted on, where it reads others
     recordings: Annotated[tuple[RecordingSummary, ...], Field(min_length=1)]
     units: tuple[EntrySummary, ...]
-    unit_merges: tuple[UnitMerge, ...] = ()
+    unit_merges: tuple[EntryMerge, ...] = ()
     motifs: tuple[EntrySummary, ...]
+    motif_merges: tuple[EntryMerge, ...] = ()  # down to two motifs; see `rondo.motifs.merging`
     motifs_are_units: bool = False  # under other ids
     scores: RunScores | None = None
     stream: StreamSummary | None = None

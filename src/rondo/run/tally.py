@@ -18,12 +18,12 @@ from rondo.run.segments import LEVELS, labels_between_ends
 from rondo.run.summary import (
     ClockKnots,
     EntryEvidenceSummary,
+    EntryMerge,
     EntrySummary,
     FitSummary,
     Profile,
     RecordingSummary,
     RunSummary,
-    UnitMerge,
     VocabularyEvidence,
 )
 from rondo.store.reading import checked_id
@@ -48,7 +48,8 @@ class Words:
     motifs: Mapping[int, str] = field(default_factory=dict)  # the units that each consists of
     kinds: Mapping[int, Any] = field(default_factory=dict)  # of motifs: `rondo.motifs.base.MotifKind`
     curves: Mapping[str, Sequence[float]] = field(default_factory=dict)  # training, step by step
-    merges: Sequence[UnitMerge] = ()  # of units, in order; see `rondo.units.vocabulary`
+    merges: Sequence[EntryMerge] = ()  # of units, in order; see `rondo.units.vocabulary`
+    motif_merges: Sequence[EntryMerge] = ()  # in order; see `rondo.motifs.merging`
     evidence: VocabularyEvidence | None = None
     tested: Mapping[Level, Mapping[int, EntryEvidenceSummary]] = field(default_factory=dict)  # evidence of entries
     untested: EntryEvidenceSummary | None = None  # of all other entries; None if the method has no test
@@ -62,6 +63,7 @@ class Words:
             {one.id: one.composition for one in summary.motifs},
             {one.id: one.kind for one in summary.motifs},
             merges=summary.unit_merges,
+            motif_merges=summary.motif_merges,
             evidence=summary.evidence,
             tested={
                 level: {one.id: one.evidence for one in entries if one.evidence is not None and not one.absorbed}
@@ -240,6 +242,7 @@ class RunTally:
             "units": tuple(self._levels["unit"].rows(n_frames, words)),
             "motifs": (*motifs, *self._unshown.rows(n_frames, words, in_labels=False)),
             "unit_merges": tuple(words.merges),
+            "motif_merges": tuple(words.motif_merges),
             "evidence": words.evidence,
             "motifs_are_units": are_one_to_one(pairs[:, 0], pairs[:, 1]),
         }

@@ -43,6 +43,7 @@ _DIMENSIONS = 10  # chosen on development sets, as are the others (docs/many.md)
 _REACH = 3.0  # times the typical distance between neighbouring units of one group, up to which units are matched
 _ROUNDS = 3  # of projecting and matching; chosen on development sets (docs/many.md)
 _MATCHINGS = 10  # at most, of units in one round; chosen on development sets (docs/many.md)
+_NEARLY_ALL = 0.95  # of the components of a mixture: five of 388 recordings of public sets need so many units
 _ROUNDING = 1e-12  # relative; far above what float64 loses, far below what matters
 
 
@@ -52,6 +53,7 @@ class UnitRules(NamedTuple):
     price: float  # of a change of unit, in typical steps of the latents
     shortest_run: float  # windows that a unit usually lasts at least
     window_weight: float  # observations that one window is worth
+    most_units: int = 0  # where all components of the mixture are units, so many may be
 
     @classmethod
     def of(cls, config: UnitsConfig, step_share: float, *, few_channels: bool, shared: bool = False) -> UnitRules:
@@ -59,7 +61,7 @@ class UnitRules(NamedTuple):
         price = config.transition_scale
         if price == "auto":
             price = 4.0 if few_channels or shared else 2.0
-        return cls(price, config.shortest_run(step_share), config.observations(step_share))
+        return cls(price, config.shortest_run(step_share), config.observations(step_share), config.most_units())
 
 
 def discover_units(
@@ -76,7 +78,8 @@ def discover_units(
 
     `embeddings` (n_windows, n_embedding_dims) are what prototypes are means of; `start` holds a component for each
     window, at which the mixture starts. Windows of dropped components join the entry that smoothing gives them. Ids
-    follow first appearance. The second value is the penalty of a change of unit, in latent distance.
+    follow first appearance. The second value is the penalty of a change of unit, in latent distance. Where nearly
+    all components that the mixture may have are units, it is fitted once more and may have more of them.
     """
     penalty = rules.price * typical_step(latents, spans)
     # The fit starts at rows chosen by number; sorted, they do not tell which recording came first.
@@ -91,6 +94,9 @@ def discover_units(
     kept = _persisting(distances, spans, penalty, rules.shortest_run)
     path = kept[smooth_spans(distances[:, kept], spans, penalty)]
     components, first = np.unique(path, return_index=True)
+    if _NEARLY_ALL * config.component_cap <= components.size and config.component_cap < rules.most_units:
+        more = config.model_copy(update={"component_cap": rules.most_units})
+        return discover_units(latents, embeddings, spans, rules, more, rng, device, start)
     components = components[np.argsort(first)]
     members = [path == k for k in components]
     accepted = [

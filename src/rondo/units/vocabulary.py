@@ -92,7 +92,7 @@ class Vocabulary:
 
 @dataclass(frozen=True)
 class MergeStep:
-    """Entry `absorbed` joins entry `kept`, the one that appears first of the two."""
+    """Entry `absorbed` joins entry `kept`: of units the one that appears first, of motifs the one of the lower id."""
 
     kept: int
     absorbed: int
@@ -174,7 +174,7 @@ def merge_tree(
     neighbours = _neighbours(embeddings[members[sampled]], members[sampled], spans, exclude)
     n_entries = n_left = int(entries.max()) + 1
     confusions = _confusions(entries, neighbours, n_entries)
-    before, steps = _criterion(confusions, n_left), []
+    before, steps = criterion(confusions, n_left), []
     while n_left > 1:
         taken = confusions / np.maximum(confusions.sum(axis=1, keepdims=True), 1)
         mutual = np.triu(taken + taken.T, 1)
@@ -183,7 +183,7 @@ def merge_tree(
             break
         entries = np.where(entries == absorbed, kept, entries)
         confusions, n_left = _confusions(entries, neighbours, n_entries), n_left - 1
-        after = _criterion(confusions, n_left)
+        after = criterion(confusions, n_left)
         steps.append(MergeStep(names[kept], names[absorbed], float(mutual[kept, absorbed]), before, after))
         before = after
     return MergeTree(tuple(ids.tolist()), tuple(steps))
@@ -250,7 +250,7 @@ def _confusions(entries: Ints, neighbours: Ints, n_entries: int) -> Ints:
     return cells.reshape(n_entries, n_entries)
 
 
-def _criterion(confusions: Ints, n_left: int) -> float:
+def criterion(confusions: Ints, n_left: int) -> float:
     """macro-F1 - 1/K; rows of entries that were absorbed are empty."""
     sizes = confusions.sum(axis=0) + confusions.sum(axis=1)
     return float((2 * confusions.diagonal() / np.maximum(sizes, 1)).sum() / n_left - 1 / n_left)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from collections.abc import Mapping
 from html import escape, unescape
 from pathlib import Path
 from threading import Lock
@@ -13,7 +14,7 @@ from typing import Any
 from rondo.errors import RondoError, SettingError
 from rondo.report.contents import EVERYTHING, Wish
 from rondo.report.render import NOT_FRAMED, NOTHING, render
-from rondo.report.summarize import summarize
+from rondo.report.summarize import spans_to_mark, summarize
 from rondo.result import Result
 from rondo.run.health import DEAD, HEALTHY, IN_ALARM, judged, read_health
 from rondo.view.loopback import Answer, LoopbackServer, Question, answered
@@ -28,6 +29,9 @@ _WATCHED = (
 )  # fmt: skip
 _TIMES_AS_LONG = 4.0  # as drawing a page takes, until the next is drawn
 _STALE_S = 30.0  # after so long without a sign of life a stream counts as dead
+_SPAN: dict[str, type] = {"recording": str, "start_frame": int, "end_frame": int}
+_MOST_FRAMES = 1 << 53
+_MOST_FOUND = 20  # rows; what is suggested is always among them
 _STATES = {HEALTHY: "ok", IN_ALARM: "alarm", DEAD: "dead"}
 _POLICY = re.compile('<meta http-equiv="Content-Security-Policy" content="([^"]*)">')
 
@@ -38,7 +42,7 @@ class PageServer(LoopbackServer):
     def __init__(self, run_dir: Path, port: int = 0, wish: Wish = EVERYTHING, beside: Beside | None = None) -> None:
         """A folder that is no run is refused at once, and so is a film for a recording that is not there."""
         super().__init__(port)
-        self._run_dir, self._wish, self._lock = run_dir, wish, Lock()
+        self._run_dir, self._wish, self._lock, self._working = run_dir, wish, Lock(), Lock()
         self._state, self._page, self._not_before = "", "", 0.0
         self._media: MediaFile | None = None
         self._about_media: dict[str, Any] | None = None
@@ -75,7 +79,10 @@ class PageServer(LoopbackServer):
                     "media": self._about_media,
                     "running": stream is not None and not stream.finished,
                 }
-                self._page = render(summarize(result, self._wish), live=now, server=server)
+                summary = summarize(result, self._wish)
+                if summary["edit"]["teachable"]:
+                    summary["edit"]["next"] = spans_to_mark(result)
+                self._page = render(summary, live=now, server=server)
                 self._state, done = now, time.monotonic()
                 self._not_before = done + _TIMES_AS_LONG * (done - began)
             return self._page
@@ -93,6 +100,8 @@ class PageServer(LoopbackServer):
                     return self._edits(None)
                 case "POST", "edits":
                     return self._edits(question.body)
+                case "POST", "teach" | "find":
+                    return self._work(path, question.body)
                 case "GET", "media" if self._media is not None:
                     return self._media.answer(question.headers)
         except RondoError as error:
@@ -125,7 +134,25 @@ class PageServer(LoopbackServer):
                 self._not_before = 0.0  # whoever has changed something sees it at once
             return _json(200, {"edits": made, "state": self.state()})
         except RondoError as error:
-            return _json(400, {"error": " ".join(str(error).split())})
+            return _refusal(error)
+
+    def _work(self, what: str, body: bytes) -> Answer:
+        """Teach the run with marked spans, or search it for what is like one: one at a time, since both take long."""
+        from rondo.edit import teach_run
+
+        if not self._working.acquire(blocking=False):
+            return _json(409, {"error": "the server is still teaching or searching; wait until it is done"})
+        try:
+            spans = _spans(body, _SPAN if what == "find" else _SPAN | {"name": str})
+            if what == "find":
+                return _json(200, {"found": _alike(Result.load(self._run_dir), *spans[0].values())})
+            taught = teach_run(self._run_dir, spans)
+            self._not_before = 0.0
+            return _json(200, {"edits": taught.run.edits.rows(), "state": self.state()})
+        except RondoError as error:
+            return _refusal(error)
+        finally:
+            self._working.release()
 
     def _checked(self, media: MediaFile, beside: Beside) -> dict[str, Any]:
         """What the page needs to know of the film."""
@@ -154,12 +181,36 @@ def _json(status: int, value: Any) -> Answer:
     return answered(status, "application/json", json.dumps(value))
 
 
-def _list(body: bytes) -> list[dict[str, Any]]:
+def _refusal(error: RondoError) -> Answer:
+    return _json(400, {"error": " ".join(str(error).split())})
+
+
+def _list(body: bytes, of: str = "edits") -> list[dict[str, Any]]:
     """A list of objects, or one line about what is wrong."""
     try:
         found = json.loads(body)
     except (ValueError, RecursionError):
-        raise SettingError("edits: expected JSON") from None
-    if not isinstance(found, list) or not all(isinstance(edit, dict) for edit in found):
-        raise SettingError("edits: expected a list of objects")
+        raise SettingError(f"{of}: expected JSON") from None
+    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        raise SettingError(f"{of}: expected a list of objects")
     return found
+
+
+def _spans(body: bytes, fields: Mapping[str, type]) -> list[dict[str, Any]]:
+    """Spans by frames, each with exactly these fields, in their order: no path can come with them."""
+    found = _list(body, "spans")
+    for span in found:
+        if {name: type(value) for name, value in span.items()} != fields:
+            raise SettingError(f"spans: expected objects of {', '.join(fields)}")
+        if not 0 <= span["start_frame"] < span["end_frame"] < _MOST_FRAMES:
+            raise SettingError(f"spans: expected frames in order, got {span['start_frame']} to {span['end_frame']}")
+    if not found:
+        raise SettingError("spans: expected at least one")
+    return [{name: span[name] for name in fields} for span in found]
+
+
+def _alike(result: Result, recording: str, start: int, end: int) -> list[list[Any]]:
+    """The rows of `Result.find`, as JSON can hold them."""
+    found = result.find(recording, start, end, most=_MOST_FOUND).astype(object)
+    rows: list[list[Any]] = found.where(found.notna(), None).to_numpy().tolist()
+    return rows

@@ -125,6 +125,7 @@ _LATER = {
     "claim_of": "candidates",
     "full_weight": False,
     "standardise": True,
+    "scales": 3,
 }
 _GONE = (
     ("preprocess", {"missing": "interpolate"}, "scaling"),

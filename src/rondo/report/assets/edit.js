@@ -9,15 +9,24 @@ const idAt = (lane, frame) => {
 }
 const isFound = (lane) => (lane.kind === "unit" || lane.kind === "motif") && lane.run === "" && lane.in_labels
 
+// A pointer that is held: until it is let go.
+function followPointer(canvas, event, moved, ended) {
+  const over = new AbortController(), {signal} = over, stop = (it) => { over.abort(); ended(it) }
+  canvas.setPointerCapture(event.pointerId)
+  canvas.addEventListener("pointermove", moved, {signal})
+  for (const kind of ["pointerup", "pointercancel"]) canvas.addEventListener(kind, stop, {signal})
+}
+
 class Editor {
-  constructor(page, store) {
+  constructor(page, store, data) {
     this.page = page
     this.store = store
+    this.teaching = new Teaching(this, data)
     this.isOn = false
     this.ticked = new Map() // occurrences that are to become a new entry: "level|recording|start|end" -> span
     this.drag = null // the boundary that is being moved: {timeline, lane, band, old, now}
     this.pointer = {x: 0, y: 0} // where the page was last pressed
-    this.button = page.tools("edit", "edit mode: rename, merge, divide, relabel, move boundaries", () => this.toggle())
+    this.button = page.tools("edit", "edit mode: rename, merge, divide, relabel, teach", () => this.toggle())
     this.button.setAttribute("aria-pressed", "false")
     this.menu = htmlOf("div", {id: "edit-menu", hidden: true})
     document.body.append(this.menu)
@@ -49,10 +58,15 @@ class Editor {
 
   // ------------------------------------------------------------ making edits
 
-  async make(...wanted) {
+  make(...wanted) {
+    return this.follow(async () => { if (await this.store.add(...wanted)) this.ticked.clear() })
+  }
+
+  // Change the run, and show what has become of it.
+  async follow(change) {
     this.menu.hidden = true
     const chosen = this.chosenEntry(), before = this.store.history.length
-    if (await this.store.add(...wanted)) this.ticked.clear()
+    await change()
     if (this.store.trouble || !this.store.isServed) return this.show()
     if (this.page.panel.contains(document.activeElement)) document.activeElement.blur() // else the panel stays as it is
     await rondoPlugins.find((it) => it.live)?.live.takeIn().catch(() => {}) // the server has ended: the page says so itself
@@ -87,6 +101,7 @@ class Editor {
     const {panel} = this.page, old = panel.querySelector("#edit")
     this.button.textContent = this.store.pending.length ? `edit (${this.store.pending.length})` : "edit"
     this.page.redraw()
+    this.coarseness?.follow()
     if (!this.isOn) return old?.remove()
     const section = editSection(this), facts = panel.querySelector(".facts")
     if (old) old.replaceWith(section)
@@ -152,31 +167,31 @@ class Editor {
 
   pressed(timeline, event, found) {
     if (!this.isOn) return false
-    const edge = this.edgeAt(timeline, event.offsetX, event.offsetY)
+    const edge = event.shiftKey ? null : this.edgeAt(timeline, event.offsetX, event.offsetY)
     if (edge) { this.startDrag(edge, event); return true }
-    if (!found || !event.shiftKey || !isFound(found.lane) || !this.store.hasFrames) return false
+    if (!event.shiftKey || !this.store.hasFrames || event.offsetX < timeline.left) return false
+    this.teaching.drag(timeline, event, () => this.tickAt(timeline, found))
+    return true
+  }
+
+  tickAt(timeline, found) {
+    if (!found || !isFound(found.lane) || isOther(found.lane, found.lane.entry[found.place])) return
     const {lane, place} = found
-    if (isOther(lane, lane.entry[place])) return false
     const key = this.page.keyOf(lane, lane.entry[place])
     if (key !== this.page.chosen) this.page.choose(key)
     this.tick(lane.kind, [timeline.data.id, lane.starts[place], lane.ends[place]])
     this.page.choose(key)
-    return true
   }
 
   startDrag(edge, event) {
-    const {timeline, old} = edge, {canvas} = timeline, [low, high] = this.limitsOf(edge)
+    const {timeline, old} = edge, [low, high] = this.limitsOf(edge)
     this.drag = {...edge, now: old}
-    canvas.setPointerCapture(event.pointerId)
     const moved = (it) => {
       this.drag.now = Math.min(high, Math.max(low, Math.round(timeline.frameAt(it.offsetX))))
       this.page.tip([`${timeline.timeOf(this.drag.now)}, frame ${this.drag.now}`], it.clientX, it.clientY)
       timeline.later()
     }
     const ended = (it) => {
-      canvas.removeEventListener("pointermove", moved)
-      canvas.removeEventListener("pointerup", ended)
-      canvas.removeEventListener("pointercancel", ended)
       const {now, lane} = this.drag
       this.drag = null
       this.page.tip(null)
@@ -185,9 +200,7 @@ class Editor {
       const ids = [idAt(lane, now > old ? old - 1 : old)] // the frames between belong to the one that has grown
       this.make({kind: "relabel", level: lane.kind, ids, spans: [[timeline.data.id, Math.min(old, now), Math.max(old, now)]]})
     }
-    canvas.addEventListener("pointermove", moved)
-    canvas.addEventListener("pointerup", ended)
-    canvas.addEventListener("pointercancel", ended)
+    followPointer(timeline.canvas, event, moved, ended)
   }
 
   // The pointer says where a boundary can be taken.
@@ -217,6 +230,7 @@ class Editor {
     this.menu.hidden = false
     this.page.tip(null)
     this.placeMenu()
+    this.teaching.select(span)
   }
 
   placeMenu() {
@@ -236,6 +250,7 @@ class Editor {
     for (const band of timeline.bands) if (this.isOn && isFound(band.lane)) this.paintHandles(timeline, pen, band)
     for (const {level, span} of this.ticked.values()) this.paintSpan(timeline, pen, level, span, theme.ink, [])
     for (const edit of this.store.pending) for (const span of edit.spans ?? []) this.paintSpan(timeline, pen, edit.level, span, theme.mark, [4, 3])
+    if (this.isOn) this.teaching.painted(timeline, pen)
     if (this.drag?.timeline === timeline) {
       pen.fillStyle = theme.mark
       pen.fillRect(timeline.xOf(this.drag.now) - 1, 0, 2, timeline.height - AXIS)
@@ -273,7 +288,7 @@ addRondoPlugin({
     const data = JSON.parse(document.getElementById("edit-data").textContent)
     if (!data) return // two runs side by side
     const server = JSON.parse(document.getElementById("server-data").textContent)
-    this.editor = new Editor(page, new EditStore(data, server))
+    this.editor = new Editor(page, new EditStore(data, server), data)
     this.editor.show()
   },
   painted(timeline, pen) { this.editor?.painted(timeline, pen) },
@@ -283,8 +298,9 @@ addRondoPlugin({
     this.editor.show()
     if (this.editor.isOn && key && origin?.timeline) this.editor.openMenu(origin)
   },
-  async renewed() {
+  async renewed(page, found) {
     await this.editor?.store.look()
+    this.editor?.teaching.renew(JSON.parse(found.getElementById("edit-data").textContent))
     this.editor?.show()
   },
 })

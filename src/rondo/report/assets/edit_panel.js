@@ -18,17 +18,24 @@ function entrySelect(label, options) {
 
 function editRow(...children) { return htmlOf("div", {className: "edit-row"}, ...children) }
 
+// A name that is typed; Esc and full stop mean other things to the page.
+function nameBox(label, value, placeholder, entered = () => {}, typed = () => {}) {
+  const box = htmlOf("input", {type: "text", value, placeholder, maxLength: 80})
+  box.setAttribute("aria-label", label)
+  box.addEventListener("input", () => typed(box.value))
+  box.addEventListener("keydown", (event) => {
+    event.stopPropagation()
+    if (event.key === "Enter") entered()
+    if (event.key === "Escape") box.blur()
+  })
+  return box
+}
+
 // Name, merges and division of the chosen entry.
 function entryEdits(editor, entry) {
   const {level} = entry, id = idOf(entry.name), about = {level}
-  const name = htmlOf("input", {type: "text", value: calledOf(entry.name), placeholder: "no name", maxLength: 80})
-  name.setAttribute("aria-label", `name of ${entry.name.split(" ")[0]}`)
   const rename = () => editor.make({kind: "name", ...about, ids: [id], name: name.value.trim()})
-  name.addEventListener("keydown", (event) => {
-    event.stopPropagation() // Esc and full stop mean other things to the page
-    if (event.key === "Enter") rename()
-    if (event.key === "Escape") name.blur()
-  })
+  const name = nameBox(`name of ${entry.name.split(" ")[0]}`, calledOf(entry.name), "no name", rename)
   const rows = [editRow(name, pressable("rename", "call it so from now on; empty: no name", rename))]
   if (!entry.in_labels) return [...rows, quietly("It has no frames in the labels: it can be named, not merged or divided.")]
   const others = entriesOf(editor.page, level).filter(([other]) => other !== id)
@@ -52,9 +59,7 @@ function divideRow(editor, entry, about) {
     const words = "To divide it: tick occurrences below, or press them in the timeline with Shift."
     return htmlOf("p", {className: "quiet", textContent: words})
   }
-  const name = htmlOf("input", {type: "text", placeholder: "name, if it has one", maxLength: 80})
-  name.setAttribute("aria-label", "name of the new entry")
-  name.addEventListener("keydown", (event) => event.stopPropagation())
+  const name = nameBox("name of the new entry", "", "name, if it has one")
   const divide = () => editor.make({kind: "relabel", ...about, ids: ["new"], spans: own, name: name.value.trim()})
   const words = own.length === 1 ? "make this one a new entry" : `make these ${own.length} a new entry`
   return editRow(name, pressable(words, "they get an id of their own", divide),
@@ -86,10 +91,12 @@ function editList(editor) {
   }
   for (const edit of [...store.history].reverse()) {
     if (edit.kind === "undo") continue
-    const {kind, level, ids, name, spans = [], number} = edit, words = edit.undone ? "redo" : "undo"
-    const wanted = edit.undone ? {kind, level, ids, name, spans} : {kind: "undo", number}
+    const {kind, level, ids, name, spans = [], groups = [], number} = edit, isTaught = kind === "teach"
+    const words = !edit.undone ? "undo" : isTaught ? "mark again" : "redo"
+    const wanted = edit.undone ? {kind, level, ids, name, spans, groups} : {kind: "undo", number}
+    const action = () => edit.undone && isTaught ? editor.teaching.add(marksOf(edit)) : editor.make(wanted)
     items.push(htmlOf("li", {className: edit.undone ? "undone" : ""}, htmlOf("span", {textContent: edit.what}),
-      edit.undone || edit.can_undo ? pressable(words, `${words} edit ${number}`, () => editor.make(wanted)) : null))
+      edit.undone || edit.can_undo ? pressable(words, `${words}: edit ${number}`, action) : null))
   }
   if (!items.length) return htmlOf("p", {className: "quiet", textContent: "Nothing has been edited yet."})
   return htmlOf("ol", {className: "edit-list"}, ...items)
@@ -108,5 +115,6 @@ function editSection(editor) {
   }
   const isEditable = entry && (entry.level === "unit" || entry.level === "motif")
   return htmlOf("section", {id: "edit"}, htmlOf("h3", {textContent: "Edit"}), trouble,
-    ...(isEditable ? entryEdits(editor, entry) : []), bar, editList(editor))
+    ...(isEditable ? entryEdits(editor, entry) : []), bar, editList(editor),
+    editor.teaching.isPossible ? editor.teaching.section() : null)
 }

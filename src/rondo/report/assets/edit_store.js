@@ -19,21 +19,26 @@ class EditStore {
   // Make edits: true if they were taken, else `trouble` says why not.
   async add(...wanted) {
     const edits = wanted.map((it) => ({...it, key: newKey()}))
+    if (this.isServed) return await this.post("edits", edits) !== null
     this.trouble = ""
-    if (!this.isServed) {
-      this.keep([...this.pending, ...edits])
-      return true
-    }
+    this.keep([...this.pending, ...edits])
+    return true
+  }
+
+  // What the server answers, or null: then `trouble` says why.
+  async post(path, content) {
     const headers = {"X-Rondo-Token": this.token, "Content-Type": "application/json"}
+    this.trouble = ""
     try {
-      const answer = await fetch("edits", {method: "POST", headers, body: JSON.stringify(edits), cache: "no-store"})
+      const answer = await fetch(path, {method: "POST", headers, body: JSON.stringify(content), cache: "no-store"})
       const told = await answer.json().catch(() => ({error: `the server answered ${answer.status}`}))
-      if (told.error) this.trouble = told.error
-      else this.history = told.edits
+      this.trouble = told.error ?? ""
+      this.history = told.edits ?? this.history
+      return told.error ? null : told
     } catch {
       this.trouble = "The server has ended; start `rondo view` again."
+      return null
     }
-    return this.trouble === ""
   }
 
   // The history as it is now: others may have edited the run too.
@@ -66,6 +71,9 @@ class EditStore {
     const of = (it) => it.level === level ? it.ids : level === "motif" ? it.motifs ?? [] : []
     const merges = this.history.filter((it) => it.kind === "merge" && isInForce(it) && of(it).includes(id))
     const rest = group.filter((it) => it !== id), undos = merges.map(({number}) => ({kind: "undo", number}))
+    const last = this.history.findLast((it) => it.kind === "coarsen" && isInForce(it))
+    const groups = last?.groups?.map((it) => it.filter((own) => own !== id)).filter((it) => it.length > 1)
+    if (level === "motif" && last?.ids.includes(id)) undos.push({kind: "coarsen", level, groups})
     return rest.length > 1 ? [...undos, {kind: "merge", level, ids: rest}] : undos
   }
 
@@ -74,10 +82,14 @@ class EditStore {
   // A file for `rondo apply`; it stays here until the run knows it.
   save() {
     const content = {format: "rondo-edits", schema: 2, run: this.run, edits: this.pending}
-    const address = URL.createObjectURL(new Blob([JSON.stringify(content, null, 1)], {type: "application/json"}))
-    Object.assign(document.createElement("a"), {href: address, download: "edits.json"}).click()
-    setTimeout(() => URL.revokeObjectURL(address))
+    download("edits.json", "application/json", JSON.stringify(content, null, 1))
   }
+}
+
+function download(name, type, text) {
+  const address = URL.createObjectURL(new Blob([text], {type}))
+  Object.assign(document.createElement("a"), {href: address, download: name}).click()
+  setTimeout(() => URL.revokeObjectURL(address))
 }
 
 const isInForce = (it) => it.can_undo
@@ -87,10 +99,11 @@ function newKey() {
 }
 
 // A wanted edit in words, for the list of those that wait.
-function wantedWords({kind, level, ids = [], name, spans = [], number}) {
+function wantedWords({kind, level, ids = [], name, spans = [], groups = [], number}) {
   const entries = ids.map((id) => id === "new" ? "a new entry" : id < 0 ? "OTHER" : `${level[0]}${id}`), [where, from, to] = spans[0] ?? []
   switch (kind) {
     case "name": return name ? `${entries[0]} named '${name}'` : `${entries[0]} lost its name`
+    case "coarsen": return `motifs coarsened: ${groups.map((it) => it.map((id) => `m${id}`).join(", ")).join("; ")}`
     case "merge": return `${entries.join(", ")} merged`
     case "relabel": return `frames ${from} to ${to} of ${where} relabelled ${entries[0]}${name ? ` '${name}'` : ""}`
     default: return `edit ${number} undone`

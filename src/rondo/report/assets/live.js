@@ -61,6 +61,7 @@ class Live {
     }
     const signals = await Promise.all(data.map((it, place) => this.unpacked(it, place)))
     const entries = JSON.parse(found.getElementById("entries-data").textContent)
+    this.page.takeKinds(found)
     this.page.lanes.clear()
     data.forEach((it, place) => this.renew(place, it, signals[place]))
     this.announce(entries)
@@ -101,7 +102,7 @@ class Live {
       if (old.length === now.length) old.forEach((it, i) => this.replace([it], [now[i]]))
       else this.replace(old, now)
     }
-    for (const plugin of this.page.plugins) plugin.renewed?.(this.page)
+    for (const plugin of this.page.plugins) plugin.renewed?.(this.page, found)
   }
 
   replace(old, now) {

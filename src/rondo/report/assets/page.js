@@ -15,13 +15,12 @@ class Page {
     this.isFitShown = remembered("fit") === "shown"
     this.data = new Map()
     this.lanes = new Map()
-    this.kindButtons = [...document.querySelectorAll("#kinds button")]
-    this.kinds = this.kindButtons.map((it) => it.dataset.kind)
-    this.kind = this.kinds.includes(remembered("kind")) ? remembered("kind") : this.kinds[0] ?? "" // "unit": no motifs
+    this.coarse = (lanes) => lanes // as motifs are merged now
+    this.kind = remembered("kind") // "unit": no motifs
   }
 
   start() {
-    for (const button of this.kindButtons) button.addEventListener("click", () => this.showKind(button.dataset.kind))
+    document.addEventListener("click", ({target}) => { if (this.kindButtons.includes(target)) this.showKind(target.dataset.kind) })
     this.markKind()
     startTheme(this, (isNow) => this.redraw(isNow))
     this.help()
@@ -73,6 +72,8 @@ class Page {
     help.addEventListener("click", (event) => { if (event.target === help) help.close() }) // beside it
   }
 
+  get kindButtons() { return [...document.querySelectorAll("#kinds button")] }
+  get kinds() { return this.kindButtons.map((it) => it.dataset.kind) }
   get drawn() { return this.timelines.filter((it) => it !== null) }
 
   redraw(isNow = false) {
@@ -92,7 +93,7 @@ class Page {
 
   // The lanes that are drawn: of motifs, those of the kind that is shown.
   lanesOf(data) {
-    if (!this.lanes.has(data)) this.lanes.set(data, data.lanes.map(laneOf))
+    if (!this.lanes.has(data)) this.lanes.set(data, this.coarse(data.lanes.map(laneOf)))
     return this.lanes.get(data).filter((lane) => this.isShown(lane))
   }
 
@@ -103,17 +104,31 @@ class Page {
     this.kind = kind
     remember("kind", kind)
     this.markKind()
+    this.renewLanes()
+    const chosen = this.entries[this.chosen]
+    this.choose(chosen && !this.isShown({kind: chosen.level, of: chosen.of}) ? null : this.chosen)
+  }
+
+  // The switch of a newer page: an edit can bring another kind.
+  takeKinds(found) {
+    const [old, now] = [document, found].map((it) => it.getElementById("kinds"))
+    if (old?.textContent === now?.textContent) return
+    old?.remove()
+    document.getElementById("tools").prepend(now ?? "")
+    this.markKind()
+  }
+
+  renewLanes() {
     for (const timeline of this.drawn) {
       Object.assign(timeline, {lanes: this.lanesOf(timeline.data), cursor: null, marked: null})
       timeline.strip.state = null
     }
     this.sheet?.lanes.clear()
     this.layOut()
-    const chosen = this.entries[this.chosen]
-    this.choose(chosen && !this.isShown({kind: chosen.level, of: chosen.of}) ? null : this.chosen)
   }
 
   markKind() {
+    if (!this.kinds.includes(this.kind)) this.kind = this.kinds[0] ?? ""
     for (const button of this.kindButtons) button.setAttribute("aria-pressed", String(button.dataset.kind === this.kind))
   }
 

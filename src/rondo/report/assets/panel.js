@@ -68,7 +68,7 @@ const endsOf = (words) =>
   htmlOf("p", {className: "ends quiet"}, ...words.map((it) => htmlOf("span", {textContent: it})))
 
 function compositionSection(page, key) {
-  const found = compositionData().made_of[key]
+  const found = page.entries[key].isMerged ? null : compositionData().made_of[key]
   return found ? sectionOf("Made of", "composition", ...pictureOf(page, found), quietly(keyToPicture(found))) : null
 }
 

@@ -80,7 +80,7 @@ class Sheet {
     if (!this.lanes.has(place)) {
       const {page} = this, own = page.dataOf(place).lanes
       const raw = own.find((lane) => lane.kind === "motif" && page.isShown(lane)) ?? own.find((lane) => lane.kind === "unit")
-      this.lanes.set(place, raw ? laneOf(raw) : null)
+      this.lanes.set(place, raw ? page.coarse([laneOf(raw)])[0] : null)
     }
     return this.lanes.get(place)
   }
