@@ -366,3 +366,40 @@ def followed_by_noise(case: Case) -> Case:
     noise = np.full(len(values), NOISE)
     truth = tuple(np.concatenate([track[: len(values)].astype(str), noise]) for track in case.truth)
     return Case([Recording(np.concatenate([values, surrogate]), rate=recording.rate)], truth)
+
+
+# ---------------------------------------------------------------- gestures between rests
+
+
+class Movement:
+    """Sines of their own pitch in each channel, which swell and fade."""
+
+    def __init__(self, rng: np.random.Generator, n_channels: int) -> None:
+        self.pitch, self.phase = rng.uniform(0.6, 2.4, n_channels), rng.uniform(0, 2 * np.pi, n_channels)
+        self.size, self.level = rng.normal(size=n_channels), rng.normal(0, 0.7, n_channels)
+        self.seconds = rng.uniform(0.9, 2.6)
+
+    def drawn(self, rng: np.random.Generator) -> Floats:
+        stretch = rng.uniform(0.9, 1.1)
+        t = np.arange(int(self.seconds * stretch * RATE)) / RATE / stretch
+        swell = np.sqrt(np.sin(np.pi * np.linspace(0, 1, t.size)))
+        return (self.size * np.sin(2 * np.pi * self.pitch * t[:, None] + self.phase) + self.level) * swell[:, None]
+
+
+def gestures(
+    seed: int, n_gestures: int, n_movements: int, *, noise: float = 0.08, rest_s: tuple[float, float] = (1.5, 3.5),
+    n_channels: int = N_CHANNELS,
+) -> tuple[Floats, NDArray[np.int64]]:  # fmt: skip
+    """Five minutes of gestures of their own movements in any order, rests between; what is done in each frame."""
+    rng = np.random.default_rng(seed)
+    each = [[Movement(rng, n_channels) for _ in range(n_movements)] for _ in range(n_gestures)]
+    parts: list[Floats] = []
+    truth: list[int] = []
+    while len(truth) < 300 * RATE:
+        gesture = int(rng.integers(n_gestures))
+        done = [movement.drawn(rng) for movement in each[gesture]]
+        rest = np.zeros((int(rng.uniform(*rest_s) * RATE), n_channels))
+        truth += [gesture + 1] * sum(map(len, done)) + [0] * len(rest)
+        parts += [*done, rest]
+    values = np.concatenate(parts)
+    return values + rng.normal(0, noise, values.shape), np.array(truth)

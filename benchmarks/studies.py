@@ -27,6 +27,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # set before numpy and torch are 
 import choice_studies
 import finding_studies
 import numpy as np
+import scale_studies
 import stream_studies
 import teaching_studies
 from guard import Fit, read, recording_ids
@@ -38,9 +39,8 @@ from rondo.arrays import generators
 from rondo.config.overrides import parse_override
 from rondo.config.settings import resolve
 from rondo.data.scaling import Preprocessor
-from rondo.data.signal import FEWEST_FRAMES
 from rondo.data.window_lengths import window_and_step
-from rondo.data.windows import FEW_CHANNELS, Projection, WindowGrid, Windows
+from rondo.data.windows import Projection, WindowGrid, Windows
 from rondo.encoders.base import build_encoder
 from rondo.errors import RecordingError
 from rondo.metrics import clock_labels, evaluate
@@ -177,65 +177,6 @@ def few_channels(options: Options) -> Rows:
             figures = "/".join(f"{value:.1f}" for value in (*(row[score] for score in TRIPLE), *cuts))
             cells.append(f"{figures}, {row['n_clusters']:.1f}")
         yield (name, *cells)
-
-
-def scales(options: Options) -> Rows:
-    """Motifs with windows in seconds as 0.2.0 had them, with the suggested ones, and with the best agreed of 3 scales.
-
-    Every folder of DATA is a set, of which at most 12 recordings are read; cells are means of ARI, AMI and one-to-one,
-    over recordings. `rate` beside `X` counts where there is no meta.json.
-    """
-    yield ("set", "recordings", "seconds", "suggested", "compared", "frames of a unit window", "compared")
-    totals: list[tuple[float, float, float]] = []
-    for folder in sorted(path for path in options.data.iterdir() if any(path.glob("*.npz"))):
-        if options.sets and folder.name not in options.sets:
-            continue
-        each = [_by_window_rule(read_annotated(path)) for path in sorted(folder.glob("*.npz"))[:_MOST_RECORDINGS]]
-        scores = [float(np.mean([score for score, _ in own])) for own in zip(*each, strict=True)]
-        frames = [f"{np.median([length for _, length in own]):.0f}" for own in zip(*each, strict=True)]
-        totals.append((scores[0], scores[1], scores[2]))
-        yield (folder.name, len(each), *(f"{score:.1f}" for score in scores), frames[0], frames[2])
-    yield (f"mean of {len(totals)} sets", "", *(f"{score:.1f}" for score in np.mean(totals, axis=0)), "", "")
-
-
-_MOST_RECORDINGS = 12
-
-
-def read_annotated(path: Path) -> Case:
-    with np.load(path) as stored:
-        meta = path.with_name("meta.json")
-        rate = stored.get("rate")
-        if rate is None and meta.is_file():
-            rate = json.loads(meta.read_text(encoding="utf-8"))["rate_hz"]
-        known = rate is not None and np.isfinite(float(rate))
-        return Recording(stored["X"], float(rate) if known else None, id=path.stem), stored["y"].astype(np.int64)
-
-
-def _by_window_rule(case: Case) -> list[tuple[float, int]]:
-    """Score and unit window by each of the three rules."""
-    recording, truth = case
-    found = []
-    for given in (_in_seconds(recording), {"settings": {"windows.scales": 1}}, {}):
-        model = Rondo(seed=0, **given)
-        scores = scores_of([(truth, model.fit_predict(recording).motifs)])
-        found.append((float(np.mean([scores[name] for name in TRIPLE])), model.window_length_frames_))
-    return found
-
-
-def _in_seconds(recording: Recording) -> dict[str, Any]:
-    """1/40 of the recording between 1.5 and 6 s for motifs, a quarter of it, at least 0.3 s, for units."""
-    rate, n_frames, few = recording.rate, recording.n_frames, recording.values.shape[1] <= FEW_CHANNELS
-    signal = Preprocessor.fit([recording], resolve().preprocess).apply(recording)
-    period = signal.period_frames
-    if rate is not None and rate >= 10:
-        long = min(max(n_frames / 40, 1.5 * rate), 6 * rate)
-    elif rate is None and few:
-        long = 4 * max(FEWEST_FRAMES, 20 * period)
-    else:
-        long = min(max(n_frames / 40, FEWEST_FRAMES, period), 4 * max(FEWEST_FRAMES, period))
-    unit = min(max(8.0, 0.3 * (rate or 0), long / 4), n_frames / 20)
-    long = 4 * unit if rate is None and few else long
-    return {"window": max(1, round(unit)), "motif_window": round(max(long, 2 * unit))}
 
 
 def window_lengths(options: Options) -> Rows:
@@ -608,21 +549,16 @@ def answered(recordings: Sequence[Recording], settings: Settings) -> Labels | No
 STUDIES: dict[str, Callable[[Options], Rows]] = {
     own.__name__.replace("_", "-"): own
     for own in (
-        *(unit_settings, few_channels, scales, window_lengths, window_ceilings, clock),
+        *(unit_settings, few_channels, window_lengths, window_ceilings, clock),
         *(two_levels, people, classifier, transfer, dropouts),
         *stream_studies.STUDIES,
         *choice_studies.STUDIES,
         *teaching_studies.STUDIES,
         *finding_studies.STUDIES,
+        *scale_studies.STUDIES,
     )
 }
-# `scales` is for recordings of one's own: no page holds its table.
-SECTIONS = (
-    *(name for name in STUDIES if name != "scales"),
-    "unit-settings-held-out",
-    "two-levels-held-out",
-    "find-held-out",
-)
+SECTIONS = (*STUDIES, *(f"{name}-held-out" for name in ("unit-settings", "two-levels", "find", "scales")))
 SECTIONS += ("people-other-sets", "transfer-usc-had")
 
 

@@ -16,6 +16,7 @@ from rondo.motifs.discover import fit_strophes
 from rondo.motifs.model import MotifModel
 from rondo.motifs.rest import between_rests, rest_of
 from rondo.units.viterbi import Timeline
+from tests.benchmark_scripts import imported
 
 RATE = 50.0
 
@@ -76,42 +77,13 @@ def test_a_rest_that_is_no_unit_is_refused() -> None:
         MotifModel.restore(found.tensors() | {"rest": np.array([9])})
 
 
-class Movement:
-    """Sines of their own pitch in six channels, which swell and fade."""
-
-    def __init__(self, rng: np.random.Generator) -> None:
-        self.pitch, self.phase = rng.uniform(0.6, 2.4, 6), rng.uniform(0, 2 * np.pi, 6)
-        self.size, self.level, self.seconds = rng.normal(size=6), rng.normal(0, 0.7, 6), rng.uniform(0.9, 2.6)
-
-    def drawn(self, rng: np.random.Generator) -> np.ndarray:
-        stretch = rng.uniform(0.9, 1.1)
-        t = np.arange(int(self.seconds * stretch * RATE)) / RATE / stretch
-        swell = np.sqrt(np.sin(np.pi * np.linspace(0, 1, t.size)))
-        return (self.size * np.sin(2 * np.pi * self.pitch * t[:, None] + self.phase) + self.level) * swell[:, None]
-
-
-def gestures(seed: int, n_gestures: int, n_movements: int) -> tuple[np.ndarray, np.ndarray]:
-    """Five minutes of gestures of their own movements in any order, rests between; what is done in each frame."""
-    rng = np.random.default_rng(seed)
-    each = [[Movement(rng) for _ in range(n_movements)] for _ in range(n_gestures)]
-    parts: list[np.ndarray] = []
-    truth: list[int] = []
-    while len(truth) < 300 * RATE:
-        gesture = int(rng.integers(n_gestures))
-        done = [movement.drawn(rng) for movement in each[gesture]]
-        rest = np.zeros((int(rng.uniform(1.5, 3.5) * RATE), 6))
-        truth += [gesture + 1] * sum(map(len, done)) + [0] * len(rest)
-        parts += [*done, rest]
-    values = np.concatenate(parts)
-    return values + rng.normal(0, 0.08, values.shape), np.array(truth)
-
-
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize(("n_gestures", "n_movements"), [(1, 5), (3, 4)])
 def test_cycles_and_gestures_between_rests_are_motifs_whole(
     tmp_path: Path, seed: int, n_gestures: int, n_movements: int
 ) -> None:
-    values, truth = gestures(seed, n_gestures, n_movements)
+    with imported("sources") as sources:
+        values, truth = sources.gestures(seed, n_gestures, n_movements)
     model = rondo.Rondo(settings={"evidence.surrogates": 0})
     found = model.fit_predict(rondo.Recording(values, RATE))
     assert agreement(truth, found.motifs) >= 0.85
