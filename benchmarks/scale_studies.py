@@ -42,7 +42,7 @@ BETWEEN_RESTS: dict[str, dict[str, Any]] = {
 
 
 def scales(options: Options) -> Rows:
-    """Motifs with windows in seconds as 0.2.0 had them, with the suggested ones, and with the best agreed of 3 scales.
+    """Motifs with windows in seconds as 0.2.0 had them, with the suggested ones, and with the best agreed of 4.
 
     Every folder of DATA is a set; at most 12 recordings of each are read. Cells are means of ARI, AMI and one-to-one
     over recordings; *sd*: the standard deviation over seeds of the mean of a set, compared scales. `rate` in the

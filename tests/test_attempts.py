@@ -1,4 +1,4 @@
-"""At which scale a fit looks: three are compared where lengths are left to the data, and the rate plays no part."""
+"""At which scale a fit looks: four unit windows are compared where no length is given, and the rate plays no part."""
 
 from __future__ import annotations
 
@@ -39,11 +39,20 @@ def tried(monkeypatch: pytest.MonkeyPatch, recording: Recording, **given: Any) -
     return lengths
 
 
-def test_three_scales_are_tried_where_lengths_are_left_to_the_data(
+def test_four_unit_windows_are_tried_where_lengths_are_left_to_the_data(
     monkeypatch: pytest.MonkeyPatch, recording: Recording
 ) -> None:
-    middle, less, more = tried(monkeypatch, recording)
-    assert (less, more) == (round(0.7 * middle), round(1.4 * middle))
+    suggested, *others = tried(monkeypatch, recording)
+    assert others == [round(factor * suggested) for factor in (0.5, 0.7, 1.4)]
+
+
+def test_all_have_the_same_motif_window(monkeypatch: pytest.MonkeyPatch, recording: Recording) -> None:
+    first = WindowScales(40, 10, 160)
+    assert attempts._others(first, 10_000) == [(20, 5, 160), (28, 7, 160), (56, 14, 160)]
+    assert attempts._others(first, 900) == [(20, 5, 160), (28, 7, 160), (45, 11, 160)], "20 windows in the longest span"
+    assert attempts._others(WindowScales(8, 2, 32), 10_000) == [(11, 2, 32)], (
+        "none is shorter than 8 frames, none twice"
+    )
 
 
 @pytest.mark.parametrize(
@@ -94,16 +103,14 @@ AGREED, ODD, ONE = [0, 0, 1, 1, 2, 2], [0, 1, 0, 1, 0, 1], [0] * 6
 @pytest.mark.parametrize(
     ("by_unit", "chosen"),
     [
-        ({40: AGREED, 28: AGREED, 56: ODD}, 40),
-        ({40: ODD, 28: AGREED, 56: AGREED}, 28),
-        ({40: AGREED, 28: ODD, 56: ODD[1:] + ODD[:1]}, 40),  # the same names, changed: odd ones agree with each other
-        ({40: ONE, 28: ONE, 56: ONE, 20: ONE, 10: AGREED}, 10),  # a closer look, until there is something
-        ({40: ONE, 28: ONE, 56: ONE, 20: ONE, 10: ONE, 8: ONE}, 8),
+        ({40: AGREED, 20: AGREED, 28: AGREED, 56: ODD}, 40),  # as well as others: the suggested one
+        ({40: ODD, 20: AGREED, 28: AGREED, 56: AGREED}, 20),
+        ({40: AGREED, 20: ODD, 28: ODD[1:] + ODD[:1], 56: ODD}, 20),  # the same labels with other ids agree too
+        ({40: ONE, 20: ONE, 28: ONE, 56: ONE, 10: AGREED}, 10),  # a closer look, until there is something
+        ({40: ONE, 20: ONE, 28: ONE, 56: ONE, 10: ONE, 8: ONE}, 8),
     ],
 )
 def test_the_choice(by_unit: dict[int, list[int]], chosen: int) -> None:
-    if by_unit[40] is AGREED and by_unit[28] is ODD:
-        chosen = 28  # they agree with each other, and the suggested one with none
     looks = {unit: Stub(labels, unit) for unit, labels in by_unit.items()}
     config = rondo.config.settings.resolve()
     best = attempts.best_attempt(looks[40], config, 10_000, lambda scales: looks[scales.unit_frames])  # type: ignore
@@ -118,12 +125,12 @@ def test_the_rate_that_is_declared_changes_no_label(recording: Recording, rate: 
 
 
 def test_another_scale_is_noted() -> None:
-    first, other = WindowScales(40, 10, 160), WindowScales(28, 7, 112)
+    first, other = WindowScales(40, 10, 160), WindowScales(28, 7, 160)
     assert attempts.scale_note(first, first, 50.0) == []
     (note,) = attempts.scale_note(first, other, 50.0)
-    assert "0.56 s" in note and "2.24 s" in note and "0.7 times" in note and "--fast" in note
+    assert "0.56 s" in note and "3.2 s" in note and "0.7 times" in note and "--fast" in note
     (note,) = attempts.scale_note(first, other, None)
-    assert "28 frames" in note and "112 frames" in note
+    assert "28 frames" in note and "160 frames" in note
 
 
 def test_a_program_of_many_states_has_as_many_units() -> None:

@@ -101,8 +101,8 @@ class WindowsConfig(StageSettings):
         "ours: 1.5 s; without a rate a typical period, 20 for 1 to 3 channels; paper: per data set (Table preproc)",
     )
     step: Duration = setting("auto", "ours: a quarter of the window; the paper sets it per data set (Table preproc)")
-    scales: Literal[1, 3] = setting(
-        3, "ours: where all lengths are auto, the best agreed of 3 scales (docs/method.md); 1 = the suggested"
+    scales: Literal[1, 4] = setting(
+        4, "ours: where all lengths are auto, the best agreed of 4 unit windows (docs/method.md); 1 = the suggested"
     )
     projection: Literal["aligned", "vote", "centre", "start"] = setting(
         "aligned",

@@ -1,8 +1,9 @@
-"""At which scale to look: the same fit at a few lengths of windows, and the one that the others agree with.
+"""How long windows of units are: the same fit at a few lengths, and the one that the others agree with.
 
-What recurs is seen at neighbouring scales alike; what one length of windows happens to find is seen at no other. No
-labels are needed for that: three fits are compared with each other. A scale at which all that is done between two rests
-is one of a few phrases comes first. Where hardly anything was found, closer looks follow.
+Motifs that recur are found with units of any similar length; what one length happens to find is found with no other. So
+fits with four lengths of unit windows under the same motif window are compared with each other, without labels. A
+length at which all that is done between two rests is one of a few phrases comes first. Where hardly anything was found,
+both windows are halved.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ from rondo.units.model import UnitModel
 from rondo.units.viterbi import Timeline
 from rondo.wording import duration_in_words
 
-_FACTORS = (0.7, 1.4)  # of the suggested lengths, beside 1; half an octave, chosen by hand
-_CLEARLY = 0.05  # by so much others must agree better; of 0.02 and 0.05 on public sets: benchmarks/studies.py scales
+# Of the suggested window of units, besides 1. Five sets of factors were compared on public sets and planted streams;
+# docs/results/motifs.md has recordings that had no part in the choice (benchmarks/studies.py scales).
+_FACTORS = (0.5, 0.7, 1.4)
 _COMPARED = 2000  # frames, evenly spread: more say the same
 
 
@@ -67,7 +69,7 @@ class Attempt:
 
 
 def best_attempt(first: Attempt, config: RondoConfig, longest: int, fit: Callable[[WindowScales], Attempt]) -> Attempt:
-    """The first, or another one that agrees clearly better with the rest; `longest` span of any signal, in frames."""
+    """The attempt that agrees best with the others; `longest` span of any signal, in frames."""
     if not compares_scales(config):
         return first
     tried = [first, *map(fit, _others(first.scales, longest))]
@@ -76,10 +78,9 @@ def best_attempt(first: Attempt, config: RondoConfig, longest: int, fit: Callabl
     labels = [attempt.labels() for attempt in tried]
     alike = agreements(labels)
     means = (alike.sum(axis=1) - 1) / max(1, len(tried) - 1)
-    best = int(means.round(9).argmax())
-    chosen = tried[best if means[best] > means[0] + _CLEARLY else 0]
+    chosen = tried[int(means.round(9).argmax())]  # the suggested one where several agree as well
     while chosen.tells_nothing and chosen.scales.unit_frames > FEWEST_TELLING_FRAMES:
-        chosen = fit(_scaled(chosen.scales, 0.5, longest))
+        chosen = fit(_closer(chosen.scales))
     return chosen
 
 
@@ -93,18 +94,25 @@ def scale_note(suggested: WindowScales, taken: WindowScales, rate: float | None)
     )
     share = taken.unit_frames / suggested.unit_frames
     return [
-        f"windows of {unit} for units and {motif} for motifs, {share:.2g} times the suggested lengths, as scales agree "
-        "best there; --fast keeps the suggested ones"
+        f"windows of {unit} for units, {share:.2g} times the suggested length, and {motif} for motifs: similar lengths "
+        "agree best there; --fast keeps the suggested one"
     ]
 
 
 def _others(scales: WindowScales, longest: int) -> list[WindowScales]:
-    each = [_scaled(scales, factor, longest) for factor in _FACTORS]
-    return [other for other in each if other.unit_frames != scales.unit_frames]
-
-
-def _scaled(scales: WindowScales, factor: float, longest: int) -> WindowScales:
+    """The other lengths of unit windows; none twice, and none that has fewer than 20 windows."""
     most = max(scales.unit_frames, longest // FEWEST_WINDOWS)
-    unit = min(max(FEWEST_TELLING_FRAMES, round(factor * scales.unit_frames)), most)
-    motif = max(round(unit * scales.motif_frames / scales.unit_frames), 2 * unit)
-    return WindowScales(unit, max(1, unit // 4), motif)
+    units = {min(max(FEWEST_TELLING_FRAMES, round(factor * scales.unit_frames)), most): None for factor in _FACTORS}
+    return [_with_units(scales, unit) for unit in units if unit != scales.unit_frames]
+
+
+def _closer(scales: WindowScales) -> WindowScales:
+    """Both windows halved."""
+    return _with_units(
+        scales._replace(motif_frames=scales.motif_frames // 2),
+        max(FEWEST_TELLING_FRAMES, round(scales.unit_frames / 2)),
+    )
+
+
+def _with_units(scales: WindowScales, unit: int) -> WindowScales:
+    return WindowScales(unit, max(1, unit // 4), max(scales.motif_frames, 2 * unit))
