@@ -25,7 +25,7 @@ Case = tuple[Recording, Labels]
 Options = argparse.Namespace
 Rows = Iterator[tuple[object, ...]]
 TRIPLE = ("ari", "ami", "one_to_one")
-MOST_RECORDINGS = 12  # of a set
+MOST_RECORDINGS = 6  # of a set
 SUGGESTED: dict[str, Any] = {"settings": {"windows.scales": 1}}
 BETWEEN_RESTS: dict[str, dict[str, Any]] = {
     "a cycle of 5 movements": {"n_gestures": 1, "n_movements": 5},
@@ -44,7 +44,7 @@ BETWEEN_RESTS: dict[str, dict[str, Any]] = {
 def scales(options: Options) -> Rows:
     """Motifs with windows in seconds as 0.2.0 had them, with the suggested ones, and with the best agreed of 4.
 
-    Every folder of DATA is a set; at most 12 recordings of each are read. Cells are means of ARI, AMI and one-to-one
+    Every folder of DATA is a set; at most 6 recordings of each are read. Cells are means of ARI, AMI and one-to-one
     over recordings; *sd*: the standard deviation over seeds of the mean of a set, compared scales. `rate` in the
     recording counts where there is no meta.json.
     """
