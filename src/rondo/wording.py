@@ -217,6 +217,17 @@ def day_and_time(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
+def at_in_words(seconds: float) -> str:
+    """One reading of a clock, to the last digit: a date in UTC where it counts from 1970, else seconds.
+
+    >>> at_in_words(1794774665.25), at_in_words(1794774665.0), at_in_words(4.78)
+    ('2026-11-15 20:31:05.25', '2026-11-15 20:31:05', '4.78 s')
+    """
+    if not is_date(seconds):
+        return f"{seconds:.6f}".rstrip("0").rstrip(".") + " s"
+    return day_and_time(seconds) + f"{seconds % 1:.6f}".rstrip("0").rstrip(".")[1:]
+
+
 def _unit_of(seconds: float) -> tuple[float, str]:
     """The largest unit of which there are two or more; seconds down to a tenth."""
     for size, unit in _UNITS[:-2]:

@@ -23,6 +23,7 @@ from rondo.files.column_values import (
     names_no_signal,
     rises_or_repeats,
 )
+from rondo.files.clock_repair import rising
 from rondo.files.columns import Column, choose_columns, not_numeric, without_empty
 from rondo.files.crash_guard import refuse_fatal_parquet
 from rondo.files.reading import Reading, RecordingFormat
@@ -182,8 +183,9 @@ def _from_columns(schema: Schema, load: Callable[[str], Series], id: str, readin
     notes, times = columns.notes, None
     if columns.clock is not None:
         times, unit = _clock_seconds(load(names[columns.clock]), names[columns.clock])
+        times, repaired = rising(times, names[columns.clock])
         times, apart = spread(times, names[columns.clock])
-        notes += unit + apart
+        notes += unit + repaired + apart
     table = NumberTable(0, 0)
     for channel, name in enumerate(columns.channels):
         numbers = _numbers(load(name))

@@ -12,7 +12,7 @@ import io
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -20,8 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.data.precision import NumberTable
-from rondo.data.recording import Recording
+from rondo.data.recording import Recording, checked_times
 from rondo.errors import RecordingError
+from rondo.files.clock_repair import RowName, frame_name, rising
 from rondo.files.columns import Column, Columns, choose_columns, without_empty
 from rondo.files.reading import Reading, listed
 from rondo.files.text.cells import order_in_head, parser_of
@@ -53,15 +54,16 @@ def read_open_text(
     without_scores = replace(reading, leave_out=(*reading.leave_out, *scores))
     columns = choose_columns(described, without_scores)
     refuse_taking_turns(layout, columns, reading)
-    values, times, notes = _read(file, layout, columns, block_bytes)
+    values, times, notes, lines = _read(file, layout, columns, block_bytes)
     is_guess = columns.is_finer or (columns.clock is not None and described[columns.clock].kind == "rising")
     if times is not None and is_guess and not (np.diff(times) > 0).all():  # it rose in the first rows alone
         if not columns.is_finer and columns.clock is not None:
             described[columns.clock] = replace(described[columns.clock], kind=None)
         described = [replace(column, rises=True) for column in described]
         columns = choose_columns(described, without_scores)
-        values, times, notes = _read(file, layout, columns, block_bytes)
+        values, times, notes, lines = _read(file, layout, columns, block_bytes)
     scored = tuple(f"column '{name}' left out: it was scored; --keep-column {name!r} keeps it" for name in scores)
+    name_of: RowName = lines.name_of
     notes = layout.notes + scored + columns.notes + notes + _doubtful_thousands(layout, columns)
     if columns.clock is not None and times is not None:
         if times.size and np.isnan(times[-1]):  # spreadsheets leave rows at the end with neither a time nor a value
@@ -70,7 +72,8 @@ def read_open_text(
             n_blank = times.size - stop
             notes += (f"{counted(n_blank, 'row')} without a value at its end left out",) if n_blank else ()
             values, times = values[:stop], times[:stop]
-        values, times, more = _clock_in_seconds(values, times, columns, layout, described[columns.clock])
+        read = _clock_in_seconds(values, times, columns, layout, described[columns.clock], lines.name_of)
+        values, times, more, name_of = read
         notes += more
     values, channels, empty = without_empty(values, columns.channels)
     if not layout.has_header and columns.clock is None and channels[1:] and not reading.names(channels[0]):
@@ -91,6 +94,8 @@ def read_open_text(
         else:
             notes += (f"rate of {rate:g} Hz taken from the lines above the table; give --rate if it is another",)
     try:
+        if times is not None:
+            checked_times(times, len(times), name_of)
         return Recording(values, rate, channels, id, times, notes + empty)
     except RecordingError as error:
         advice = "" if times is None else after_going_back(times, layout, columns, reading)
@@ -203,10 +208,21 @@ def _below_a_heading(file: BinaryIO) -> list[HeadLine]:
     return []
 
 
+@dataclass
+class _RowLines:
+    """The line of each row: of each block its first row, its first line, and the places of its rows in it."""
+
+    blocks: list[tuple[int, int, NDArray[np.int64] | None]] = field(default_factory=list)
+
+    def name_of(self, row: int) -> str:
+        first, line, places = next(block for block in reversed(self.blocks) if block[0] <= row)
+        return f"line {line + (row - first if places is None else int(places[row - first]))}"
+
+
 def _read(
     file: BinaryIO, layout: Layout, columns: Columns, block_bytes: int
-) -> tuple[NDArray[np.float32], Times | None, tuple[str, ...]]:
-    """Values, clock readings as they are written (dates in seconds), and notes."""
+) -> tuple[NDArray[np.float32], Times | None, tuple[str, ...], _RowLines]:
+    """Values, clock readings as they are written (dates in seconds), notes, and the lines of the rows."""
     order = order_in_head(layout, columns)
     if order.is_guess and columns.clock is not None:
         order = day_order(_cells_around_midnight(file, layout, columns, block_bytes))
@@ -216,8 +232,10 @@ def _read(
     times = None if columns.clock is None else np.empty(most_rows)
     n_frames, n_headers, is_torn, is_open = 0, 0, False, False
     unknown: set[str] = set()
+    row_lines = _RowLines()
     for block in lines.blocks():
         frames = parser.parse(block)
+        row_lines.blocks.append((n_frames, block.first_line, frames.places))
         rows = slice(n_frames, n_frames + len(frames.values))
         table.write(rows, None, frames.values)
         if times is not None:
@@ -233,7 +251,7 @@ def _read(
     notes += (
         (f"keys that the first {HEAD_LINES} lines do not have left out: {listed(sorted(unknown))}",) if unknown else ()
     )
-    return table.values[:n_frames], None if times is None else times[:n_frames], notes
+    return table.values[:n_frames], None if times is None else times[:n_frames], notes, row_lines
 
 
 def _cells_around_midnight(file: BinaryIO, layout: Layout, columns: Columns, block_bytes: int) -> list[str]:
@@ -275,8 +293,8 @@ def _lines_of(file: BinaryIO, layout: Layout, block_bytes: int) -> tuple[Lines, 
 
 
 def _clock_in_seconds(
-    values: NDArray[np.float32], times: Times, columns: Columns, layout: Layout, described: Column
-) -> tuple[NDArray[np.float32], Times, tuple[str, ...]]:
+    values: NDArray[np.float32], times: Times, columns: Columns, layout: Layout, described: Column, name_of: RowName
+) -> tuple[NDArray[np.float32], Times, tuple[str, ...], RowName]:
     """The clock in seconds, rising through midnight and through readings that repeat, and what was done to it."""
     clock = columns.clock or 0
     name = layout.names[clock] or f"column {clock + 1}"
@@ -294,6 +312,9 @@ def _clock_in_seconds(
         )
     values, times, events = without_events(values, times, name)
     values, times, turned = oldest_first(values, times, name)
+    name_of = frame_name if events or turned else name_of
+    times, repaired = rising(times, name, name_of)
     times, apart = spread(times, name)
     rounded = (f"clock '{name}' is {coarse}, so that rows share times; write it with more digits",)
-    return values, times, notes + events + turned + apart + (rounded if apart and coarse else ())
+    notes += events + turned + repaired + apart + (rounded if apart and coarse else ())
+    return values, times, notes, name_of
