@@ -167,6 +167,25 @@ def duration_in_words(seconds: float) -> str:
     return f"{_digits(seconds / size)} {unit}"
 
 
+def every_in_words(seconds: float) -> str:
+    """The time from one row to the next.
+
+    >>> [every_in_words(s) for s in (0.02, 10, 60, 900, 3600, 86_400, 604_800, 5400)]
+    ['20 ms', '10 s', '1 min', '15 min', '1 h', '1 day', '7 days', '90 min']
+    """
+    one = {60.0: "1 min", 3600.0: "1 h", _DAY_S: "1 day"}
+    return one.get(seconds) or duration_in_words(seconds)
+
+
+def pace_in_words(rate: float, digits: str = ".4g") -> str:
+    """How often a row comes: in Hz, or the time between two where it is longer than a second.
+
+    >>> pace_in_words(50.0), pace_in_words(1 / 900), pace_in_words(0.5)
+    ('50 Hz', 'every 15 min', 'every 2 s')
+    """
+    return f"{rate:{digits}} Hz" if rate > 0.999 else f"every {every_in_words(float(f'{1 / rate:.4g}'))}"
+
+
 def spread_in_words(middle: float, low: float, high: float) -> str:
     """A duration and what it lies between, in the unit of the first.
 

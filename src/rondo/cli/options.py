@@ -142,6 +142,15 @@ SplitBy = Annotated[
         "the clock's column cuts where it goes back.",
     ),
 ]
+Pivot = Annotated[
+    str | None,
+    option(
+        "--pivot",
+        "COLUMN",
+        "A column of sensor names, as a tag, where each row holds one reading: each name becomes a channel. Tables with "
+        "columns such as timestamp, tag, value are known without it.",
+    ),
+]
 OneSession = Annotated[
     bool,
     switch(
@@ -163,6 +172,7 @@ _OF_FILES: dict[str, tuple[Any, Any]] = {
     "key": (Key, None),
     "label_column": (LabelColumns, None),
     "split_by": (SplitBy, None),
+    "pivot": (Pivot, None),
     "session": (OneSession, False),
     "keep_column": (KeepColumns, None),
 }

@@ -34,6 +34,9 @@ class Reading:
     split_by : str or None
         A column that separates the recordings in one table, such as a subject. The column of the clock splits where the
         clock goes back.
+    pivot : str or None
+        A column of names, such as a tag, in a table of one reading per row: each name becomes a channel. Without it
+        tables with the columns of a historian (`timestamp, tag, value`) are recognised. `rate` is that of the grid.
     session : bool
         Read each folder as one session: its tables are merged by their clocks into one Recording. Folders of Empatica
         E4, phyphox and Sensor Logger are recognised without it.
@@ -45,7 +48,7 @@ class Reading:
     RecordingError
         If a column is to be left out and kept.
     SettingError
-        If `session` and `split_by` are both given.
+        If two of `session`, `split_by` and `pivot` are given that exclude each other.
 
     Examples
     --------
@@ -59,6 +62,7 @@ class Reading:
     keep: Sequence[str] = ()
     split_by: str | None = None
     session: bool = False
+    pivot: str | None = None
     known: Sequence[KnownChannel] = ()
 
     def __post_init__(self) -> None:
@@ -70,6 +74,9 @@ class Reading:
             raise RecordingError(
                 f"column '{both}' is to be left out (--label-column) and kept (--keep-column); give one"
             )
+        if self.pivot is not None and (self.session or self.pivot == self.split_by):
+            other = "--session" if self.session else "--split-by"
+            raise SettingError(f"--pivot {self.pivot!r} and {other} do not go together; give one")
         if self.session and self.split_by is not None:
             raise SettingError(
                 "--session merges tables into one recording, --split-by cuts them into several; give one"

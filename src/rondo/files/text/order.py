@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from rondo.errors import RecordingError
 from rondo.files.columns import Columns
+from rondo.files.long_form import long_form_tag, ways_apart
 from rondo.files.reading import Reading, listed
 from rondo.files.text.clock import Times, plain_name
 from rondo.files.text.layout import Layout
@@ -53,6 +54,20 @@ def without_events(values: NDArray[np.float32], times: Times, clock: str) -> Row
     return np.ascontiguousarray(values[has_values]), times[has_values], (note,)
 
 
+def tag_column(layout: Layout, columns: Columns, reading: Reading) -> str | None:
+    """The column of tags, of a table in long form that the user names or that its own names tell."""
+    if reading.pivot is not None:
+        if reading.pivot not in layout.names:
+            raise RecordingError(
+                f"there is no column '{reading.pivot}' to pivot by; the columns are: {listed(layout.names)}"
+            )
+        return reading.pivot
+    if columns.clock is None:
+        return None
+    free = [name for name in layout.names if not reading.names(name)]
+    return long_form_tag(free, columns.channels, layout.names[columns.clock])
+
+
 def refuse_taking_turns(layout: Layout, columns: Columns, reading: Reading) -> None:
     """Refuse a table in which rows of several recordings, or of several sensors, share each time.
 
@@ -83,10 +98,7 @@ def refuse_taking_turns(layout: Layout, columns: Columns, reading: Reading) -> N
         channels = [place for place in columns.positions if place not in (teller, counter)]
         moving = [layout.names[place] for place in channels if len(set(layout.column(place))) > 1]
         if len(moving) == 1:
-            raise RecordingError(
-                f"each time has one reading per row, for {who} in column '{name}'; "
-                f"{_pivot(layout.names[clock], name, moving[0])}"
-            )
+            raise RecordingError(f"each time has one reading per row, for {who} in column '{name}'; {ways_apart(name)}")
         raise RecordingError(
             f"rows of several recordings share each time: {who} in column '{name}'; --split-by {name!r} takes them "
             f"apart, --label-column {name!r} reads them as one"
@@ -113,7 +125,7 @@ def after_going_back(times: Times, layout: Layout, columns: Columns, reading: Re
     tellers = [layout.names[teller] for teller in _tellers(layout, columns, reading)]
     tellers = [name for name in tellers if name not in columns.channels]
     if tellers and len(columns.channels) == 1:
-        return f"; if it holds one reading per row, {_pivot(clock, tellers[0], columns.channels[0])}"
+        return f"; if it holds one reading per row, {ways_apart(tellers[0])}"
     ways = [f"--split-by {name!r} takes recordings apart" for name in tellers[:1]]
     ways += [f"--split-by {clock!r} cuts wherever the clock goes back"] if columns.day is None and clock else []
     return f"; {', '.join(ways)}" if ways else ""
@@ -134,9 +146,3 @@ def _tellers(layout: Layout, columns: Columns, reading: Reading) -> list[int]:
             found.append(place)
     return sorted(found, key=lambda place: layout.names[place] != _ANIMAL)
 
-
-def _pivot(clock: str, names: str, values: str) -> str:
-    return (
-        f"make it one column per {names!r}, with pandas: "
-        f"table.pivot(index={clock!r}, columns={names!r}, values={values!r}).to_csv(…)"
-    )
