@@ -208,7 +208,8 @@ def read(data: Any, reading: Reading | None = None, *, rate: float | None = None
         return read_files([data], reading)
     data = _rows_of_numbers(data)
     recordings = as_recordings(data, reading)
-    return recordings if are_several(data) or reading.split_by is not None else recordings[0]
+    is_list = are_several(data) or reading.split_by is not None or len(recordings) > 1
+    return recordings if is_list else recordings[0]
 
 
 def read_files(paths: Sequence[str | Path], reading: Reading) -> list[Recording]:

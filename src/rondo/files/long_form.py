@@ -99,6 +99,11 @@ def ways_apart(name: str) -> str:
     return f"{split}, {pivot}" if plain_name(name)[0] in ID_NAMES else f"{pivot}, {split}"
 
 
+def no_clock_to_pivot(tag: str) -> RecordingError:
+    """The refusal of a table without a clock."""
+    return RecordingError(f"--pivot {tag!r} needs a clock; name the column of times 'time' or 'timestamp'")
+
+
 def pivoted(reports: Reports, tag: str, reading: Reading) -> Wide:
     """One column for each tag, by its time."""
     names, codes = np.unique(np.asarray(reports.tags, dtype=np.str_), return_inverse=True)
@@ -122,8 +127,8 @@ def pivoted(reports: Reports, tag: str, reading: Reading) -> Wide:
         how = f"every {every_in_words(step)}, the last value held (--rate HZ for another grid)"
     refuse_large_array(times.size, len(found))
     values = np.stack([_held(own, times) for own in found], axis=1)
-    n_tags = counted(len(set(codes.tolist())), "tag")
-    said = f"long form: {len(codes):,} readings of {n_tags} in column '{tag}' are {counted(times.size, 'frame')} {how}"
+    n_frames, n_tags = counted(times.size, "frame"), counted(len(names), "tag")
+    said = f"long form, pivoted by column '{tag}': {len(codes):,} readings of {n_tags} are {n_frames} {how}"
     return Wide(values, times, tuple(own.name for own in found), (said, *notes))
 
 

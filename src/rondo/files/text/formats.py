@@ -53,6 +53,15 @@ def plain_value(text: str) -> str:
     return whole[1] if whole else text
 
 
+def id_part(value: str) -> str:
+    """A value as a part of the id of a recording.
+
+    >>> id_part("b/2 (left)"), id_part("?")
+    ('b_2_left', 'blank')
+    """
+    return _NOT_IN_IDS.sub("_", value).strip("_") or "blank"
+
+
 def refuse_too_many(n_parts: int, split_by: str) -> None:
     """A column that differs in nearly each row tells no recordings apart."""
     if n_parts > MOST_RECORDINGS:
@@ -72,7 +81,7 @@ def read_each(
     note = f"one of {counted(len(rows_of), 'recording')} in the file, {how}"
     value_of: dict[str, str] = {}
     for value in rows_of:
-        part_id = f"{id}_{_NOT_IN_IDS.sub('_', value).strip('_') or 'blank'}"
+        part_id = f"{id}_{id_part(value)}"
         if part_id in value_of:
             raise RecordingError(
                 f"values of column '{split_by}' such as '{value_of[part_id]}' give the same id '{part_id}'; rename them"

@@ -12,7 +12,7 @@ import polars as pl
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
 from rondo.files.columns import Columns
-from rondo.files.long_form import Reports, is_quality, pivoted
+from rondo.files.long_form import Reports, is_quality, no_clock_to_pivot, pivoted
 from rondo.files.reading import Reading
 from rondo.files.text.clock import in_seconds
 from rondo.files.text.layout import NO_OBJECT, Layout
@@ -30,7 +30,7 @@ def read_long(
 ) -> Recording:
     """The recording in a table in long form, of which the column `tag` names the sensors."""
     if columns.clock is None:
-        raise RecordingError(f"--pivot {tag!r} needs a clock: a column named time, timestamp or date, with one reading per row")
+        raise no_clock_to_pivot(tag)
     rows = list(_rows(blocks, layout))
     tags = [row.cells[layout.names.index(tag)] for row in rows]
     when = _cells_of_clock(rows, columns)
