@@ -208,6 +208,13 @@ _IDS = frozenset({
     "tagid", "partid", "subjectnumber", "subjectno", "participantnumber", "animal", "animalid", "mouse",
     "mouseid",
 })  # fmt: skip
+TELLER_NAMES = ID_NAMES | _IDS | frozenset({
+    "track", "trackid", "tracks", "individual", "individualid", "instance", "object", "objectid", "fish", "fly", "rat",
+    "player", "playerid", "vehicle", "vehicleid", "carid", "station", "stationid", "household", "householdid", "turbine",
+    "turbineid", "meter", "meterid", "customer", "customerid", "pump", "pumpid", "building", "buildingid", "room",
+    "equipment", "equipmentid", "robot", "robotid", "line", "lineid", "mac", "macaddress", "serial", "serialnumber",
+})  # fmt: skip
+"""Columns that may tell recordings apart."""
 _COUNTERS = frozenset({
     "index", "idx", "row", "rows", "rowid", "rowno", "rownumber", "sample", "sampleid", "sampleindex",
     "sampleno", "samplenumber", "frame", "frameid", "frameidx", "frameindex", "frameno", "framenumber",

@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -105,7 +106,8 @@ def read_open_text(
             checked_times(times, len(times), name_of)
         return Recording(values, rate, channels, id, times, notes + empty)
     except RecordingError as error:
-        advice = "" if times is None else after_going_back(times, layout, columns, reading)
+        cells_of = partial(_cells_of_column, file, layout, block_bytes)
+        advice = "" if times is None else after_going_back(times, layout, columns, reading, cells_of)
         raise RecordingError(f"{error}{advice}") from error
 
 
@@ -259,6 +261,16 @@ def _read(
         (f"keys that the first {HEAD_LINES} lines do not have left out: {listed(sorted(unknown))}",) if unknown else ()
     )
     return table.values[:n_frames], None if times is None else times[:n_frames], notes, row_lines
+
+
+def _cells_of_column(file: BinaryIO, layout: Layout, block_bytes: int, position: int) -> list[str]:
+    """All cells of a column."""
+    cells = []
+    for block in _lines_of(file, layout, block_bytes)[0].blocks():
+        text = decoded(layout.delimited(block.text)[0])[0]
+        rows = csv.reader(text.splitlines(), delimiter=layout.delimiter)
+        cells += [row[position].strip() for row in rows if position < len(row)]
+    return cells
 
 
 def _cells_around_midnight(file: BinaryIO, layout: Layout, columns: Columns, block_bytes: int) -> list[str]:
