@@ -108,7 +108,7 @@ Workers = Annotated[
 ]
 RayAddress = Annotated[str | None, option("--ray-address", "ADDRESS", "A Ray cluster that runs, for --engine ray.")]
 EncoderName = Annotated[str | None, option("--encoder", "NAME", "{encoders}.", completing_from(_encoders))]
-Window = Annotated[str | None, option("--window", "LENGTH", "auto (default), frames (256) or a time (2s, 500ms).")]
+Window = Annotated[str | None, option("--window", "LENGTH", "auto (default), frames (256) or a time (500ms, 2s, 15min, 2h, 1d, 1w).")]
 MotifWindow = Annotated[
     str | None, option("--motif-window", "LENGTH", "Of the longer motifs: auto (default), frames or a time.")
 ]

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rondo.data.precision import narrowed, unmasked
 from rondo.errors import RecordingError
-from rondo.wording import MOST_ROWS, at_in_words, card, counted, duration_in_words
+from rondo.wording import MOST_ROWS, at_in_words, card, counted, duration_in_words, pace_in_words
 
 Values = NDArray[np.float32]
 
@@ -322,14 +322,14 @@ class Recording:
         return replace(self, values=values, missing_codes=(*self.missing_codes, *missing_codes))
 
     def __repr__(self) -> str:
-        clock = "unknown rate" if self.rate is None else f"{self.rate:g} Hz"
+        clock = "unknown rate" if self.rate is None else pace_in_words(self.rate, "g")
         return f"Recording('{self.id}', {self.n_frames} frames x {counted(self.n_channels, 'channel')}, {clock})"
 
     def _repr_html_(self) -> str:
         times = self.times_s
         facts: dict[str, object] = {
             "frames": f"{self.n_frames:,}",
-            "rate": "unknown" if self.rate is None else f"{self.rate:g} Hz",
+            "rate": "unknown" if self.rate is None else pace_in_words(self.rate, "g"),
         }
         if times is not None:
             facts["from first to last frame"] = duration_in_words(float(times[-1] - times[0]))

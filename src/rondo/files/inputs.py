@@ -18,6 +18,7 @@ from rondo.files.reading import Reading, id_of, reading_at
 from rondo.forks import refuse_forked
 from rondo.memory import ExpectedSize, refuse_all_at_once
 from rondo.store.locations import as_location
+from rondo.wording import pace_in_words
 
 RATE_TOLERANCE = 0.01  # recordings whose rates differ by less share one vocabulary
 
@@ -127,7 +128,7 @@ def same_rate(some: float | None, other: float | None) -> bool:
 
 def in_hertz(rate: float | None) -> str:
     """A rate for people."""
-    return "no sampling rate" if rate is None else f"{rate:g} Hz"
+    return "no sampling rate" if rate is None else pace_in_words(rate, "g")
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ from rondo.files.clock_repair import rising
 from rondo.files.columns import Column, Columns, choose_columns, not_numeric, without_empty
 from rondo.files.crash_guard import refuse_fatal_parquet
 from rondo.files.long_form import Reports, is_quality, no_clock_to_pivot, pivoted
+from rondo.files.on_change import held_on_change
 from rondo.files.reading import Reading, RecordingFormat
 from rondo.files.text.clock import in_seconds, is_clock_name, mentions_time_stamps, spread
 from rondo.files.text.formats import plain_value, read_each, refuse_no_column, refuse_too_many
@@ -219,7 +220,7 @@ def _from_columns(schema: Schema, load: Callable[[str], Series], id: str, readin
             table = NumberTable(len(numbers), len(columns.channels))
         table.write(slice(None), np.array([channel]), numbers[:, None])
     values, channels, empty = without_empty(table.values, columns.channels)
-    return Recording(values, reading.rate, channels, id, times, notes + empty)
+    return held_on_change(Recording(values, reading.rate, channels, id, times, notes + empty))
 
 
 def _pivoted(

@@ -26,6 +26,7 @@ from rondo.errors import RecordingError
 from rondo.files.clock_repair import RowName, frame_name, rising
 from rondo.files.columns import Column, Columns, choose_columns, without_empty
 from rondo.files.long_form import is_quality
+from rondo.files.on_change import held_on_change
 from rondo.files.reading import Reading, listed
 from rondo.files.text.cells import order_in_head, parser_of
 from rondo.files.text.clock import Times, in_seconds, over_midnight, rounded_to, spread
@@ -104,7 +105,7 @@ def read_open_text(
     try:
         if times is not None:
             checked_times(times, len(times), name_of)
-        return Recording(values, rate, channels, id, times, notes + empty)
+        return held_on_change(Recording(values, rate, channels, id, times, notes + empty))
     except RecordingError as error:
         cells_of = partial(_cells_of_column, file, layout, block_bytes)
         advice = "" if times is None else after_going_back(times, layout, columns, reading, cells_of)
