@@ -206,10 +206,10 @@ _IDS = frozenset({
     "machine", "machineid", "machinenumber", "asset", "assetid", "runid", "runnumber", "file", "fileid",
     "group", "groupid", "batch", "batchid", "experiment", "experimentid", "cell", "cellid", "node", "nodeid",
     "tagid", "partid", "subjectnumber", "subjectno", "participantnumber", "animal", "animalid", "mouse",
-    "mouseid",
+    "mouseid", "individual", "individualid",
 })  # fmt: skip
 TELLER_NAMES = ID_NAMES | _IDS | frozenset({
-    "track", "trackid", "tracks", "individual", "individualid", "instance", "object", "objectid", "fish", "fly", "rat",
+    "track", "trackid", "tracks", "instance", "object", "objectid", "fish", "fly", "rat",
     "player", "playerid", "vehicle", "vehicleid", "carid", "station", "stationid", "household", "householdid", "turbine",
     "turbineid", "meter", "meterid", "customer", "customerid", "pump", "pumpid", "building", "buildingid", "room",
     "equipment", "equipmentid", "robot", "robotid", "line", "lineid", "mac", "macaddress", "serial", "serialnumber",
@@ -267,6 +267,7 @@ _TIMER_WORDS = frozenset({
     "timer", "time", "elapsed", "uptime", "duration", "dwell", "since", "age", "seconds", "sec", "secs", "minutes",
     "ms", "millis", "clock", "ticks", "nsm",
 })  # fmt: skip
+_STRONG_TIMER_WORDS = frozenset({"timer", "duration", "dwell", "uptime"})  # may stand still
 _CALENDAR = {  # names, and the largest number that they hold
     **dict.fromkeys(("nsm", "secondssincemidnight", "secondofday", "secondsofday"), 86_400),
     **dict.fromkeys(("minuteofday", "minutesofday", "minutessincemidnight"), 1440),
@@ -318,7 +319,11 @@ def why_bookkeeping(name: str, column: Values) -> str:
     if most is not None and falls <= _MOST_WRAPS and 0 <= given.min() and given.max() <= most:
         return "calendar" if (given == np.rint(given)).all() else ""
     ahead = steps[steps > 0]
-    if not is_suspect or falls > _MOST_WRAPS or ahead.size < _ROWS_OF_A_COUNTER:
+    if not is_suspect or falls > _MOST_WRAPS:
+        return ""
+    if words & _STRONG_TIMER_WORDS and (steps != 0).mean() <= _MOST_CHANGES and (given == np.rint(given)).all():
+        return "a timer"
+    if ahead.size < _ROWS_OF_A_COUNTER:
         return ""
     usual = float(np.median(ahead))
     is_even = (np.abs(ahead - usual) <= 0.5 * usual).mean() >= _LEAST_EVEN

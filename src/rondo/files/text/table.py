@@ -43,6 +43,8 @@ MOST_LINES_ABOVE = 2000
 """Among which the beginning of a table is looked for in a stored file, where the first 64 do not hold it."""
 _BYTES_ABOVE = 1 << 20
 _ROWS_TO_TELL = 40  # what is left of the first 64 lines tells columns that count rows; fewer may not
+_FILLING = ",;\t "
+_FEWEST_FILLED = 8  # cells of a line
 _DAY_CHARACTERS = 10  # of a date at most; where it is shorter the hour is compared too, which does no harm
 
 LayoutFinder = Callable[[Sequence[HeadLine]], Layout]
@@ -193,10 +195,11 @@ def _below_a_heading(file: BinaryIO) -> list[HeadLine]:
     lines = Lines(io.BytesIO(whole).read, block_bytes=_BYTES_ABOVE).head(MOST_LINES_ABOVE, at_end=True) or []
     if len(lines) <= HEAD_LINES or is_json_text(lines):
         return []
+    lines = [line for line in lines if line.text.strip(_FILLING)]
     widths_of: dict[str, list[int]] = {}
     for separator in SEPARATORS:
         with suppress(csv.Error):
-            widths_of[separator] = [len(cells_of(line.text, separator)) for line in lines]
+            widths_of[separator] = _widths([cells_of(line.text, separator) for line in lines])
             if widths_of[separator][-2] == widths_of[separator][-1] + 1 and lines[-2].text.rstrip().endswith(separator):
                 widths_of[separator][-1] += 1  # the last line alone lacks the separator at its end
     begins = {  # from where on all lines have as many cells as the last one
@@ -227,6 +230,14 @@ class _RowLines:
     def name_of(self, row: int) -> str:
         first, line, places = next(block for block in reversed(self.blocks) if block[0] <= row)
         return f"line {line + (row - first if places is None else int(places[row - first]))}"
+
+
+def _widths(table: Sequence[Sequence[str]]) -> list[int]:
+    """How many cells each line has, without those with which a spreadsheet fills all lines up to one width."""
+    widths = [len(cells) for cells in table]
+    if len(set(widths)) > 1 or widths[-1] < _FEWEST_FILLED or table[-1][-1]:
+        return widths
+    return [max((place + 1 for place, cell in enumerate(cells) if cell), default=0) for cells in table]
 
 
 def _read(
