@@ -26,6 +26,7 @@ RowName = Callable[[int], str]
 MOST_MISPLACED = 0.01  # of rows: more are rows out of order
 _DAY_S, _HOUR_S = 86_400.0, 3_600.0
 _MONTHS_OF_CHANGES = (2, 3, 4, 9, 10, 11)
+_FARTHEST_SWAPPED = 8  # rows: packets that overtook one another
 _LATEST_CHANGE_H = 4  # of the night
 
 
@@ -96,6 +97,12 @@ def _may_change(time: float) -> bool:
 
 def _between_neighbours(times: Times, clock: str, name_of: RowName) -> tuple[Times, tuple[str, ...]]:
     """Few rows that are earlier than those before, or later than those after: put between their neighbours."""
+    order = np.argsort(times, kind="stable")
+    shifts = np.abs(order - np.arange(times.size))
+    if shifts.max() <= _FARTHEST_SWAPPED and (shifts > 0).mean() <= MOST_MISPLACED and (np.diff(times[order]) > 0).all():
+        rows = np.flatnonzero(np.diff(times) < 0) + 1
+        which = f"{counted(rows.size, 'row')} {noun(rows.size, 'comes', 'come')} late"
+        return times[order], (f"clock '{clock}': {which} ({_first(rows, times, name_of)}): times of neighbours exchanged",)
     wrong = min(_behind(times), _behind(-times[::-1])[::-1], key=np.count_nonzero)
     rows = np.flatnonzero(wrong)
     if rows.size > MOST_MISPLACED * times.size:

@@ -200,6 +200,7 @@ _LABELS = frozenset({
 _FLAGS = frozenset({"flag", "flags", "valid", "isvalid", "invalid", "isinvalid", "selected"})
 _FLAG_WORDS = frozenset({  # in a longer name, as `ATT_FLAG`, of a column of two values
     "flag", "flags", "attack", "attacks", "anomaly", "anomalies", "event", "events", "outlier", "outliers",
+    "exclusive",  # behaviours that EthoVision scored
 })  # fmt: skip
 _IDS = frozenset({
     "unit", "unitid", "unitnumber", "unitnr", "unitno", "engine", "engineid", "enginenumber", "engineno",

@@ -33,6 +33,7 @@ TAG_NAMES = frozenset({
     "pointid", "channel", "channelname", "item", "itemid", "itemname", "series", "seriesid", "seriesname", "attribute",
     "field", "key", "name", "externalid", "nodeid", "quantity", "feature", "entityid", "statisticid", "topic",
 })  # fmt: skip
+_OF_SEVERAL_TAGS = frozenset({"measurement", "topic", "series", "key"})  # a level above, where two columns name the tag
 VALUE_NAMES = frozenset({
     "value", "values", "val", "reading", "readings", "data", "v", "result", "average", "avg", "mean", "state",
     "tagvalue", "numericvalue", "doublevalue", "floatvalue", "valuenum", "valuenumeric", "number",
@@ -74,18 +75,25 @@ class Wide:
     notes: tuple[str, ...]
 
 
-def long_form_tag(names: Sequence[str], channels: Sequence[str], clock: str) -> str | None:
-    """The column of tags, where the names of a table say that it is in long form.
+def long_form_columns(
+    names: Sequence[str], channels: Sequence[str], clock: str, still: Sequence[str] = ()
+) -> tuple[str, str] | None:
+    """The columns of tags and of values, where the names of a table say that it is in long form.
 
-    >>> long_form_tag(["timestamp", "tag", "value", "quality"], ["value"], "timestamp")
-    'tag'
-    >>> long_form_tag(["time", "tag", "x", "y"], ["x", "y"], "time") is None
+    `still`: columns that never change in the first rows, which are no values where others are.
+
+    >>> long_form_columns(["timestamp", "tag", "value", "quality"], ["value"], "timestamp")
+    ('tag', 'value')
+    >>> long_form_columns(["time", "tag", "x", "y"], ["x", "y"], "time") is None
     True
     """
     signals = [name for name in channels if plain_name(name)[0] not in QUALITY_NAMES | TAG_NAMES]
+    signals = [name for name in signals if name not in still] or signals
     tags = [name for name in names if plain_name(name)[0] in TAG_NAMES and name not in (clock, *signals)]
+    tags = [name for name in tags if name not in still] or tags
+    tags = [name for name in tags if plain_name(name)[0] not in _OF_SEVERAL_TAGS] or tags
     is_long = len(tags) == 1 and len(signals) == 1 and plain_name(signals[0])[0] in VALUE_NAMES
-    return tags[0] if is_long else None
+    return (tags[0], signals[0]) if is_long else None
 
 
 def is_quality(name: str) -> bool:

@@ -22,6 +22,7 @@ _LEAST_LEFT_OUT, _MOST_LEFT_OUT = 0.03, 0.6  # of the steps are longer than the 
 _LEAST_WHOLE = 0.95  # of the steps are whole multiples of it
 _LONGEST_HELD = 30  # usual steps
 _LEAST_CHANGES = 0.98  # of the rows differ from the row before
+_FEWEST_VALUES, _MOST_STATES = 16, 8
 _LEAST_EMPTY = 0.3  # of the cells of a column
 _UNEVEN = 1.5  # times the usual distance of two values: a tenth of them are farther apart
 
@@ -80,11 +81,15 @@ def _with_cells_held(recording: Recording) -> Recording:
 
 def _reports_on_change(column: Values) -> bool:
     given = np.flatnonzero(~np.isnan(column))
-    if given.size < _FEWEST_ROWS or given.size > (1 - _LEAST_EMPTY) * column.size:
+    if given.size < 2 or given.size > (1 - _LEAST_EMPTY) * column.size:
         return False
-    apart = np.diff(given)
+    kept, apart = column[given], np.diff(given)
+    if given[0] == 0 and np.unique(kept).size <= _MOST_STATES and (kept == np.rint(kept)).all():
+        return bool((kept[1:] != kept[:-1]).all())  # of a switch
+    if given.size < _FEWEST_VALUES:
+        return False
     is_uneven = np.quantile(apart, 0.9) >= _UNEVEN * np.median(apart)
-    return bool(is_uneven and _share_of_changes(column[given][:, None]) >= _LEAST_CHANGES)
+    return bool(is_uneven and _share_of_changes(kept[:, None]) >= _LEAST_CHANGES)
 
 
 def _share_of_changes(values: Values) -> float:

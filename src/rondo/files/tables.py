@@ -32,7 +32,7 @@ from rondo.files.reading import Reading, RecordingFormat
 from rondo.files.text.clock import in_seconds, is_clock_name, mentions_time_stamps, spread
 from rondo.files.text.formats import plain_value, read_each, refuse_no_column, refuse_too_many
 from rondo.files.text.layout import Layout
-from rondo.files.text.order import refuse_taking_turns, tag_column
+from rondo.files.text.order import long_form, refuse_taking_turns
 from rondo.files.text.spelling import cell_text, date_seconds, day_order, zone_notes
 from rondo.memory import ExpectedSize
 
@@ -199,8 +199,8 @@ def _from_columns(schema: Schema, load: Callable[[str], Series], id: str, readin
     if reading.pivot is not None or any(dtype in _TEXTS for dtype in dtypes.values()):
         heads = ([cell_text(cell) for cell in load(name).head(_ROWS_LOOKED_AT).to_list()] for name in names)
         layout = Layout("\t", tuple(names), tuple(zip(*heads, strict=True)), 0, 1)
-        if (tag := tag_column(layout, columns, reading)) is not None:
-            aside = [name for name in names if name == tag or is_quality(name)]
+        if (pivot := long_form(layout, columns, reading)) is not None:
+            tag, aside = pivot
             columns = choose_columns(described, replace(reading, leave_out=(*reading.leave_out, *aside), rate=None))
             return _pivoted(columns, load, names, tag, id, reading)
         refuse_taking_turns(layout, columns, reading)

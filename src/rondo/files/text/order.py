@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rondo.errors import RecordingError
 from rondo.files.column_values import TELLER_NAMES
 from rondo.files.columns import Columns
-from rondo.files.long_form import long_form_tag, ways_apart
+from rondo.files.long_form import is_quality, long_form_columns, ways_apart
 from rondo.files.reading import Reading, listed
 from rondo.files.text.clock import Times, plain_name
 from rondo.files.text.layout import Layout
@@ -57,18 +57,23 @@ def without_events(values: NDArray[np.float32], times: Times, clock: str) -> Row
     return np.ascontiguousarray(values[has_values]), times[has_values], (note,)
 
 
-def tag_column(layout: Layout, columns: Columns, reading: Reading) -> str | None:
-    """The column of tags, of a table in long form that the user names or that its own names tell."""
+def long_form(layout: Layout, columns: Columns, reading: Reading) -> tuple[str, tuple[str, ...]] | None:
+    """The column of tags of a table in long form, which the user names or its own names tell, and those to leave out."""
     if reading.pivot is not None:
         if reading.pivot not in layout.names:
             raise RecordingError(
                 f"there is no column '{reading.pivot}' to pivot by; the columns are: {listed(layout.names)}"
             )
-        return reading.pivot
+        return reading.pivot, tuple(name for name in layout.names if name == reading.pivot or is_quality(name))
     if columns.clock is None:
         return None
     free = [name for name in layout.names if not reading.names(name)]
-    return long_form_tag(free, columns.channels, layout.names[columns.clock])
+    still = [name for place, name in enumerate(layout.names) if len(set(layout.column(place))) < 2]
+    found = long_form_columns(free, columns.channels, layout.names[columns.clock], still)
+    if found is None:
+        return None
+    tag, value = found
+    return tag, (tag, *(name for name in columns.channels if name != value))
 
 
 def refuse_taking_turns(layout: Layout, columns: Columns, reading: Reading) -> None:

@@ -25,7 +25,6 @@ from rondo.data.recording import Recording, checked_times
 from rondo.errors import RecordingError
 from rondo.files.clock_repair import RowName, frame_name, rising
 from rondo.files.columns import Column, Columns, choose_columns, without_empty
-from rondo.files.long_form import is_quality
 from rondo.files.on_change import held_on_change
 from rondo.files.reading import Reading, listed
 from rondo.files.text.cells import order_in_head, parser_of
@@ -33,7 +32,7 @@ from rondo.files.text.clock import Times, in_seconds, over_midnight, rounded_to,
 from rondo.files.text.layout import SEPARATORS, Layout, cells_of, hold_rows, is_json_text
 from rondo.files.text.lines import HEAD_LINES, HeadLine, Lines, count, decoded, opened_text
 from rondo.files.text.long_rows import read_long
-from rondo.files.text.order import after_going_back, oldest_first, refuse_taking_turns, tag_column, without_events
+from rondo.files.text.order import after_going_back, long_form, oldest_first, refuse_taking_turns, without_events
 from rondo.files.text.programs import ACTIWARE_COUNTS, ACTIWARE_SCORES
 from rondo.files.text.spelling import PLAIN, day_order, is_date, is_number, may_have_thousands
 from rondo.wording import counted
@@ -59,9 +58,8 @@ def read_open_text(
     scores = [name for name in layout.names if name in layout.scores and not reading.names(name)]
     without_scores = replace(reading, leave_out=(*reading.leave_out, *scores))
     columns = choose_columns(described, without_scores)
-    tag = tag_column(layout, columns, reading)
-    if tag is not None:
-        aside = [name for name in layout.names if name == tag or is_quality(name)]
+    if (pivot := long_form(layout, columns, reading)) is not None:
+        tag, aside = pivot
         columns = choose_columns(described, replace(without_scores, leave_out=(*without_scores.leave_out, *aside), rate=None))
         return read_long(_lines_of(file, layout, block_bytes)[0].blocks(), layout, columns, tag, id, reading)
     refuse_taking_turns(layout, columns, reading)
