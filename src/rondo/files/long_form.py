@@ -159,8 +159,9 @@ def _without_bad(reports: Reports) -> int:
     is_opc = bool((codes >= _GOOD_OPC).any())
     words = {cell: cell.casefold().startswith(_BAD_WORDS) for cell in set(reports.qualities)}
     bad = np.array([words[cell] for cell in reports.qualities], np.bool_) | (is_opc & (codes < _BAD_OPC))
+    n_bad = int((bad & ~np.isnan(reports.values).all(axis=1)).sum())
     reports.values[bad] = np.nan
-    return int(bad.sum())
+    return n_bad
 
 
 def _number(cell: str) -> float:
@@ -220,7 +221,8 @@ def _in_time(reports: Reports, name: str, rows: Ints) -> tuple[Floats, Ints, int
 
 def _grid_step(busiest: _Tag) -> float:
     """A round step, no longer than the mean one of the busiest tag."""
-    mean = float(busiest.times[-1] - busiest.times[0]) / max(1, busiest.times.size - 1)
+    steps = np.diff(busiest.times)
+    mean = float(steps[steps <= _SILENT_TIMES * np.median(steps)].mean()) if steps.size else 1.0
     if mean >= 1:
         return float(max(step for step in _STEPS_S if step <= 1.05 * mean))
     power = 10.0 ** np.floor(np.log10(max(mean, 1e-9)))

@@ -199,9 +199,10 @@ def _from_columns(schema: Schema, load: Callable[[str], Series], id: str, readin
     if reading.pivot is not None or any(dtype in _TEXTS for dtype in dtypes.values()):
         heads = ([cell_text(cell) for cell in load(name).head(_ROWS_LOOKED_AT).to_list()] for name in names)
         layout = Layout("\t", tuple(names), tuple(zip(*heads, strict=True)), 0, 1)
-        if (pivot := long_form(layout, columns, reading)) is not None:
+        by_clock = replace(reading, rate=None)
+        if (pivot := long_form(layout, choose_columns(described, by_clock), reading)) is not None:
             tag, aside = pivot
-            columns = choose_columns(described, replace(reading, leave_out=(*reading.leave_out, *aside), rate=None))
+            columns = choose_columns(described, replace(by_clock, leave_out=(*by_clock.leave_out, *aside)))
             return _pivoted(columns, load, names, tag, id, reading)
         refuse_taking_turns(layout, columns, reading)
     for name in columns.channels:

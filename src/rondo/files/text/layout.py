@@ -76,6 +76,7 @@ _FEWEST_TO_TELL = 16  # cells, before a column that never changes is taken for a
 _KEY_AND_VALUE = 2  # cells of a line above a table
 _FEWEST_FILLED_UP = 2  # lines: one alone may be a header with a single name
 _MOST_EXPLAINING = 8
+_BLANK_BYTES = 2  # of a blank line; others hold separators
 _FEWEST_ROWS = 8  # alike, one below the other, are no heading
 _FEWEST_OF_A_TABLE = 3  # lines with equally many cells, before those above them are taken for remarks
 
@@ -248,7 +249,8 @@ def _table_layout(every_line: Sequence[HeadLine]) -> Layout:
     below = below[n_more:]
     rows = tuple(row for _, row in below)
     start, number = below[0][0].start, below[0][0].number
-    if not (units or n_more) and header is None and below[0][0].number == first.number + 1:
+    n_between = number - first.number - 1
+    if not (units or n_more) and header is None and start - first.stop <= _BLANK_BYTES * n_between:
         start, number = first.stop, first.number + 1
     return Layout(separator, cells, rows, start, number, notes, units, spelling, True, rate)
 

@@ -105,13 +105,17 @@ def refuse_taking_turns(layout: Layout, columns: Columns, reading: Reading) -> N
             continue
         name, who = layout.names[teller], listed(sorted(frozenset().union(*at_each)), 4)
         channels = [place for place in columns.positions if place not in (teller, counter)]
-        moving = [layout.names[place] for place in channels if len(set(layout.column(place))) > 1]
-        if len(moving) == 1:
+        if len(_moving(layout, channels)) == 1:
             raise RecordingError(f"each time has one reading per row, for {who} in column '{name}'; {ways_apart(name)}")
         raise RecordingError(
             f"rows of several recordings share each time: {who} in column '{name}'; --split-by {name!r} takes them "
             f"apart, --label-column {name!r} reads them as one"
         )
+
+
+def _moving(layout: Layout, places: Sequence[int]) -> list[int]:
+    """The columns whose first cells are not all alike."""
+    return [place for place in places if len(set(layout.column(place))) > 1]
 
 
 def _refuse_alternating(layout: Layout, columns: Columns, reading: Reading) -> None:
@@ -124,8 +128,11 @@ def _refuse_alternating(layout: Layout, columns: Columns, reading: Reading) -> N
         turns = [cell for cell, _ in groupby(cells)]
         are_ids = not any(layout.is_number(cell) and not cell.isdecimal() for cell in set(cells))
         if are_ids and len(turns) - len(set(cells)) >= _MOST_TURNS * len(cells):
+            who, signals = listed(sorted(set(cells)), 4), [at for at in columns.positions if at != place]
+            if len(_moving(layout, signals)) == 1:
+                raise RecordingError(f"each row is one reading, for {who} in column '{name}'; {ways_apart(name)}")
             raise RecordingError(
-                f"rows of several recordings take turns: {listed(sorted(set(cells)), 4)} in column '{name}'; "
+                f"rows of several recordings take turns: {who} in column '{name}'; "
                 f"--split-by {name!r} takes them apart, --label-column {name!r} reads them as one"
             )
 

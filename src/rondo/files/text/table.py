@@ -58,9 +58,11 @@ def read_open_text(
     scores = [name for name in layout.names if name in layout.scores and not reading.names(name)]
     without_scores = replace(reading, leave_out=(*reading.leave_out, *scores))
     columns = choose_columns(described, without_scores)
-    if (pivot := long_form(layout, columns, reading)) is not None:
+    by_clock = replace(without_scores, rate=None)
+    timed = columns if reading.rate is None else choose_columns(described, by_clock)
+    if (pivot := long_form(layout, timed, reading)) is not None:
         tag, aside = pivot
-        columns = choose_columns(described, replace(without_scores, leave_out=(*without_scores.leave_out, *aside), rate=None))
+        columns = choose_columns(described, replace(by_clock, leave_out=(*by_clock.leave_out, *aside)))
         return read_long(_lines_of(file, layout, block_bytes)[0].blocks(), layout, columns, tag, id, reading)
     refuse_taking_turns(layout, columns, reading)
     values, times, notes, lines = _read(file, layout, columns, block_bytes)
