@@ -27,9 +27,10 @@ def options_in(message: str) -> list[dict[str, Any]]:
     """Each option that a message proposes, as Python takes it.
 
     >>> options_in("x; --split-by 'time' cuts, --label-column 'a b' leaves out")
-    [{'split_by': 'time'}, {'leave_out': 'a b'}]
+    [{'split_by': 'time'}, {'leave_out': ['a b']}]
     """
-    return [{_SETTING[name]: shlex.split(value)[0]} for name, value in _OPTION.findall(message)]
+    found = [(_SETTING[name], shlex.split(value)) for name, value in _OPTION.findall(message)]
+    return [{setting: value if setting in ("leave_out", "keep") else value[0]} for setting, value in found]
 
 
 def _signal(n: int = N) -> pd.DataFrame:

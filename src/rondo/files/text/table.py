@@ -50,9 +50,13 @@ LayoutFinder = Callable[[Sequence[HeadLine]], Layout]
 
 
 def read_open_text(
-    file: BinaryIO, layout_of: LayoutFinder, id: str, reading: Reading, block_bytes: int = BLOCK_BYTES
-) -> Recording:
-    """The recording in lines of UTF-8; `block_bytes` bounds the memory used beside the result."""
+    file: BinaryIO, layout_of: LayoutFinder, id: str, reading: Reading, block_bytes: int = BLOCK_BYTES,
+    numbers: Sequence[int] = (),
+) -> Recording:  # fmt: skip
+    """The recording in lines of UTF-8; `block_bytes` bounds the memory used beside the result.
+
+    `numbers`: those of the rows in the file that they are a part of.
+    """
     layout = read_layout(file, layout_of, block_bytes)
     described = layout.columns()
     scores = [name for name in layout.names if name in layout.scores and not reading.names(name)]
@@ -65,14 +69,14 @@ def read_open_text(
         columns = choose_columns(described, replace(by_clock, leave_out=(*by_clock.leave_out, *aside)))
         return read_long(_lines_of(file, layout, block_bytes)[0].blocks(), layout, columns, tag, id, reading)
     refuse_taking_turns(layout, columns, reading)
-    values, times, notes, lines = _read(file, layout, columns, block_bytes)
+    values, times, notes, lines = _read(file, layout, columns, block_bytes, numbers)
     is_guess = columns.is_finer or (columns.clock is not None and described[columns.clock].kind == "rising")
     if times is not None and is_guess and not (np.diff(times) > 0).all():  # it rose in the first rows alone
         if not columns.is_finer and columns.clock is not None:
             described[columns.clock] = replace(described[columns.clock], kind=None)
         described = [replace(column, rises=True) for column in described]
         columns = choose_columns(described, without_scores)
-        values, times, notes, lines = _read(file, layout, columns, block_bytes)
+        values, times, notes, lines = _read(file, layout, columns, block_bytes, numbers)
     scored = tuple(f"column '{name}' left out: it was scored; --keep-column {name!r} keeps it" for name in scores)
     name_of: RowName = lines.name_of
     notes = layout.notes + scored + columns.notes + notes + _doubtful_thousands(layout, columns)
@@ -110,7 +114,7 @@ def read_open_text(
         return held_on_change(Recording(values, rate, channels, id, times, notes + empty))
     except RecordingError as error:
         cells_of = partial(_cells_of_column, file, layout, block_bytes)
-        advice = "" if times is None else after_going_back(times, layout, columns, reading, cells_of)
+        advice = "" if times is None or numbers else after_going_back(times, layout, columns, reading, cells_of)
         raise RecordingError(f"{error}{advice}") from error
 
 
@@ -226,10 +230,11 @@ class _RowLines:
     """The line of each row: of each block its first row, its first line, and the places of its rows in it."""
 
     blocks: list[tuple[int, int, NDArray[np.int64] | None]] = field(default_factory=list)
+    number_of: Callable[[int], int] = int
 
     def name_of(self, row: int) -> str:
         first, line, places = next(block for block in reversed(self.blocks) if block[0] <= row)
-        return f"line {line + (row - first if places is None else int(places[row - first]))}"
+        return f"line {self.number_of(line + (row - first if places is None else int(places[row - first])))}"
 
 
 def _widths(table: Sequence[Sequence[str]]) -> list[int]:
@@ -241,19 +246,20 @@ def _widths(table: Sequence[Sequence[str]]) -> list[int]:
 
 
 def _read(
-    file: BinaryIO, layout: Layout, columns: Columns, block_bytes: int
+    file: BinaryIO, layout: Layout, columns: Columns, block_bytes: int, numbers: Sequence[int] = ()
 ) -> tuple[NDArray[np.float32], Times | None, tuple[str, ...], _RowLines]:
     """Values, clock readings as they are written (dates in seconds), notes, and the lines of the rows."""
     order = order_in_head(layout, columns)
     if order.is_guess and columns.clock is not None:
         order = day_order(_cells_around_midnight(file, layout, columns, block_bytes))
-    parser, notes = parser_of(layout, columns, is_strict=True, order=order)
+    number_of = (lambda line: numbers[min(max(0, line - layout.first_line), len(numbers) - 1)]) if numbers else int
+    parser, notes = parser_of(layout, columns, is_strict=True, order=order, number_of=number_of)
     lines, most_rows = _lines_of(file, layout, block_bytes)
     table = NumberTable(most_rows, len(columns.positions))
     times = None if columns.clock is None else np.empty(most_rows)
     n_frames, n_headers, is_torn, is_open = 0, 0, False, False
     unknown: set[str] = set()
-    row_lines = _RowLines()
+    row_lines = _RowLines(number_of=number_of)
     for block in lines.blocks():
         frames = parser.parse(block)
         row_lines.blocks.append((n_frames, block.first_line, frames.places))
