@@ -17,7 +17,7 @@ Reading = tuple[int, str, float]
 
 
 def _reported(n: int) -> tuple[Table, list[Reading]]:
-    """A flow that changes in nearly each second, a pressure now and then, a valve rarely; and what is written of them."""
+    """A flow that changes in nearly each second, a pressure now and then, a valve rarely; and what is written."""
     flow, pressure, _ = signal(n).T
     held = np.cumsum(np.isin(np.arange(n) % 20, (0, 3, 4, 6, 7)))
     values = np.stack([flow, pressure[held], (np.arange(n) // 60 % 2).astype(float)], axis=1)

@@ -50,7 +50,8 @@ def _meter() -> pd.DataFrame:
     times = pd.date_range("2026-01-01", periods=14 * N, freq="15min")
     made = _signal(14 * N).assign(date=times.strftime("%Y-%m-%d %H:%M"), day=times.day_name(), kind="weekday")
     made.loc[times.dayofweek > 4, "kind"] = "weekend"
-    order = np.concatenate([np.arange(day * N, (day + 1) * N) for day in (0, 9, 3, 1, 2, 12, 4, 5, 6, 7, 8, 10, 11, 13)])
+    days = (0, 9, 3, 1, 2, 12, 4, 5, 6, 7, 8, 10, 11, 13)
+    order = np.concatenate([np.arange(day * N, (day + 1) * N) for day in days])
     return made.loc[order]
 
 
@@ -62,11 +63,13 @@ REFUSED: dict[str, Callable[[], pd.DataFrame]] = {
         pd.concat([_block("a"), _block("b", 0.03)]).sort_values("time").drop(columns="y")
     ),
     "one reading per row, at places": lambda: (
-        _block("a").drop(columns="person").melt("time", var_name="where", value_name="bar").sort_values(["time", "where"])
+        _block("a").drop(columns="person").melt("time", var_name="where", value_name="bar").sort_values("time")
     ),
     "a clock started again": lambda: pd.concat([_block("a"), _block("a")]).drop(columns="person"),
     "days in any order": _meter,
-    "a column of units": lambda: _block("a").assign(y=lambda made: made["y"].astype(str).where(made.index != 70, "3 V")),
+    "a column of units": lambda: _block("a").assign(
+        y=lambda made: made["y"].astype(str).where(made.index != 70, "3 V")
+    ),
     "a column without a name": lambda: _block("a").drop(columns="person").assign(**{"": np.arange(N) % 7 * 1.5}),
 }
 

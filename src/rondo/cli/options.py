@@ -108,7 +108,9 @@ Workers = Annotated[
 ]
 RayAddress = Annotated[str | None, option("--ray-address", "ADDRESS", "A Ray cluster that runs, for --engine ray.")]
 EncoderName = Annotated[str | None, option("--encoder", "NAME", "{encoders}.", completing_from(_encoders))]
-Window = Annotated[str | None, option("--window", "LENGTH", "auto (default), frames (256) or a time (500ms, 2s, 15min, 2h, 1d, 1w).")]
+Window = Annotated[
+    str | None, option("--window", "LENGTH", "auto (default), frames (256) or a time (500ms, 2s, 15min, 2h, 1d, 1w).")
+]
 MotifWindow = Annotated[
     str | None, option("--motif-window", "LENGTH", "Of the longer motifs: auto (default), frames or a time.")
 ]
@@ -147,8 +149,8 @@ Pivot = Annotated[
     option(
         "--pivot",
         "COLUMN",
-        "A column of sensor names, as a tag, where each row holds one reading: each name becomes a channel. Tables with "
-        "columns such as timestamp, tag, value are known without it.",
+        "A column of sensor names, as a tag, where each row holds one reading: each name becomes a channel. Tables "
+        "with columns such as timestamp, tag, value are known without it.",
     ),
 ]
 OneSession = Annotated[

@@ -88,7 +88,8 @@ def to_frames(duration: int | str, rate: float | None, setting: str) -> int:
         )
     frames = round(float(match[1]) * SECONDS_IN[match[2]] * rate)
     if frames < 1:
-        raise SettingError(f"{setting} = {duration!r} is shorter than one frame ({pace_in_words(rate)}); give a longer duration")
+        one = f"one frame ({pace_in_words(rate)})"
+        raise SettingError(f"{setting} = {duration!r} is shorter than {one}; give a longer duration")
     return frames
 
 

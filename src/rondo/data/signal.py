@@ -204,8 +204,9 @@ def _notes(frames: Frames, plan: RowPlan, channels: Sequence[str], missing: Ints
     rows, (n_bridged, n_lost, n_filled) = frames.rows, missing
     max_gap, n_jumps = counted(plan.max_gap, "frame"), int(rows.begins.sum()) - 1
     if plan.rate is not None and n_jumps:
-        longest_s, across = np.diff(rows.clock).max() / plan.rate, noun(n_jumps, "it", "them")
-        yield f"{counted(n_jumps, 'jump')} in time (longest {duration_in_words(longest_s)}): no window reaches across {across}"
+        longest = duration_in_words(np.diff(rows.clock).max() / plan.rate)
+        across = noun(n_jumps, "it", "them")
+        yield f"{counted(n_jumps, 'jump')} in time (longest {longest}): no window reaches across {across}"
     for name, every in zip(channels, plan.spacing, strict=True):
         if every:
             yield f"channel '{name}' has a value only every {every} rows: interpolated between them"

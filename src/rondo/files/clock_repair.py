@@ -1,9 +1,10 @@
 """A clock that steps back in a few rows, made to rise again, with a note that names lines and dates.
 
-Three ways in which loggers and historians write such rows, each told by its own shape:
+Four ways in which loggers and historians write such rows, each told by its own shape:
 
 - midnight stamped with the day that ends: `1 Jan 23:45`, `1 Jan 00:00`, `2 Jan 00:15`;
 - the end of summer time: on a Sunday in spring or autumn an hour is written twice;
+- a row or two that come a little late, as packets that overtook one another;
 - a few rows (at most one in a hundred) that repeat or step back, as after a restart or a transfer.
 
 Whatever else steps back is refused by `Recording`.
@@ -45,7 +46,7 @@ def rising(times: Times, clock: str, name_of: RowName = frame_name) -> tuple[Tim
     notes: tuple[str, ...] = ()
     if not np.isfinite(times).all():
         return times, notes
-    for repair in (_next_day, _standard_time, _between_neighbours):
+    for repair in (_next_day, _standard_time, _in_order, _between_neighbours):
         if not (np.diff(times) < 0).any():
             break
         times, more = repair(times, clock, name_of)
@@ -95,14 +96,21 @@ def _may_change(time: float) -> bool:
     return local.weekday() == 6 and local.month in _MONTHS_OF_CHANGES and local.hour < _LATEST_CHANGE_H
 
 
-def _between_neighbours(times: Times, clock: str, name_of: RowName) -> tuple[Times, tuple[str, ...]]:
-    """Few rows that are earlier than those before, or later than those after: put between their neighbours."""
+def _in_order(times: Times, clock: str, name_of: RowName) -> tuple[Times, tuple[str, ...]]:
+    """Few rows that come a little late, as packets that overtook one another: neighbours exchange their times."""
     order = np.argsort(times, kind="stable")
     shifts = np.abs(order - np.arange(times.size))
-    if shifts.max() <= _FARTHEST_SWAPPED and (shifts > 0).mean() <= MOST_MISPLACED and (np.diff(times[order]) > 0).all():
-        rows = np.flatnonzero(np.diff(times) < 0) + 1
-        which = f"{counted(rows.size, 'row')} {noun(rows.size, 'comes', 'come')} late"
-        return times[order], (f"clock '{clock}': {which} ({_first(rows, times, name_of)}): times of neighbours exchanged",)
+    is_slight = shifts.max() <= _FARTHEST_SWAPPED and (shifts > 0).mean() <= MOST_MISPLACED
+    if not is_slight or not (np.diff(times[order]) > 0).all():
+        return times, ()
+    rows = np.flatnonzero(np.diff(times) < 0) + 1
+    which = f"{counted(rows.size, 'row')} {noun(rows.size, 'comes', 'come')} late"
+    note = f"clock '{clock}': {which} ({_first(rows, times, name_of)}): times of neighbours exchanged"
+    return times[order], (note,)
+
+
+def _between_neighbours(times: Times, clock: str, name_of: RowName) -> tuple[Times, tuple[str, ...]]:
+    """Few rows that are earlier than those before, or later than those after: put between their neighbours."""
     wrong = min(_behind(times), _behind(-times[::-1])[::-1], key=np.count_nonzero)
     rows = np.flatnonzero(wrong)
     if rows.size > MOST_MISPLACED * times.size:

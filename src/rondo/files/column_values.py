@@ -29,6 +29,20 @@ ID_NAMES = frozenset({
 })  # fmt: skip
 """Columns that identify a person, device or session, and measure nothing."""
 
+TAG_NAMES = frozenset({
+    "tag", "tags", "tagname", "tagid", "sensor", "sensorname", "sensorid", "signal", "signalname", "variable",
+    "variablename", "parameter", "parametername", "metric", "metricname", "measurement", "measure", "point",
+    "pointname", "pointid", "channel", "channelname", "item", "itemid", "itemname", "series", "seriesid", "seriesname",
+    "attribute", "field", "key", "name", "externalid", "nodeid", "quantity", "feature", "entityid", "statisticid", "topic",
+})  # fmt: skip
+TAG_GROUP_NAMES = frozenset({"measurement", "topic", "series", "key"})  # a level above, where two columns name the tag
+VALUE_NAMES = frozenset({
+    "value", "values", "val", "reading", "readings", "data", "v", "result", "average", "avg", "mean", "state",
+    "tagvalue", "numericvalue", "doublevalue", "floatvalue", "valuenum", "valuenumeric", "number",
+})  # fmt: skip
+QUALITY_NAMES = frozenset({"quality", "qualitycode", "qual", "opcquality", "statuscode", "questionable"})
+"""Of tables with one reading per row: columns that name the sensor, hold its value, and say how good that is."""
+
 Kind = Literal["text", "dates", "day", "time of day", "epoch", "counter", "rising", "empty", "filler", "truth"]
 """What the cells of a column show, where that is more than numbers."""
 
@@ -211,8 +225,8 @@ _IDS = frozenset({
 })  # fmt: skip
 TELLER_NAMES = ID_NAMES | _IDS | frozenset({
     "track", "trackid", "tracks", "instance", "object", "objectid", "fish", "fly", "rat",
-    "player", "playerid", "vehicle", "vehicleid", "carid", "station", "stationid", "household", "householdid", "turbine",
-    "turbineid", "meter", "meterid", "customer", "customerid", "pump", "pumpid", "building", "buildingid", "room",
+    "player", "playerid", "vehicle", "vehicleid", "carid", "station", "stationid", "household", "householdid",
+    "turbine", "turbineid", "meter", "meterid", "customer", "customerid", "pump", "pumpid", "building", "buildingid", "room",
     "equipment", "equipmentid", "robot", "robotid", "line", "lineid", "mac", "macaddress", "serial", "serialnumber",
 })  # fmt: skip
 """Columns that may tell recordings apart."""
@@ -317,7 +331,7 @@ def why_bookkeeping(name: str, column: Values) -> str:
         is_slow = (steps != 0).mean() <= _MOST_CHANGES or (steps <= 0).all()
         return "battery" if is_slow or words & _BATTERY_PARTS else ""
     falls = (steps < 0).mean()
-    if most is not None and falls <= _MOST_WRAPS and 0 <= given.min() and given.max() <= most:
+    if most is not None and falls <= _MOST_WRAPS and given.min() >= 0 and given.max() <= most:
         return "calendar" if (given == np.rint(given)).all() else ""
     ahead = steps[steps > 0]
     if not is_suspect or falls > _MOST_WRAPS:

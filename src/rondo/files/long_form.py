@@ -21,24 +21,11 @@ from numpy.typing import NDArray
 from rondo.arrays import Floats, Ints
 from rondo.errors import RecordingError
 from rondo.files.clock_repair import MOST_MISPLACED, RowName, frame_name, rising
-from rondo.files.column_values import ID_NAMES
+from rondo.files.column_values import ID_NAMES, QUALITY_NAMES, TAG_GROUP_NAMES, TAG_NAMES, VALUE_NAMES
 from rondo.files.reading import Reading, listed
 from rondo.files.text.clock import over_midnight, plain_name, spread
 from rondo.memory import refuse_large_array
 from rondo.wording import counted, every_in_words, noun
-
-TAG_NAMES = frozenset({
-    "tag", "tags", "tagname", "tagid", "sensor", "sensorname", "sensorid", "signal", "signalname", "variable",
-    "variablename", "parameter", "parametername", "metric", "metricname", "measurement", "measure", "point", "pointname",
-    "pointid", "channel", "channelname", "item", "itemid", "itemname", "series", "seriesid", "seriesname", "attribute",
-    "field", "key", "name", "externalid", "nodeid", "quantity", "feature", "entityid", "statisticid", "topic",
-})  # fmt: skip
-_OF_SEVERAL_TAGS = frozenset({"measurement", "topic", "series", "key"})  # a level above, where two columns name the tag
-VALUE_NAMES = frozenset({
-    "value", "values", "val", "reading", "readings", "data", "v", "result", "average", "avg", "mean", "state",
-    "tagvalue", "numericvalue", "doublevalue", "floatvalue", "valuenum", "valuenumeric", "number",
-})  # fmt: skip
-QUALITY_NAMES = frozenset({"quality", "qualitycode", "qual", "opcquality", "statuscode", "questionable"})
 
 _BAD_WORDS = ("bad", "uncertain", "invalid", "0x80", "comm fail", "timeout", "no data")
 _GOOD_OPC, _BAD_OPC = 192.0, 64.0
@@ -91,7 +78,7 @@ def long_form_columns(
     signals = [name for name in signals if name not in still] or signals
     tags = [name for name in names if plain_name(name)[0] in TAG_NAMES and name not in (clock, *signals)]
     tags = [name for name in tags if name not in still] or tags
-    tags = [name for name in tags if plain_name(name)[0] not in _OF_SEVERAL_TAGS] or tags
+    tags = [name for name in tags if plain_name(name)[0] not in TAG_GROUP_NAMES] or tags
     is_long = len(tags) == 1 and len(signals) == 1 and plain_name(signals[0])[0] in VALUE_NAMES
     return (tags[0], signals[0]) if is_long else None
 
@@ -190,8 +177,8 @@ def _by_tag(reports: Reports, names: Sequence[str], codes: Ints) -> Iterator[_Ta
                 yield _Tag(channel, times, values)
     for left_out, why in ((worded, "text"), (empty, "no values")):
         if left_out:
-            which = noun(len(left_out), "tag")
-            reports.notes.append(f"{which} left out, as {noun(len(left_out), 'it has', 'they have')} {why}: {listed(left_out)}")
+            which, have = noun(len(left_out), "tag"), noun(len(left_out), "it has", "they have")
+            reports.notes.append(f"{which} left out, as {have} {why}: {listed(left_out)}")
     if n_words:
         reports.notes.append(f"{counted(n_words, 'reading')} that {noun(n_words, 'is', 'are')} no number missing")
     if n_twice:
@@ -212,7 +199,7 @@ def _in_time(reports: Reports, name: str, rows: Ints) -> tuple[Floats, Ints, int
     is_last = np.append(np.diff(times) > 0, True)
     if is_last.all():
         return times, rows, 0
-    if (~is_last).mean() > _MOST_TWICE and not is_last[:-1].sum() == 0:
+    if (~is_last).mean() > _MOST_TWICE and is_last[:-1].any():
         times, notes = spread(times, f"clock of {name}")
         reports.notes += notes[:1] if not any("spread evenly" in note for note in reports.notes) else ()
         return times, rows, 0

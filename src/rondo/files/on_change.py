@@ -37,11 +37,11 @@ def held_on_change(recording: Recording) -> Recording:
     """
     if recording.n_frames < _FEWEST_ROWS or recording.timestamps_s is None:
         return recording
-    recording = _with_cells_held(recording)
-    return _with_rows_held(recording, np.diff(recording.timestamps_s)) if recording.timestamps_s is not None else recording
+    return _with_rows_held(_with_cells_held(recording), recording.timestamps_s)
 
 
-def _with_rows_held(recording: Recording, steps: Floats) -> Recording:
+def _with_rows_held(recording: Recording, clock: Floats) -> Recording:
+    steps = np.diff(clock)
     usual = float(np.median(steps))
     if usual < _LEAST_STEP_S:
         return recording
@@ -55,14 +55,15 @@ def _with_rows_held(recording: Recording, steps: Floats) -> Recording:
     repeats = np.append(repeats, 1)
     first = np.repeat(np.cumsum(repeats) - repeats, repeats)
     place = np.arange(first.size) - first
-    held = np.repeat(recording.timestamps_s, repeats) + usual * place  # type: ignore[arg-type]
+    held = np.repeat(clock, repeats) + usual * place
     n_rows, n_frames = f"{recording.n_frames:,}", counted(first.size, "frame")
     longest = duration_in_words(usual * int(repeats.max()))
     note = (
         f"rows are written when values change: {n_rows} of them are {n_frames} every {every_in_words(usual)}, the last "
         f"value held for up to {longest}"
     )
-    return replace(recording, values=np.repeat(recording.values, repeats, axis=0), timestamps_s=held, rate=None).noted(note)
+    values = np.repeat(recording.values, repeats, axis=0)
+    return replace(recording, values=values, timestamps_s=held, rate=None).noted(note)
 
 
 def _with_cells_held(recording: Recording) -> Recording:

@@ -16,6 +16,7 @@ from polars.exceptions import PanicException, PolarsError
 from rondo.data.precision import NumberTable
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
+from rondo.files.clock_repair import rising
 from rondo.files.column_values import (
     has_no_name,
     kind_of_numbers,
@@ -23,7 +24,6 @@ from rondo.files.column_values import (
     names_no_signal,
     rises_or_repeats,
 )
-from rondo.files.clock_repair import rising
 from rondo.files.columns import Column, Columns, choose_columns, not_numeric, without_empty
 from rondo.files.crash_guard import refuse_fatal_parquet
 from rondo.files.long_form import Reports, is_quality, no_clock_to_pivot, pivoted

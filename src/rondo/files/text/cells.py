@@ -143,7 +143,8 @@ class RowParser:
                 row = int(wrong[0])
                 raise self._no_value(rows[row], unreadable[row], self.number_of(first_line + places[row]))
             for place, fault in faults:
-                raise RecordingError(f"line {self.number_of(first_line + place)}: {fault}; correct the line or delete it")
+                line = self.number_of(first_line + place)
+                raise RecordingError(f"line {line}: {fault}; correct the line or delete it")
         n_unreadable = unreadable.sum(axis=1)
         found = ParsedRows(values, times, np.array(places, np.int64), n_unreadable, tuple(faults), n_headers, is_torn)
         return found if self.is_strict else self._without_useless(found)
@@ -213,8 +214,9 @@ class RowParser:
 
 
 def parser_of(
-    layout: Layout, columns: Columns, *, is_strict: bool, order: DayOrder | None = None, number_of: Callable[[int], int] = int
-) -> tuple[RowParser, tuple[str, ...]]:
+    layout: Layout, columns: Columns, *, is_strict: bool, order: DayOrder | None = None,
+    number_of: Callable[[int], int] = int,
+) -> tuple[RowParser, tuple[str, ...]]:  # fmt: skip
     """The parser of these columns, and a note where the order of day and month is a guess, or a zone is named."""
     order = order_in_head(layout, columns) if order is None else order
     has_dates = columns.clock is not None and layout.holds_dates(columns.clock)

@@ -19,6 +19,8 @@ from rondo.files.text.layout import NO_OBJECT, Layout
 from rondo.files.text.lines import TextBlock, decoded
 from rondo.files.text.spelling import date_seconds, day_order, is_missing
 
+_DAY_S = 86_400.0
+
 
 class _Row(NamedTuple):
     line: int
@@ -40,8 +42,9 @@ def read_long(
         wrong = int(np.isnan(times).argmax())
         raise RecordingError(f"line {rows[wrong].line}: {when[wrong]!r} is no time; correct it or delete the line")
     notes = list(layout.notes + columns.notes)
-    is_time_of_day = layout.holds_dates(columns.clock) and columns.day is None and float(np.max(times, initial=0)) < 86_400
-    if not layout.holds_dates(columns.clock):
+    holds_dates = layout.holds_dates(columns.clock)
+    is_time_of_day = holds_dates and columns.day is None and float(np.max(times, initial=0)) < _DAY_S
+    if not holds_dates:
         name = layout.names[columns.clock]
         order = np.argsort(times, kind="stable")
         times[order], unit = in_seconds(times[order], name, layout.unit(columns.clock))

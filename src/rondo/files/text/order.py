@@ -58,7 +58,7 @@ def without_events(values: NDArray[np.float32], times: Times, clock: str) -> Row
 
 
 def long_form(layout: Layout, columns: Columns, reading: Reading) -> tuple[str, tuple[str, ...]] | None:
-    """The column of tags of a table in long form, which the user names or its own names tell, and those to leave out."""
+    """The column of tags of a table in long form, and the columns to leave out; the user names it, or its names tell."""
     if reading.pivot is not None:
         if reading.pivot not in layout.names:
             raise RecordingError(
@@ -194,4 +194,3 @@ def _tellers(layout: Layout, columns: Columns, reading: Reading) -> list[int]:
         if is_able and not any(layout.is_number(cell) and not cell.isdecimal() for cell in cells):
             found.append(place)
     return sorted(found, key=lambda place: layout.names[place] != _ANIMAL)
-
