@@ -33,7 +33,8 @@ TAG_NAMES = frozenset({
     "tag", "tags", "tagname", "tagid", "sensor", "sensorname", "sensorid", "signal", "signalname", "variable",
     "variablename", "parameter", "parametername", "metric", "metricname", "measurement", "measure", "point",
     "pointname", "pointid", "channel", "channelname", "item", "itemid", "itemname", "series", "seriesid", "seriesname",
-    "attribute", "field", "key", "name", "externalid", "nodeid", "quantity", "feature", "entityid", "statisticid", "topic",
+    "attribute", "field", "key", "name", "externalid", "nodeid", "quantity", "feature", "entityid", "statisticid",
+    "topic",
 })  # fmt: skip
 TAG_GROUP_NAMES = frozenset({"measurement", "topic", "series", "key"})  # a level above, where two columns name the tag
 VALUE_NAMES = frozenset({
@@ -226,8 +227,9 @@ _IDS = frozenset({
 TELLER_NAMES = ID_NAMES | _IDS | frozenset({
     "track", "trackid", "tracks", "instance", "object", "objectid", "fish", "fly", "rat",
     "player", "playerid", "vehicle", "vehicleid", "carid", "station", "stationid", "household", "householdid",
-    "turbine", "turbineid", "meter", "meterid", "customer", "customerid", "pump", "pumpid", "building", "buildingid", "room",
-    "equipment", "equipmentid", "robot", "robotid", "line", "lineid", "mac", "macaddress", "serial", "serialnumber",
+    "turbine", "turbineid", "meter", "meterid", "customer", "customerid", "pump", "pumpid", "building", "buildingid",
+    "room", "equipment", "equipmentid", "robot", "robotid", "line", "lineid", "mac", "macaddress", "serial",
+    "serialnumber",
 })  # fmt: skip
 """Columns that may tell recordings apart."""
 _COUNTERS = frozenset({

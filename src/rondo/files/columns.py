@@ -220,7 +220,7 @@ def signals_of(recording: Recording, reading: Reading | None = None, rules: Sequ
     columns = [Column(name, values=recording.values[:, place]) for place, name in enumerate(recording.channels)]
     verdicts = settled(columns, reading or Reading(), rules)
     books = {recording.channels[place]: each.note for place, each in enumerate(verdicts) if each.role == "bookkeeping"}
-    if len(books) > _MOST_BOOKKEEPING * (len(verdicts) - len(books)):  # as where positions are told from radios
+    if len(books) > _MOST_BOOKKEEPING * (len(verdicts) - len(books)):  # as where positions follow from radios
         return signals_of(recording, reading, [rule for rule in rules if rule is not bookkeeping])
     left_out = [place for place, each in enumerate(verdicts) if each.role not in ("channel", "suspect")]
     order = ("no signal", "code", "suspect")

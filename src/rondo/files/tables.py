@@ -115,8 +115,8 @@ def frames_of_index(frame: Any) -> dict[str, Any]:
     >>> list(frames_of_index(pandas.DataFrame({"x": [1, 2, 3, 4]}, index=index)))
     ['ada', 'bob']
     """
-    index = getattr(frame, "index", None)
-    n_levels = getattr(index, "nlevels", 1)
+    index: Any = getattr(frame, "index", None)
+    n_levels: int = getattr(index, "nlevels", 1)
     if n_levels < 2:
         return {"": frame}
     outer = index.get_level_values(0)

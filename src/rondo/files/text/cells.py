@@ -143,8 +143,8 @@ class RowParser:
                 row = int(wrong[0])
                 raise self._no_value(rows[row], unreadable[row], self.number_of(first_line + places[row]))
             for place, fault in faults:
-                line = self.number_of(first_line + place)
-                raise RecordingError(f"line {line}: {fault}; correct the line or delete it")
+                number = self.number_of(first_line + place)
+                raise RecordingError(f"line {number}: {fault}; correct the line or delete it")
         n_unreadable = unreadable.sum(axis=1)
         found = ParsedRows(values, times, np.array(places, np.int64), n_unreadable, tuple(faults), n_headers, is_torn)
         return found if self.is_strict else self._without_useless(found)

@@ -58,13 +58,14 @@ def without_events(values: NDArray[np.float32], times: Times, clock: str) -> Row
 
 
 def long_form(layout: Layout, columns: Columns, reading: Reading) -> tuple[str, tuple[str, ...]] | None:
-    """The column of tags of a table in long form, and the columns to leave out; the user names it, or its names tell."""
+    """The column of tags of a table in long form, which the user or its names tell, and all columns to leave out."""
+    qualities = [name for name in layout.names if is_quality(name)]
     if reading.pivot is not None:
         if reading.pivot not in layout.names:
             raise RecordingError(
                 f"there is no column '{reading.pivot}' to pivot by; the columns are: {listed(layout.names)}"
             )
-        return reading.pivot, tuple(name for name in layout.names if name == reading.pivot or is_quality(name))
+        return reading.pivot, (reading.pivot, *qualities)
     if columns.clock is None:
         return None
     free = [name for name in layout.names if not reading.names(name)]
@@ -73,7 +74,7 @@ def long_form(layout: Layout, columns: Columns, reading: Reading) -> tuple[str, 
     if found is None:
         return None
     tag, value = found
-    return tag, (tag, *(name for name in columns.channels if name != value))
+    return tag, (tag, *qualities, *(name for name in columns.channels if name not in (value, *qualities)))
 
 
 def refuse_taking_turns(layout: Layout, columns: Columns, reading: Reading) -> None:
