@@ -145,8 +145,11 @@ def card(
 # hours the rest is given in the next smaller unit.
 
 _DAY_S = 86_400.0
+SECONDS_IN = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": _DAY_S, "w": 7 * _DAY_S}
+"""The units in which people give a time."""
 _UNITS = ((365.25 * _DAY_S, "years"), (_DAY_S, "days"), (3600.0, "h"), (60.0, "min"), (1.0, "s"), (1e-3, "ms"))
-_SMALLER = {"h": "min", "min": "s"}
+_SMALLER = {"days": "h", "h": "min", "min": "s"}
+_PERIODS = (("hour", 1.0), ("day", 24.0), ("week", 168.0))
 _LEAST_IN_SECONDS = 0.1  # shorter ones are milliseconds
 # Readings between 1989 and the end of 9999, counted from 1970, are dates; smaller ones count from some start.
 EARLIEST_DATE_S, LATEST_DATE_S = 6e8, 253_402_300_799.0
@@ -157,14 +160,44 @@ def duration_in_words(seconds: float) -> str:
 
     >>> [duration_in_words(s) for s in (0.0042, 0.27, 90, 152.4, 2100, 32_400, 33_000)]
     ['4.2 ms', '0.27 s', '90 s', '2 min 32 s', '35 min', '9 h', '9 h 10 min']
-    >>> [duration_in_words(s) for s in (1_875_927, 33_685_200, 8e7)]
-    ['21.7 days', '390 days', '2.54 years']
+    >>> [duration_in_words(s) for s in (270_000, 1_875_927, 33_685_200, 8e7)]
+    ['3 days 3 h', '21.7 days', '390 days', '2.54 years']
     """
     size, unit = _unit_of(seconds)
     if unit in _SMALLER and seconds < 10 * size:
-        whole, rest = divmod(round(60 * seconds / size), 60)
+        parts = 24 if unit == "days" else 60
+        whole, rest = divmod(round(parts * seconds / size), parts)
         return f"{whole} {unit} {rest} {_SMALLER[unit]}" if rest else f"{whole} {unit}"
     return f"{_digits(seconds / size)} {unit}"
+
+
+def every_in_words(seconds: float) -> str:
+    """The time from one row to the next.
+
+    >>> [every_in_words(s) for s in (0.02, 10, 60, 900, 3600, 86_400, 604_800, 5400)]
+    ['20 ms', '10 s', '1 min', '15 min', '1 h', '1 day', '7 days', '90 min']
+    """
+    one = {60.0: "1 min", 3600.0: "1 h", _DAY_S: "1 day"}
+    return one.get(seconds) or duration_in_words(seconds)
+
+
+def pace_in_words(rate: float, digits: str = ".4g") -> str:
+    """How often a row comes: in Hz, or the time between two where it is longer than a second.
+
+    >>> pace_in_words(50.0), pace_in_words(1 / 900), pace_in_words(0.5)
+    ('50 Hz', 'every 15 min', 'every 2 s')
+    """
+    return f"{rate:{digits}} Hz" if rate > 0.999 else f"every {every_in_words(float(f'{1 / rate:.4g}'))}"
+
+
+def often_per(rates_per_hour: Iterable[float]) -> tuple[str, float]:
+    """In which time occurrences are best counted, the largest of them at least once, and how many hours that is.
+
+    >>> often_per([0.5, 3.0]), often_per([0.29]), often_per([0.002])
+    (('hour', 1.0), ('day', 24.0), ('week', 168.0))
+    """
+    most = max(rates_per_hour, default=1.0)
+    return next(((word, hours) for word, hours in _PERIODS if most * hours >= 1), _PERIODS[-1])
 
 
 def spread_in_words(middle: float, low: float, high: float) -> str:
@@ -215,6 +248,17 @@ def moment_in_words(seconds: float, within_s: float = 0.0) -> str:
 def day_and_time(seconds: float) -> str:
     """As 2026-11-15 20:31:05, in UTC."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def at_in_words(seconds: float) -> str:
+    """One reading of a clock, to the last digit: a date in UTC where it counts from 1970, else seconds.
+
+    >>> at_in_words(1794774665.25), at_in_words(1794774665.0), at_in_words(4.78)
+    ('2026-11-15 20:31:05.25', '2026-11-15 20:31:05', '4.78 s')
+    """
+    if not is_date(seconds):
+        return f"{seconds:.6f}".rstrip("0").rstrip(".") + " s"
+    return day_and_time(seconds) + f"{seconds % 1:.6f}".rstrip("0").rstrip(".")[1:]
 
 
 def _unit_of(seconds: float) -> tuple[float, str]:

@@ -24,7 +24,7 @@ def test_a_window_is_suggested_with_its_curve_and_cost(rondo: Command, here: Pat
     outcome = rondo("suggest", "x.csv", "--rate", "50", "--quiet")
     assert (outcome.code, outcome.err) == (0, "")
     lines = outcome.out.splitlines()
-    assert lines[0].split() == ["window", "seconds", "step", "windows", "cycles", "power", "within"]
+    assert lines[0].split() == ["window", "time", "step", "windows", "cycles", "power", "within"]
     (chosen,) = [line.split() for line in lines if line.startswith("->")]
     assert chosen[1:4] == ["33", "0.66", "8"]
     assert "suggested: --window 33 --step 8 --motif-window 133" in lines

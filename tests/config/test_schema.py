@@ -188,7 +188,7 @@ def test_durations(written: Any, kept: int | str, frames: int) -> None:
     assert to_frames(written, 100.0, "windows.length") == frames
 
 
-@pytest.mark.parametrize("bad", ["", "two", "2h", "-2s", "2,5s", "s", "1e3s", "٣s", "²", 2.5, 0, -1, None, True, [2]])
+@pytest.mark.parametrize("bad", ["", "two", "2y", "-2s", "2,5s", "s", "1e3s", "٣s", "²", 2.5, 0, -1, None, True, [2]])
 def test_bad_durations(bad: Any) -> None:
     with pytest.raises(ValidationError):
         WindowsConfig(length=bad)

@@ -204,7 +204,7 @@ def _mind_monitor(path: Path, n: int) -> Table:
     cells = rows(values, lambda row: f"{at(row, 10):%Y-%m-%d %H:%M:%S}.{row % 10}00,")
     blink = f"{at(21, 10):%Y-%m-%d %H:%M:%S}.106," + "," * 37 + "/muse/elements/blink"
     text(path, ",".join(["TimeStamp", *names, "Elements"]), *cells[:21], blink, *cells[21:])
-    return values
+    return values[:, :-1]
 
 
 def _sensorlog(path: Path, n: int) -> Table:

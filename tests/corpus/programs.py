@@ -407,13 +407,9 @@ def _csv(values: Table, separator: str) -> bytes:
     return text_of_table.encode()
 
 
-def _by_tag(path: Path) -> None:
-    pd.read_csv(path).pivot(index="timestamp", columns="tag", values="value").to_csv(path)
-
-
 def _as_csv(path: Path) -> Path:
     pd.read_hdf(path).to_csv(path.with_suffix(".csv"))
     return path.with_suffix(".csv")
 
 
-MENDS: dict[str, Callable[[Path], Path | None]] = {"historian.csv": _by_tag, "mouseDLC_resnet50.h5": _as_csv}
+MENDS: dict[str, Callable[[Path], Path | None]] = {"mouseDLC_resnet50.h5": _as_csv}

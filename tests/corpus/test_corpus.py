@@ -13,12 +13,12 @@ from rondo.data.recording import Recording
 from rondo.errors import RecordingError
 from rondo.files.reading import Reading
 from tests.cli.running import call
-from tests.corpus import devices, misread, programs
+from tests.corpus import devices, misread, plants, programs
 from tests.corpus.case import Case, Made, cases, flag
 from tests.golden_files import Golden
 
 CASES = {case.file: case for case in cases()}
-WRITERS = devices.WRITERS | programs.WRITERS | misread.WRITERS
+WRITERS = devices.WRITERS | programs.WRITERS | misread.WRITERS | plants.WRITERS
 MENDS = programs.MENDS | misread.MENDS
 DISCOVERED = ("empatica_ACC.csv", "sensorlog.csv", "geneactiv.csv", "skab.csv", "household_power.txt", "movebank.csv",
               "hall3.xlsx", "mouseDLC_resnet50.csv", "thousands.csv", "two_headers_named.csv")  # fmt: skip

@@ -14,7 +14,7 @@ PHRASES = (
     "no more than chance would have it", "would have it", "are then values and no movements",
     "stand for themselves and so say", "honest by construction", "anew", "is said", "are said", "is told", "are told",
 )  # fmt: skip
-MOST_WORDS = 26_350
+MOST_WORDS = 27_050
 BUDGETS = {
     "README.md": 900,
     "CONTRIBUTING.md": 1_400,
@@ -34,6 +34,7 @@ BUDGETS = {
     "docs/streams.md": 3_350,
     "docs/many.md": 1_600,
     "docs/coarseness.md": 750,
+    "docs/plants.md": 700,
     "docs/tutorials/live_stream.md": 900,
     "docs/tutorials/wearable.md": 1_100,
     "docs/tutorials/motion_capture.md": 900,

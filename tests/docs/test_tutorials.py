@@ -25,7 +25,8 @@ from tests.cli.running import call
 from tests.docs.executed_pages import LANGUAGES, ROOT, blocks_of, run_page
 
 DOCS = ROOT / "docs"
-ON_MADE_UP_DATA = ["start.md", "recipes.md", "tutorials/live_stream.md", "report.md", "judging.md", "coarseness.md"]
+ON_MADE_UP_DATA = ["start.md", "recipes.md", "tutorials/live_stream.md", "report.md", "judging.md", "coarseness.md",
+                   "plants.md"]  # fmt: skip
 ON_PUBLIC_DATA = ["tutorials/wearable.md", "tutorials/motion_capture.md"]
 WITHOUT_FIGURES = ["index.md", "benchmark.md", "comparison.md", "limits.md", "method.md", "paper.md", "../README.md"]
 PAGES = [*ON_MADE_UP_DATA, *ON_PUBLIC_DATA, *WITHOUT_FIGURES]

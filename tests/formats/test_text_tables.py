@@ -122,10 +122,10 @@ BAD_TEXT = [
     (",x\n0,2\n", "column 1 has no name"),
     ("time\n1\n2\n", "no channel is left"),
     ("time,x\n1,1\n1,2\n", "the clock 'time' reads '1' in every row"),
-    ("time,x\n2,1\n1,2\n", "frame 1 (1.000000 s) is earlier"),
-    ("time,x\n1,1\n,2\n", "the timestamp of frame 1 is missing"),
+    ("time,x\n2,1\n1,2\n", "line 3 (1 s) is earlier"),
+    ("time,x\n1,1\n,2\n", "the timestamp of line 3 is missing"),
     ("time,x\n2024-01-01,1\nyesterday,2\n", "line 3, column 'time': 'yesterday' is not a date like 2024"),
-    ("time,x\n2024-01-01,1\n,2\n", "the timestamp of frame 1 is missing"),
+    ("time,x\n2024-01-01,1\n,2\n", "the timestamp of line 3 is missing"),
     ("x,y\n1,2\n".encode("utf-16")[:-3] + b"\xd8\x00\x00", "does not continue as such"),
     (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "not"),
     (bytes(range(256)) * 40, "not a text table"),
@@ -268,7 +268,7 @@ def test_blank_rows_that_a_spreadsheet_leaves(tmp_path: Path) -> None:
     recording = read(tmp_path, "time,x,y,z", *TIMED, ",,,", ",,,")
     assert (recording.n_frames, recording.notes) == (N, ("2 rows without a value at its end left out",))
     path = write(tmp_path, "b.csv", "\n".join(["time,x,y,z", *TIMED[:9], ",,,", *TIMED[9:]]))
-    assert "timestamp of frame 9" in refusal(lambda: read_one(path), naming=path)
+    assert "timestamp of line 11" in refusal(lambda: read_one(path), naming=path)
 
 
 EPOCHS = "".join(

@@ -108,7 +108,9 @@ Workers = Annotated[
 ]
 RayAddress = Annotated[str | None, option("--ray-address", "ADDRESS", "A Ray cluster that runs, for --engine ray.")]
 EncoderName = Annotated[str | None, option("--encoder", "NAME", "{encoders}.", completing_from(_encoders))]
-Window = Annotated[str | None, option("--window", "LENGTH", "auto (default), frames (256) or a time (2s, 500ms).")]
+Window = Annotated[
+    str | None, option("--window", "LENGTH", "auto (default), frames (256) or a time (500ms, 2s, 15min, 2h, 1d, 1w).")
+]
 MotifWindow = Annotated[
     str | None, option("--motif-window", "LENGTH", "Of the longer motifs: auto (default), frames or a time.")
 ]
@@ -142,6 +144,15 @@ SplitBy = Annotated[
         "the clock's column cuts where it goes back.",
     ),
 ]
+Pivot = Annotated[
+    str | None,
+    option(
+        "--pivot",
+        "COLUMN",
+        "A column of sensor names, as a tag, where each row holds one reading: each name becomes a channel. Tables "
+        "with columns such as timestamp, tag, value are known without it.",
+    ),
+]
 OneSession = Annotated[
     bool,
     switch(
@@ -163,6 +174,7 @@ _OF_FILES: dict[str, tuple[Any, Any]] = {
     "key": (Key, None),
     "label_column": (LabelColumns, None),
     "split_by": (SplitBy, None),
+    "pivot": (Pivot, None),
     "session": (OneSession, False),
     "keep_column": (KeepColumns, None),
 }

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from rondo.cli import options
 from rondo.cli.learn import read_all
 from rondo.cli.terminal import aligned, print, print_json
-from rondo.wording import notes_by_recording
+from rondo.wording import duration_in_words, notes_by_recording
 
 if TYPE_CHECKING:
     from rondo.data.window_lengths import Candidate
@@ -71,10 +71,10 @@ def suggest(
 
 def _table(curve: Sequence[Candidate], rate: float | None, chosen: int) -> str:
     """One line per window; the chosen one carries an arrow."""
-    lines = [["", "window", "seconds", "step", "windows", "cycles", "power within"]]
+    lines = [["", "window", "time", "step", "windows", "cycles", "power within"]]
     for window in curve:
         frames = window.length_frames
-        seconds = "" if rate is None else f"{frames / rate:.3g}"
-        line = ["->" if frames == chosen else "", str(frames), seconds, str(window.step_frames)]
+        time = "" if rate is None else duration_in_words(frames / rate)
+        line = ["->" if frames == chosen else "", str(frames), time, str(window.step_frames)]
         lines.append([*line, f"{window.n_windows:,}", f"{window.cycles:.2f}", f"{window.power_within:.0%}"])
     return "\n".join(aligned(lines, texts=()))

@@ -11,7 +11,7 @@ from rondo.cli import options
 from rondo.cli.terminal import aligned, print, print_data, print_json
 from rondo.errors import SettingError
 from rondo.store.csv_text import csv_of_rows
-from rondo.wording import NO_LONGER_MOTIF, duration_in_words
+from rondo.wording import NO_LONGER_MOTIF, duration_in_words, often_per
 
 if TYPE_CHECKING:
     from rondo.analysis.sequence import GroupTransition, Transition, TransitionDifference
@@ -96,23 +96,25 @@ def _print_csv(kind: type[Any], rows: Sequence[Any], left_out: Sequence[str] = (
 
 
 def _print_recordings(rows: Sequence[Usage]) -> None:
-    table = [("recording", "entry", "share", "occurrences", "per hour", "mean duration")]
+    per, hours = often_per(row.per_hour for row in rows if row.per_hour is not None)
+    table = [("recording", "entry", "share", "occurrences", f"per {per}", "mean duration")]
     for row in rows:
         if row.n_occurrences:
             frames = f"{row.mean_duration_frames:.0f} frames"
             duration = frames if row.mean_duration_s is None else duration_in_words(row.mean_duration_s)
-            numbers = (f"{row.share:.1%}", str(row.n_occurrences), _number(row.per_hour), duration)
+            numbers = (f"{row.share:.1%}", str(row.n_occurrences), _number(row.per_hour, hours), duration)
             table.append((row.recording, _entry(row.level, row.id, row.name), *numbers))
     print("\n".join(aligned(table, texts=(0, 1))))
 
 
 def _print_groups(rows: Sequence[GroupUsage]) -> None:
-    table = [("group", "entry", "in recordings", "share", "95 %", "per hour", "95 %", "mean duration")]
+    per, hours = often_per(row.mean_per_hour for row in rows if row.mean_per_hour is not None)
+    table = [("group", "entry", "in recordings", "share", "95 %", f"per {per}", "95 %", "mean duration")]
     for row in rows:
         duration = "" if row.mean_duration_s is None else duration_in_words(row.mean_duration_s)
         share = (f"{row.mean_share:.1%}", _percents(row.share_low, row.share_high))
-        low, high = _number(row.per_hour_low), _number(row.per_hour_high)
-        often = (_number(row.mean_per_hour), f"{low}-{high}" if low and high else "")
+        low, high = _number(row.per_hour_low, hours), _number(row.per_hour_high, hours)
+        often = (_number(row.mean_per_hour, hours), f"{low}-{high}" if low and high else "")
         where = f"{row.n_recordings_with} of {row.n_recordings}"
         table.append((row.group, _entry(row.level, row.id, row.name), where, *share, *often, duration))
     print("\n".join(aligned(table, texts=(0, 1))))
@@ -143,8 +145,8 @@ def _entry(level: str, id: int, name: str = "") -> str:
     return f"{level[0]}{id} {name}".strip()
 
 
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.1f}"
+def _number(per_hour: float | None, hours: float) -> str:
+    return "" if per_hour is None else f"{per_hour * hours:.1f}"
 
 
 def _percents(low: float | None, high: float | None) -> str:

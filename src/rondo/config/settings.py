@@ -42,11 +42,10 @@ from rondo.registry import (
     StageSettings,
     setting,
 )
-from rondo.wording import one_of
+from rondo.wording import SECONDS_IN, one_of, pace_in_words
 
 FRAMES = re.compile(r"\s*(\d{1,12})\s*", re.ASCII)
-SECONDS = re.compile(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*(s|ms|min)\s*", re.ASCII)
-_UNIT_S = {"s": 1.0, "ms": 1e-3, "min": 60.0}
+SECONDS = re.compile(rf"\s*(\d{{1,9}}(?:\.\d{{1,9}})?)\s*({'|'.join(SECONDS_IN)})\s*", re.ASCII)
 _MOST_FRAMES = 10**12
 _TIMES_MORE = 3  # a planted program of 36 states (tests/test_attempts.py) has 19 units without it, more than 30 with it
 
@@ -62,7 +61,7 @@ def _checked_duration(value: Any) -> int | str:
         return n_frames
     if isinstance(value, str) and (value == "auto" or SECONDS.fullmatch(value)):
         return value
-    raise ValueError("must be a number of frames (256), a time ('2s', '500ms', '1.5min') or 'auto'")
+    raise ValueError("must be a number of frames (256), a time ('2s', '500ms', '1.5min', '2h', '1d', '1w') or 'auto'")
 
 
 Duration = Annotated[int | str, BeforeValidator(_checked_duration)]
@@ -87,9 +86,10 @@ def to_frames(duration: int | str, rate: float | None, setting: str) -> int:
         raise SettingError(
             f"{setting} = {duration!r} is a time but the sampling rate is unknown; give --rate HZ, or frames instead"
         )
-    frames = round(float(match[1]) * _UNIT_S[match[2]] * rate)
+    frames = round(float(match[1]) * SECONDS_IN[match[2]] * rate)
     if frames < 1:
-        raise SettingError(f"{setting} = {duration!r} is shorter than one frame at {rate:g} Hz; give a longer duration")
+        one = f"one frame ({pace_in_words(rate)})"
+        raise SettingError(f"{setting} = {duration!r} is shorter than {one}; give a longer duration")
     return frames
 
 

@@ -7,7 +7,7 @@ are no labels inside, on purpose: learners cannot import annotations.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rondo.data.precision import narrowed, unmasked
 from rondo.errors import RecordingError
-from rondo.wording import MOST_ROWS, card, counted, duration_in_words
+from rondo.wording import MOST_ROWS, at_in_words, card, counted, duration_in_words, pace_in_words
 
 Values = NDArray[np.float32]
 
@@ -81,8 +81,10 @@ def refuse_values_nobody_can_use(values: Values, names: Sequence[str]) -> None:
         raise RecordingError(f"all {values.size} values are NaN or missing; expected at least one number")
 
 
-def checked_times(timestamps_s: ArrayLike, n_frames: int) -> NDArray[np.float64]:
-    """Seconds that increase from frame to frame."""
+def checked_times(
+    timestamps_s: ArrayLike, n_frames: int, name_of: Callable[[int], str] = "frame {}".format
+) -> NDArray[np.float64]:
+    """Seconds that increase from frame to frame; `name_of` gives the words for a frame in a refusal."""
     given = np.asarray(timestamps_s)
     if given.dtype.kind == "M":
         silent = np.isnat(given)
@@ -94,7 +96,7 @@ def checked_times(timestamps_s: ArrayLike, n_frames: int) -> NDArray[np.float64]
         raise RecordingError(f"timestamps of shape {times.shape} for {n_frames} frames; give one per frame")
     if not np.isfinite(times).all():
         row = int(np.flatnonzero(~np.isfinite(times))[0])
-        raise RecordingError(f"the timestamp of frame {row} is missing or not finite; fill it in or drop the row")
+        raise RecordingError(f"the timestamp of {name_of(row)} is missing or not finite; fill it in or drop the row")
     steps = np.diff(times)
     if (steps <= 0).any():
         row = int(np.flatnonzero(steps <= 0)[0]) + 1
@@ -105,8 +107,8 @@ def checked_times(timestamps_s: ArrayLike, n_frames: int) -> NDArray[np.float64]
             of_zone = ", or write the zone (+02:00), if it is the end of summer time"
             or_else = of_zone if is_an_hour else ", or cut the file there, if two recordings stand one after the other"
         raise RecordingError(
-            f"timestamps must increase, but frame {row} ({times[row]:.6f} s) {kind} "
-            f"the one before ({times[row - 1]:.6f} s); sort the rows and drop duplicates{or_else}"
+            f"timestamps must increase, but {name_of(row)} ({at_in_words(times[row])}) {kind} "
+            f"the one before ({at_in_words(times[row - 1])}); sort the rows and drop duplicates{or_else}"
         )
     times.flags.writeable = False
     return times
@@ -320,14 +322,14 @@ class Recording:
         return replace(self, values=values, missing_codes=(*self.missing_codes, *missing_codes))
 
     def __repr__(self) -> str:
-        clock = "unknown rate" if self.rate is None else f"{self.rate:g} Hz"
+        clock = "unknown rate" if self.rate is None else pace_in_words(self.rate, "g")
         return f"Recording('{self.id}', {self.n_frames} frames x {counted(self.n_channels, 'channel')}, {clock})"
 
     def _repr_html_(self) -> str:
         times = self.times_s
         facts: dict[str, object] = {
             "frames": f"{self.n_frames:,}",
-            "rate": "unknown" if self.rate is None else f"{self.rate:g} Hz",
+            "rate": "unknown" if self.rate is None else pace_in_words(self.rate, "g"),
         }
         if times is not None:
             facts["from first to last frame"] = duration_in_words(float(times[-1] - times[0]))

@@ -22,7 +22,7 @@ from rondo.data.preparation import Preparation, RowPlan
 from rondo.data.recording import BLOCK, Recording, Values
 from rondo.data.windows import Span
 from rondo.errors import RecordingError, SettingError
-from rondo.wording import counted, duration_in_words, noun
+from rondo.wording import counted, duration_in_words, noun, pace_in_words
 
 FEWEST_FRAMES = 16  # of a period where nothing moves
 MANY_CHANNELS = 50  # fewer may well exceed the frames of a short example
@@ -204,8 +204,9 @@ def _notes(frames: Frames, plan: RowPlan, channels: Sequence[str], missing: Ints
     rows, (n_bridged, n_lost, n_filled) = frames.rows, missing
     max_gap, n_jumps = counted(plan.max_gap, "frame"), int(rows.begins.sum()) - 1
     if plan.rate is not None and n_jumps:
-        longest_s, across = np.diff(rows.clock).max() / plan.rate, noun(n_jumps, "it", "them")
-        yield f"{counted(n_jumps, 'jump')} in time (longest {longest_s:.3g} s): no window reaches across {across}"
+        longest = duration_in_words(np.diff(rows.clock).max() / plan.rate)
+        across = noun(n_jumps, "it", "them")
+        yield f"{counted(n_jumps, 'jump')} in time (longest {longest}): no window reaches across {across}"
     for name, every in zip(channels, plan.spacing, strict=True):
         if every:
             yield f"channel '{name}' has a value only every {every} rows: interpolated between them"
@@ -226,8 +227,8 @@ def _notes(frames: Frames, plan: RowPlan, channels: Sequence[str], missing: Ints
     if plan.rate is not None and frames.anchors:
         steps_s = np.diff(rows.clock)[~rows.begins[1:]] / plan.rate
         yield (
-            f"rows come unevenly, every {steps_s.min():.3g} to {steps_s.max():.3g} s: "
-            f"{rows.clock.size} rows interpolated onto {frames.clock.size} frames of {plan.rate:.4g} Hz"
+            f"rows come unevenly, every {duration_in_words(steps_s.min())} to {duration_in_words(steps_s.max())}: "
+            f"{rows.clock.size} rows interpolated onto {frames.clock.size} frames, {pace_in_words(plan.rate)}"
         )
 
 

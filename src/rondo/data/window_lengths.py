@@ -189,7 +189,7 @@ def why_windows(signals: Sequence[Sized], config: RondoConfig, scales: WindowSca
 
 
 def _in_words(frames: int, rate: float | None) -> str:
-    return f"{frames} frames" if rate is None else f"{frames / rate:.3g} s ({frames} frames)"
+    return f"{frames} frames" if rate is None else f"{duration_in_words(frames / rate)} ({frames} frames)"
 
 
 def _period_in_words(signals: Sequence[Sized]) -> str:

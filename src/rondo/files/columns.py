@@ -7,6 +7,7 @@ function and one row of the table. What a user might not expect becomes a note i
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
@@ -25,11 +26,12 @@ from rondo.files.column_values import (
     jumps,
     plateaus_of,
     runs_of,
+    why_bookkeeping,
     why_no_signal,
 )
 from rondo.files.reading import Reading, listed
 from rondo.files.text.clock import is_clock_name, mentions_time_stamps, plain_name
-from rondo.wording import counted
+from rondo.wording import counted, noun
 
 _WHY_CLOCK = {  # what columns without a clock's name may show, in the order of trust
     "dates": "it holds dates",
@@ -39,6 +41,9 @@ _WHY_CLOCK = {  # what columns without a clock's name may show, in the order of 
     "time of day": "it holds times of day",
     "rising": "it has no name and rises from row to row",
 }
+
+
+_MOST_BOOKKEEPING = 2.0  # times as many columns as others, before they are what was measured
 
 
 @dataclass(frozen=True)
@@ -84,7 +89,7 @@ class Column:
         return not self.is_clock and (self.kind in ("dates", "day", "time of day") or mentions_time_stamps(self.name))
 
 
-Role = Literal["channel", "suspect", "code", "counter", "text", "no signal", "left out"]
+Role = Literal["channel", "suspect", "code", "counter", "text", "bookkeeping", "no signal", "left out"]
 """A counter or a code stays where no other channel is left, "no signal" where nothing else is."""
 
 
@@ -156,6 +161,12 @@ def no_signal_by_values(column: Column, reading: Reading) -> Verdict | None:
     return Verdict("no signal", f"column '{column.name}' left out: {why}") if reason else None
 
 
+def bookkeeping(column: Column, reading: Reading) -> Verdict | None:
+    """Columns about the recording or its clock: signal strength, battery, counters, timers, seconds of the day."""
+    reason = "" if column.values is None else why_bookkeeping(column.name, column.values)
+    return Verdict("bookkeeping", reason) if reason else None
+
+
 def class_codes(column: Column, reading: Reading) -> Verdict | None:
     """Columns of few whole numbers in long runs: left out where they have no name and jump as codes do."""
     if column.values is None:
@@ -184,6 +195,7 @@ RULES: tuple[Rule, ...] = (
     truth,
     counter,
     no_signal_by_values,
+    bookkeeping,
     class_codes,
 )
 
@@ -207,11 +219,26 @@ def signals_of(recording: Recording, reading: Reading | None = None, rules: Sequ
     """The recording without columns that are no signal by what they hold, and with a note on each that is suspect."""
     columns = [Column(name, values=recording.values[:, place]) for place, name in enumerate(recording.channels)]
     verdicts = settled(columns, reading or Reading(), rules)
+    books = {recording.channels[place]: each.note for place, each in enumerate(verdicts) if each.role == "bookkeeping"}
+    if len(books) > _MOST_BOOKKEEPING * (len(verdicts) - len(books)):  # as where positions follow from radios
+        return signals_of(recording, reading, [rule for rule in rules if rule is not bookkeeping])
     left_out = [place for place, each in enumerate(verdicts) if each.role not in ("channel", "suspect")]
     order = ("no signal", "code", "suspect")
     notes = [each.note for role in order for each in verdicts if each.role == role and each.note]
+    notes += [_bookkeeping_note(books)] if books else []
     found = recording.without(left_out) if left_out else recording
     return found.noted(*notes) if notes else found
+
+
+def _bookkeeping_note(books: Mapping[str, str]) -> str:
+    """One line for all, from which the options that keep them can be copied.
+
+    >>> _bookkeeping_note({"state time": "a timer"})
+    "bookkeeping left out: 'state time' (a timer); to keep it: --keep-column 'state time'"
+    """
+    what = ", ".join(f"'{name}' ({reason})" for name, reason in books.items())
+    options = " ".join(f"--keep-column {shlex.quote(name)}" for name in books)
+    return f"bookkeeping left out: {what}; to keep {noun(len(books), 'it', 'them')}: {options}"
 
 
 def kept_channels(names: Sequence[str], reading: Reading) -> tuple[list[int], tuple[str, ...]]:

@@ -18,6 +18,7 @@ from rondo.files.reading import Reading, id_of, reading_at
 from rondo.forks import refuse_forked
 from rondo.memory import ExpectedSize, refuse_all_at_once
 from rondo.store.locations import as_location
+from rondo.wording import pace_in_words
 
 RATE_TOLERANCE = 0.01  # recordings whose rates differ by less share one vocabulary
 
@@ -127,7 +128,7 @@ def same_rate(some: float | None, other: float | None) -> bool:
 
 def in_hertz(rate: float | None) -> str:
     """A rate for people."""
-    return "no sampling rate" if rate is None else f"{rate:g} Hz"
+    return "no sampling rate" if rate is None else pace_in_words(rate, "g")
 
 
 @dataclass(frozen=True)
@@ -208,7 +209,8 @@ def read(data: Any, reading: Reading | None = None, *, rate: float | None = None
         return read_files([data], reading)
     data = _rows_of_numbers(data)
     recordings = as_recordings(data, reading)
-    return recordings if are_several(data) or reading.split_by is not None else recordings[0]
+    is_list = are_several(data) or reading.split_by is not None or len(recordings) > 1
+    return recordings if is_list else recordings[0]
 
 
 def read_files(paths: Sequence[str | Path], reading: Reading) -> list[Recording]:

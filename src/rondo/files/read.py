@@ -25,14 +25,17 @@ from rondo.files.reading import (
     RecordingFormat,
     id_of,
     is_folder,
+    is_partition,
+    partitions_of,
     suffix_of,
 )
-from rondo.files.tables import table_parts, table_recording
+from rondo.files.tables import frames_of_index, table_parts, table_recording
+from rondo.files.text.formats import id_part
 from rondo.forks import refuse_forked
 from rondo.memory import ExpectedSize
 from rondo.store.locations import Listing, Location, as_location, listing, local_file, size_of
 from rondo.store.reading import UNREADABLE, open_regular, regular
-from rondo.wording import in_utf8, is_utf8, near_match
+from rondo.wording import counted, in_utf8, is_utf8, near_match
 
 _AnyFile = TypeVar("_AnyFile", bound=Location)
 
@@ -76,7 +79,8 @@ def read_all_columns(path: str | Path, reading: Reading) -> Recording:
         format = _checked_format(place, reading)
         with local_file(place) as file:
             _refuse_empty(file)
-            return format.read(file, reading)
+            found = format.read(file, reading)
+            return found.renamed(id_of(place)) if partitions_of(place) else found
 
 
 def read_parts(path: str | Path, reading: Reading) -> list[Recording]:
@@ -143,8 +147,25 @@ def parts_of_frame(frame: Any, reading: Reading, id: str = "recording") -> list[
     """The recordings in a pandas, polars or pyarrow table: one, or those that a column separates."""
     with _named(f"recording '{id}'", id):
         checked_rate(reading.rate)
-        parts = [table_recording(frame, id, reading)] if reading.split_by is None else table_parts(frame, id, reading)
+        has_levels = getattr(getattr(frame, "index", None), "nlevels", 1) > 1
+        if reading.split_by is not None:
+            parts = table_parts(frame.reset_index() if has_levels else frame, id, reading)
+        else:
+            parts = _parts_of_index(frame, id, reading)
         return [signals_only(part, reading.without_split()) for part in parts]
+
+
+def _parts_of_index(frame: Any, id: str, reading: Reading) -> list[Recording]:
+    """The recording in a frame, or one for each value of the outer levels of its index."""
+    frames = frames_of_index(frame)
+    if list(frames) == [""]:
+        return [table_recording(frames[""], id, reading)]
+    note = f"one of {counted(len(frames), 'recording')} in the table, told apart by the outer levels of its index"
+    parts = {value: f"{id}_{id_part(value)}" for value in frames}
+    twice = next((part for part in parts.values() if list(parts.values()).count(part) > 1), None)
+    if twice is not None:
+        raise RecordingError(f"two values of its index give the same id '{twice}'; rename one")
+    return [table_recording(own, parts[value], reading).noted(note) for value, own in frames.items()]
 
 
 def find_recordings(paths: Sequence[str | Path], *, session: bool = False) -> list[Location]:
@@ -187,9 +208,17 @@ def _inside(place: Location, there: Listing, session: bool) -> list[Location]:
     files = _recording_files(there)
     if there.kind == "folder" and (is_session(place) or (session and files)):
         return [place]
+    if there.kind == "folder":
+        files += _partitioned(there)
     sessions = [inner for inner in there.folders if is_session(inner) or (session and _recording_files(listing(inner)))]
     alone = [file for file in files if Path(file).parent not in set(sessions)]
     return [*alone, *sessions]
+
+
+def _partitioned(there: Listing) -> list[Location]:
+    """The files in folders such as `person=3`, of any depth."""
+    below = [listing(folder) for folder in there.folders if is_partition(folder)]
+    return [file for inner in below for file in (*_recording_files(inner), *_partitioned(inner))]
 
 
 def _recording_files(there: Listing) -> list[Location]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import reprlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +36,9 @@ class Reading:
     split_by : str or None
         A column that separates the recordings in one table, such as a subject. The column of the clock splits where the
         clock goes back.
+    pivot : str or None
+        A column of names, such as a tag, in a table of one reading per row: each name becomes a channel. Without it
+        tables with the columns of a historian (`timestamp, tag, value`) are recognised. `rate` is that of the grid.
     session : bool
         Read each folder as one session: its tables are merged by their clocks into one Recording. Folders of Empatica
         E4, phyphox and Sensor Logger are recognised without it.
@@ -45,7 +50,7 @@ class Reading:
     RecordingError
         If a column is to be left out and kept.
     SettingError
-        If `session` and `split_by` are both given.
+        If two of `session`, `split_by` and `pivot` are given that exclude each other.
 
     Examples
     --------
@@ -59,6 +64,7 @@ class Reading:
     keep: Sequence[str] = ()
     split_by: str | None = None
     session: bool = False
+    pivot: str | None = None
     known: Sequence[KnownChannel] = ()
 
     def __post_init__(self) -> None:
@@ -70,6 +76,9 @@ class Reading:
             raise RecordingError(
                 f"column '{both}' is to be left out (--label-column) and kept (--keep-column); give one"
             )
+        if self.pivot is not None and (self.session or self.pivot == self.split_by):
+            other = "--session" if self.session else "--split-by"
+            raise SettingError(f"--pivot {self.pivot!r} and {other} do not go together; give one")
         if self.session and self.split_by is not None:
             raise SettingError(
                 "--session merges tables into one recording, --split-by cuts them into several; give one"
@@ -155,6 +164,10 @@ def suffix_of(place: str | Path) -> str:
     return Path(path.stem if packing_of(path) else path.name).suffix.lower()
 
 
+_PARTITION = re.compile(r"[A-Za-z_][\w.-]*=.+")
+_FIRST_PART = re.compile(r"((part|data|file|chunk)?[-_]?0*(-[0-9a-f]{8}.*)?|[0-9a-f-]{32,}(-0)?)", re.IGNORECASE)
+
+
 def is_folder(place: str | Path) -> bool:
     """Whether it is a folder of this machine; names that no file can have are none."""
     return os.path.isdir(place)  # noqa: PTH112  # Path.is_dir raises for a name that is too long
@@ -163,13 +176,30 @@ def is_folder(place: str | Path) -> bool:
 def id_of(place: str | Path) -> str:
     """The id of the recording: the name without its suffix, or without both; of a folder, which is a session, its name.
 
+    The folders of a partitioned table come before it.
+
     >>> id_of("days/day1.csv.zst"), id_of("s3://bucket/day1.parquet"), id_of("day.1.csv")
     ('day1', 'day1', 'day.1')
+    >>> id_of("study/person=3/part-0.parquet"), id_of("study/person=3/day=2/walk.csv")
+    ('person=3', 'person=3_day=2_walk')
     """
     if is_folder(place):
         return Path(os.path.abspath(place)).name  # noqa: PTH100  # ".." too has a name, and a link keeps its own
     stem = Path(place).stem
-    return Path(stem).stem if packing_of(place) else stem
+    stem = Path(stem).stem if packing_of(place) else stem
+    partitions = partitions_of(place)
+    return "_".join([*partitions, *([] if _FIRST_PART.fullmatch(stem) else [stem])]) if partitions else stem
+
+
+def is_partition(folder: Path) -> bool:
+    """Whether a folder holds one part of a table that is stored by the values of a column."""
+    return _PARTITION.fullmatch(folder.name) is not None
+
+
+def partitions_of(place: str | Path) -> list[str]:
+    """The folders of a partitioned table (Hive, Spark, `write_to_dataset`) above a file, as `person=3`."""
+    above = takewhile(_PARTITION.fullmatch, (folder.name for folder in Path(place).parents))
+    return list(above)[::-1]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,6 +16,7 @@ from polars.exceptions import PanicException, PolarsError
 from rondo.data.precision import NumberTable
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
+from rondo.files.clock_repair import rising
 from rondo.files.column_values import (
     has_no_name,
     kind_of_numbers,
@@ -23,13 +24,15 @@ from rondo.files.column_values import (
     names_no_signal,
     rises_or_repeats,
 )
-from rondo.files.columns import Column, choose_columns, not_numeric, without_empty
+from rondo.files.columns import Column, Columns, choose_columns, not_numeric, without_empty
 from rondo.files.crash_guard import refuse_fatal_parquet
+from rondo.files.long_form import Reports, is_quality, no_clock_to_pivot, pivoted
+from rondo.files.on_change import held_on_change
 from rondo.files.reading import Reading, RecordingFormat
 from rondo.files.text.clock import in_seconds, is_clock_name, mentions_time_stamps, spread
 from rondo.files.text.formats import plain_value, read_each, refuse_no_column, refuse_too_many
 from rondo.files.text.layout import Layout
-from rondo.files.text.order import refuse_taking_turns
+from rondo.files.text.order import long_form, refuse_taking_turns
 from rondo.files.text.spelling import cell_text, date_seconds, day_order, zone_notes
 from rondo.memory import ExpectedSize
 
@@ -102,6 +105,31 @@ def table_parts(frame: Any, id: str, reading: Reading) -> list[Recording]:
     return read_each(rows, id, reading, is_clock=is_clock, read=read)
 
 
+def frames_of_index(frame: Any) -> dict[str, Any]:
+    """The frames of a pandas table that the outer levels of its index tell apart, by their values; "" where it has one.
+
+    A table that is indexed by its times first is stacked: its levels become columns.
+
+    >>> import pandas
+    >>> index = pandas.MultiIndex.from_product([["ada", "bob"], [0.0, 0.1]], names=["person", "time"])
+    >>> list(frames_of_index(pandas.DataFrame({"x": [1, 2, 3, 4]}, index=index)))
+    ['ada', 'bob']
+    """
+    index: Any = getattr(frame, "index", None)
+    n_levels: int = getattr(index, "nlevels", 1)
+    if n_levels < 2:
+        return {"": frame}
+    outer = index.get_level_values(0)
+    if is_clock_name(str(index.names[0])) or outer.dtype.kind == "M":
+        return {"": frame.reset_index()}
+    levels = list(range(n_levels - 1))
+    groups = frame.groupby(level=levels if levels[1:] else 0, sort=False)
+    return {
+        "_".join(map(plain_value, map(str, value if isinstance(value, tuple) else (value,)))): own.droplevel(levels)
+        for value, own in groups
+    }
+
+
 def _texts(cells: Sequence[Any]) -> Iterator[str]:
     """Cells as text, each value turned into it once."""
     known: dict[Any, str] = {}
@@ -130,12 +158,6 @@ def table_recording(frame: Any, id: str, reading: Reading) -> Recording:
     table = _as_table(frame)
     columns = _columns_of(table)
     index: Any = nw.maybe_get_index(table)
-    if getattr(index, "nlevels", 1) > 1:
-        levels = ", ".join(repr(str(name)) for name in index.names)
-        raise RecordingError(
-            f"its index has {index.nlevels} levels ({levels}): make them columns with table.reset_index(), and name "
-            "the one that separates recordings in split_by (--split-by)"
-        )
     if hasattr(index, "to_timestamp"):  # of periods
         index = index.to_timestamp()
     if index is not None and not any(is_clock_name(name) for name in columns if not reading.names(name)):
@@ -172,18 +194,26 @@ def _columns_of(table: nw.DataFrame[Any]) -> dict[str, Series]:
 def _from_columns(schema: Schema, load: Callable[[str], Series], id: str, reading: Reading) -> Recording:
     names = list(schema)
     dtypes = {name: load(name).dtype if dtype == nw.Unknown else dtype for name, dtype in schema.items()}
-    columns = choose_columns([_described(name, dtype, load) for name, dtype in dtypes.items()], reading)
-    if any(dtype in _TEXTS for dtype in dtypes.values()):
+    described = [_described(name, dtype, load) for name, dtype in dtypes.items()]
+    columns = choose_columns(described, reading)
+    if reading.pivot is not None or any(dtype in _TEXTS for dtype in dtypes.values()):
         heads = ([cell_text(cell) for cell in load(name).head(_ROWS_LOOKED_AT).to_list()] for name in names)
-        refuse_taking_turns(Layout("\t", tuple(names), tuple(zip(*heads, strict=True)), 0, 1), columns, reading)
+        layout = Layout("\t", tuple(names), tuple(zip(*heads, strict=True)), 0, 1)
+        by_clock = replace(reading, rate=None)
+        if (pivot := long_form(layout, choose_columns(described, by_clock), reading)) is not None:
+            tag, aside = pivot
+            columns = choose_columns(described, replace(by_clock, leave_out=(*by_clock.leave_out, *aside)))
+            return _pivoted(columns, load, names, tag, id, reading)
+        refuse_taking_turns(layout, columns, reading)
     for name in columns.channels:
         if not (dtypes[name].is_numeric() or dtypes[name] == nw.Boolean):
             raise not_numeric(name, dtypes[name])
     notes, times = columns.notes, None
     if columns.clock is not None:
         times, unit = _clock_seconds(load(names[columns.clock]), names[columns.clock])
+        times, repaired = rising(times, names[columns.clock])
         times, apart = spread(times, names[columns.clock])
-        notes += unit + apart
+        notes += unit + repaired + apart
     table = NumberTable(0, 0)
     for channel, name in enumerate(columns.channels):
         numbers = _numbers(load(name))
@@ -191,7 +221,25 @@ def _from_columns(schema: Schema, load: Callable[[str], Series], id: str, readin
             table = NumberTable(len(numbers), len(columns.channels))
         table.write(slice(None), np.array([channel]), numbers[:, None])
     values, channels, empty = without_empty(table.values, columns.channels)
-    return Recording(values, reading.rate, channels, id, times, notes + empty)
+    return held_on_change(Recording(values, reading.rate, channels, id, times, notes + empty))
+
+
+def _pivoted(
+    columns: Columns, load: Callable[[str], Series], names: Sequence[str], tag: str, id: str, reading: Reading
+) -> Recording:
+    """The recording in a table of one reading per row."""
+    if columns.clock is None:
+        raise no_clock_to_pivot(tag)
+    times, unit = _clock_seconds(load(names[columns.clock]), names[columns.clock])
+    values = np.stack([_numbers(load(name)).astype(np.float64) for name in columns.channels], axis=1)
+    quality = next((name for name in names if is_quality(name)), None)
+    qualities = None if quality is None else [cell_text(cell) for cell in load(quality).to_list()]
+    reports = Reports(
+        times, list(_texts(load(tag).to_list())), values, np.zeros(values.shape, np.bool_), columns.channels, qualities,
+        notes=[*columns.notes, *unit],
+    )  # fmt: skip
+    wide = pivoted(reports, tag, reading)
+    return Recording(wide.values, reading.rate, wide.channels, id, wide.times, wide.notes)
 
 
 def _typed(column: Series) -> Series:

@@ -141,11 +141,11 @@ def _table_start(sheet: Any) -> int | None:
     first = next(place for place, found in enumerate(n_numbers) if 2 * found >= usual)
     n_filled = sum(cell != "" for cell in rows[first])
     start = first
-    while start and first - start < _MOST_HEADER_ROWS:
-        above = rows[start - 1]
-        if any(map(_is_value, above)) or 2 * sum(cell != "" for cell in above) < n_filled:
+    for place in range(first - 1, max(-1, first - 1 - _MOST_HEADER_ROWS), -1):  # units need not stand in each column
+        above = rows[place]
+        if any(map(_is_value, above)) or not any(cell != "" for cell in above):
             break
-        start -= 1
+        start = place if 2 * sum(cell != "" for cell in above) >= n_filled else start
     return start
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from urllib.parse import unquote, urlsplit
 
 from rondo.errors import SettingError
-from rondo.wording import did_you_mean, near_match
+from rondo.wording import SECONDS_IN, did_you_mean, near_match
 
 _FROM_ENVIRONMENT = {
     "mqtt": "RONDO_MQTT_USERNAME and RONDO_MQTT_PASSWORD",
@@ -166,7 +166,6 @@ def _no_secrets(scheme: str) -> str:
 
 
 _NUMBER = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)")
-_SECONDS = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
 _BYTES = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
 
@@ -175,7 +174,7 @@ def seconds_in(text: str, option: str) -> float:
     >>> seconds_in("60s", "patience"), seconds_in("5min", "patience"), seconds_in("2", "patience")
     (60.0, 300.0, 2.0)
     """
-    return _amount(text, _SECONDS, "s", f"{option}={text}: expected a time such as 60s, 5min, 2h or 7d")
+    return _amount(text, SECONDS_IN, "s", f"{option}={text}: expected a time such as 60s, 5min, 2h or 7d")
 
 
 def bytes_in(text: str, option: str) -> int:

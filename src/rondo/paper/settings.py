@@ -127,7 +127,7 @@ def _checked_motif_length(value: Any) -> int | str:
         return int(value)
     if isinstance(value, str) and SECONDS.fullmatch(value):
         return value
-    raise ValueError("must be a number of windows (2 or more) or a time ('3s', '500ms', '1.5min')")
+    raise ValueError("must be a number of windows (2 or more) or a time ('3s', '500ms', '1.5min', '2h', '1d', '1w')")
 
 
 # An int to those who read it: `MotifFormerConfig.in_windows` turns times into windows before any does.

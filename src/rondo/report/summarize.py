@@ -27,12 +27,11 @@ from rondo.run.headline import (
     length_and_channels,
     motifs_by_kind,
     occurring,
-    range_in_words,
     share_other,
 )
 from rondo.run.overview import Overview, least_bytes, packed, score_rows
 from rondo.run.segments import counts_in, segment_counts, segments_of
-from rondo.wording import counted, day_and_time, duration_in_words, found_in_words, is_date, percent
+from rondo.wording import counted, day_and_time, duration_in_words, found_in_words, is_date, pace_in_words, percent
 
 if TYPE_CHECKING:
     import polars as pl
@@ -178,7 +177,8 @@ def _overview_sentence(run: RunSummary) -> str:
     finder = "Rondo" if run.method == "rondo" else f"The method '{run.method}'"
     length, channels = length_and_channels(run.recordings)
     rates = [recording.rate for recording in run.recordings if recording.rate is not None]
-    clock = f" at {range_in_words(rates, '.4g')} Hz" if len(rates) == len(run.recordings) else ""
+    paces = list(dict.fromkeys(map(pace_in_words, sorted({min(rates), max(rates)})))) if rates else []
+    clock = f", {' to '.join(paces)}" if len(rates) == len(run.recordings) else ""
     where = f" in {counted(len(run.recordings), 'recording')} ({length}, {channels}{clock})"
     found = found_in_words({name: len(own) for name, own in kinds_of(run).items()}, where)
     return f"{finder} found {found}. {percent(share_other(run.recordings))} of the time is OTHER."
@@ -241,7 +241,7 @@ def _recording(recording: RecordingSummary, signal: dict[str, Any]) -> dict[str,
     about = [
         f"{recording.n_frames:,} frames" if recording.duration_s is None else duration_in_words(recording.duration_s),
         counted(len(recording.channels), "channel"),
-        "no clock (give --rate HZ for seconds)" if recording.rate is None else f"{recording.rate:.4g} Hz",
+        "no clock (give --rate HZ for seconds)" if recording.rate is None else pace_in_words(recording.rate),
     ]
     if recording.share_other >= LEAST_OTHER:
         about.append(f"{percent(recording.share_other)} OTHER")

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from rondo.errors import InputError, SettingError
 from rondo.view.loopback import Answer, answered
+from rondo.wording import SECONDS_IN
 
 KINDS = {
     "mp4": "video/mp4", "m4v": "video/mp4", "mov": "video/quicktime", "webm": "video/webm", "ogv": "video/ogg",
@@ -24,8 +25,7 @@ MOST_AT_ONCE = 1 << 22
 """Bytes of one answer to a request for "the rest": a player asks again, and a paused one holds no connection."""
 _PIECE = 1 << 18
 _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})", re.ASCII)
-_TIME = re.compile(r"([+-]?)(\d{1,9}(?:\.\d{1,9})?)(ms|s|min|h)", re.ASCII)
-_UNIT_S = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
+_TIME = re.compile(rf"([+-]?)(\d{{1,9}}(?:\.\d{{1,9}})?)({'|'.join(SECONDS_IN)})", re.ASCII)
 
 
 class Beside(NamedTuple):
@@ -44,7 +44,7 @@ def parse_offset(text: str) -> float:
     found = _TIME.fullmatch(text.strip())
     if found is None:
         raise SettingError(f"--offset: expected a time (2.3s, -500ms, 1min), found '{text}'")
-    seconds = float(found[2]) * _UNIT_S[found[3]]
+    seconds = float(found[2]) * SECONDS_IN[found[3]]
     return -seconds if found[1] == "-" else seconds
 
 

@@ -8,7 +8,7 @@ with the reason, as a live source cannot. The rows are the same whatever the blo
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -50,6 +50,7 @@ class RowParser:
     has_dates: bool
     day_first: bool
     is_strict: bool
+    number_of: Callable[[int], int] = int  # of a line, in the file that holds it
 
     def parse(self, block: TextBlock) -> ParsedRows:
         """The rows in these lines."""
@@ -140,9 +141,10 @@ class RowParser:
             wrong = np.flatnonzero(unreadable.any(axis=1) | timeless)
             if wrong.size:
                 row = int(wrong[0])
-                raise self._no_value(rows[row], unreadable[row], first_line + places[row])
+                raise self._no_value(rows[row], unreadable[row], self.number_of(first_line + places[row]))
             for place, fault in faults:
-                raise RecordingError(f"line {first_line + place}: {fault}; correct the line or delete it")
+                number = self.number_of(first_line + place)
+                raise RecordingError(f"line {number}: {fault}; correct the line or delete it")
         n_unreadable = unreadable.sum(axis=1)
         found = ParsedRows(values, times, np.array(places, np.int64), n_unreadable, tuple(faults), n_headers, is_torn)
         return found if self.is_strict else self._without_useless(found)
@@ -212,15 +214,16 @@ class RowParser:
 
 
 def parser_of(
-    layout: Layout, columns: Columns, *, is_strict: bool, order: DayOrder | None = None
-) -> tuple[RowParser, tuple[str, ...]]:
+    layout: Layout, columns: Columns, *, is_strict: bool, order: DayOrder | None = None,
+    number_of: Callable[[int], int] = int,
+) -> tuple[RowParser, tuple[str, ...]]:  # fmt: skip
     """The parser of these columns, and a note where the order of day and month is a guess, or a zone is named."""
     order = order_in_head(layout, columns) if order is None else order
     has_dates = columns.clock is not None and layout.holds_dates(columns.clock)
     zone = (
         zone_notes(layout.column(columns.clock)[:1], layout.names[columns.clock]) if columns.clock is not None else ()
     )
-    return RowParser(layout, columns, has_dates, order.day_first, is_strict), order.notes + zone
+    return RowParser(layout, columns, has_dates, order.day_first, is_strict, number_of), order.notes + zone
 
 
 def order_in_head(layout: Layout, columns: Columns) -> DayOrder:

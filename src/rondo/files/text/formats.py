@@ -53,6 +53,15 @@ def plain_value(text: str) -> str:
     return whole[1] if whole else text
 
 
+def id_part(value: str) -> str:
+    """A value as a part of the id of a recording.
+
+    >>> id_part("b/2 (left)"), id_part("?")
+    ('b_2_left', 'blank')
+    """
+    return _NOT_IN_IDS.sub("_", value).strip("_") or "blank"
+
+
 def refuse_too_many(n_parts: int, split_by: str) -> None:
     """A column that differs in nearly each row tells no recordings apart."""
     if n_parts > MOST_RECORDINGS:
@@ -72,7 +81,7 @@ def read_each(
     note = f"one of {counted(len(rows_of), 'recording')} in the file, {how}"
     value_of: dict[str, str] = {}
     for value in rows_of:
-        part_id = f"{id}_{_NOT_IN_IDS.sub('_', value).strip('_') or 'blank'}"
+        part_id = f"{id}_{id_part(value)}"
         if part_id in value_of:
             raise RecordingError(
                 f"values of column '{split_by}' such as '{value_of[part_id]}' give the same id '{part_id}'; rename them"
@@ -101,8 +110,9 @@ def open_text_parts(file: BinaryIO, layout_of: LayoutFinder, id: str, reading: R
     restart = _restarts(layout, columns) if columns.clock == position else None
     parts = _parts(rows, layout, position, restart)
 
-    def read(lines: list[bytes], part_id: str, of_part: Reading) -> Recording:
-        return read_open_text(io.BytesIO(above + b"".join(lines)), layout_of, part_id, of_part)
+    def read(lines: dict[int, bytes], part_id: str, of_part: Reading) -> Recording:
+        text = io.BytesIO(above + b"".join(lines.values()))
+        return read_open_text(text, layout_of, part_id, of_part, numbers=list(lines))
 
     return read_each(parts, id, reading, is_clock=restart is not None, read=read)
 
@@ -128,17 +138,17 @@ def _restarts(layout: Layout, columns: Columns) -> Callable[[str], str]:
 
 def _parts(
     rows: bytes, layout: Layout, position: int, part_of: Callable[[str], str] | None = None
-) -> dict[str, list[bytes]]:
-    """The lines of each value; blank lines and the header again belong to none."""
-    parts: dict[str, list[bytes]] = {}
-    for line in rows.splitlines(keepends=True):
+) -> dict[str, dict[int, bytes]]:
+    """The lines of each value, by their numbers; blank lines and the header again belong to none."""
+    parts: dict[str, dict[int, bytes]] = {}
+    for number, line in enumerate(rows.splitlines(keepends=True), layout.first_line):
         text = layout.delimited(line.rstrip(b"\r\n") + b"\n")[0].decode("utf-8", "replace")
         cells = next(csv.reader([text], delimiter=layout.delimiter), [])
         value = cells[position].strip() if position < len(cells) else ""
         if not line.strip() or (layout.has_header and value == layout.names[position]):
             continue
         value = plain_value(value) if part_of is None else part_of(value)
-        parts.setdefault(value, []).append(line if line.endswith(b"\n") else line + b"\n")
+        parts.setdefault(value, {})[number] = line if line.endswith(b"\n") else line + b"\n"
         refuse_too_many(len(parts), layout.names[position])
     return parts
 

@@ -75,6 +75,8 @@ _COMMAS = NumberSpelling(has_decimal_comma=True)  # or points: the more forgivin
 _FEWEST_TO_TELL = 16  # cells, before a column that never changes is taken for a filler
 _KEY_AND_VALUE = 2  # cells of a line above a table
 _FEWEST_FILLED_UP = 2  # lines: one alone may be a header with a single name
+_MOST_EXPLAINING = 8
+_BLANK_BYTES = 2  # of a blank line; others hold separators
 _FEWEST_ROWS = 8  # alike, one below the other, are no heading
 _FEWEST_OF_A_TABLE = 3  # lines with equally many cells, before those above them are taken for remarks
 
@@ -242,11 +244,22 @@ def _table_layout(every_line: Sequence[HeadLine]) -> Layout:
     if len(below) > 1 and _are_units(below[0][1], below[1][1], spelling):
         units, below = below[0][1], below[1:]
         notes += (f"line {below[0][0].number - 1} skipped: it holds no numbers, but units: {_in_short(units)}",)
+    n_more = _lines_of_words([row for _, row in below], spelling)
+    notes += _skipped([line for line, _ in below[:n_more]], "they hold no numbers")
+    below = below[n_more:]
     rows = tuple(row for _, row in below)
     start, number = below[0][0].start, below[0][0].number
-    if not units and header is None:
+    n_between = number - first.number - 1
+    if not (units or n_more) and header is None and start - first.stop <= _BLANK_BYTES * n_between:
         start, number = first.stop, first.number + 1
     return Layout(separator, cells, rows, start, number, notes, units, spelling, True, rate)
+
+
+def _lines_of_words(rows: Sequence[Sequence[str]], spelling: NumberSpelling) -> int:
+    """How many lines below a header only explain it: a few, each with an empty cell and none with a value."""
+    has_value = [any(spelling.is_number(cell) or is_date(cell) for cell in row) for row in rows[:_MOST_EXPLAINING]]
+    n_words = next((place for place, found in enumerate(has_value) if found), 0)
+    return n_words if all("" in row for row in rows[:n_words]) else 0
 
 
 def separator_of(header: str, row: str) -> str:
@@ -343,10 +356,15 @@ def _filled_cells(table: Sequence[Sequence[str]]) -> list[int]:
 
     A spreadsheet fills them up to the width of the table, Xsens beyond it. They hold a key and perhaps a value.
     """
-    n_above = next((place for place, row in enumerate(table) if any(row[_KEY_AND_VALUE:])), 0)
+    n_above = next((place for place, row in enumerate(table) if _is_filled(row)), 0)
     if n_above < _FEWEST_FILLED_UP or any(_are_values(row[:1], _COMMAS) for row in table[:n_above]):
         n_above = 0
     return [max(2 if any(row[1:]) else 1, len(row) * (place >= n_above)) for place, row in enumerate(table)]
+
+
+def _is_filled(row: Sequence[str]) -> bool:
+    """Whether it has more than a key, a value and a unit, as a row or a header of a table."""
+    return sum(map(bool, row)) > max(_KEY_AND_VALUE, len(row) // 3)
 
 
 def _skipped(lines: Sequence[HeadLine], why: str) -> tuple[str, ...]:

@@ -34,6 +34,7 @@ ACTIWARE_SCORES = frozenset({
     "Sleep/Wake", "Interval Status", "S/W Status", "Off-Wrist Status", "Mobility", "Marker",
     "Sommeil/Éveil", "Statut de l’intervalle", "Statut Sommeil/Éveil", "Mobilité", "Marqueur",
     "Schlaf/Wach", "Intervallstatus", "Status „Nicht am Handgelenk“", "Mobilität", "Markierung",
+    "Slapen/waken", "Intervalstatus", "Status niet-om-pols", "Mobiliteit", "Markering",
 })  # fmt: skip
 """What Actiware, or a person, made of it: sleep and wake, intervals, marks."""
 

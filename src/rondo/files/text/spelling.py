@@ -23,6 +23,7 @@ _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct",
 _DATE = re.compile(r"(\d{1,4})([./ -])(\d{1,2}|[a-z]{3,9}\.?)\2(\d{1,4})(?:[ T,_]\s*(.+))?", re.ASCII | re.IGNORECASE)
 _TIME = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,:](\d{1,9}))?)?\s*([ap]m)?", re.ASCII | re.IGNORECASE)
 _DOTTED_TIME = re.compile(r"([01]?\d|2[0-3])\.([0-5]\d)\.([0-5]\d)(?:[.,](\d{1,9}))?()", re.ASCII)
+_HOUR = re.compile(r"([01]\d|2[0-4])()()()()", re.ASCII)  # hourly data
 _DIGITS = re.compile(r"((?:19|20)\d\d[01]\d[0-3]\d)([0-2]\d[0-5]\d[0-5]\d)(?:\.(\d{1,9}))?", re.ASCII)
 _SPAN = re.compile(r"(\d+) days?,? (.+)", re.ASCII)  # a timedelta of pandas or Python
 _ZONE = re.compile(
@@ -73,7 +74,8 @@ def _local_seconds(cell: str, day_first: bool) -> float:
     if (span := _SPAN.fullmatch(cell)) and (rest := _TIME.fullmatch(span[2])):
         return 86_400.0 * int(span[1]) + _seconds_of_day(rest)
     found = _DATE.fullmatch(cell)
-    time = (_TIME.fullmatch(found[5]) or _DOTTED_TIME.fullmatch(found[5])) if found and found[5] else None
+    patterns = (_TIME, _DOTTED_TIME, _HOUR) if found and found[5] else ()
+    time = next((match for pattern in patterns if found and (match := pattern.fullmatch(found[5]))), None)
     if not found or (found[5] and not time):
         return float("nan")
     day = _year_month_day(found, day_first)
@@ -123,7 +125,7 @@ def _offset_in(zone: str, local_s: float) -> float:
 
 
 def _seconds_of_day(found: re.Match[str]) -> float:
-    hours, minutes, seconds = int(found[1]), int(found[2]), int(found[3] or 0)
+    hours, minutes, seconds = int(found[1]), int(found[2] or 0), int(found[3] or 0)
     if found[5]:
         hours = hours % 12 + (12 if found[5].casefold() == "pm" else 0)
     if hours > 24 or minutes > 59 or seconds > 60:

@@ -12,7 +12,8 @@ import io
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -20,15 +21,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.data.precision import NumberTable
-from rondo.data.recording import Recording
+from rondo.data.recording import Recording, checked_times
 from rondo.errors import RecordingError
+from rondo.files.clock_repair import RowName, frame_name, rising
 from rondo.files.columns import Column, Columns, choose_columns, without_empty
+from rondo.files.on_change import held_on_change
 from rondo.files.reading import Reading, listed
 from rondo.files.text.cells import order_in_head, parser_of
 from rondo.files.text.clock import Times, in_seconds, over_midnight, rounded_to, spread
 from rondo.files.text.layout import SEPARATORS, Layout, cells_of, hold_rows, is_json_text
 from rondo.files.text.lines import HEAD_LINES, HeadLine, Lines, count, decoded, opened_text
-from rondo.files.text.order import after_going_back, oldest_first, refuse_taking_turns, without_events
+from rondo.files.text.long_rows import read_long
+from rondo.files.text.order import after_going_back, long_form, oldest_first, refuse_taking_turns, without_events
 from rondo.files.text.programs import ACTIWARE_COUNTS, ACTIWARE_SCORES
 from rondo.files.text.spelling import PLAIN, day_order, is_date, is_number, may_have_thousands
 from rondo.wording import counted
@@ -38,30 +42,43 @@ MOST_LINES_ABOVE = 2000
 """Among which the beginning of a table is looked for in a stored file, where the first 64 do not hold it."""
 _BYTES_ABOVE = 1 << 20
 _ROWS_TO_TELL = 40  # what is left of the first 64 lines tells columns that count rows; fewer may not
+_FILLING = ",;\t "
+_FEWEST_FILLED = 8  # cells of a line
 _DAY_CHARACTERS = 10  # of a date at most; where it is shorter the hour is compared too, which does no harm
 
 LayoutFinder = Callable[[Sequence[HeadLine]], Layout]
 
 
 def read_open_text(
-    file: BinaryIO, layout_of: LayoutFinder, id: str, reading: Reading, block_bytes: int = BLOCK_BYTES
-) -> Recording:
-    """The recording in lines of UTF-8; `block_bytes` bounds the memory used beside the result."""
+    file: BinaryIO, layout_of: LayoutFinder, id: str, reading: Reading, block_bytes: int = BLOCK_BYTES,
+    numbers: Sequence[int] = (),
+) -> Recording:  # fmt: skip
+    """The recording in lines of UTF-8; `block_bytes` bounds the memory used beside the result.
+
+    `numbers`: those of the rows in the file that they are a part of.
+    """
     layout = read_layout(file, layout_of, block_bytes)
     described = layout.columns()
     scores = [name for name in layout.names if name in layout.scores and not reading.names(name)]
     without_scores = replace(reading, leave_out=(*reading.leave_out, *scores))
     columns = choose_columns(described, without_scores)
+    by_clock = replace(without_scores, rate=None)
+    timed = columns if reading.rate is None else choose_columns(described, by_clock)
+    if (pivot := long_form(layout, timed, reading)) is not None:
+        tag, aside = pivot
+        columns = choose_columns(described, replace(by_clock, leave_out=(*by_clock.leave_out, *aside)))
+        return read_long(_lines_of(file, layout, block_bytes)[0].blocks(), layout, columns, tag, id, reading)
     refuse_taking_turns(layout, columns, reading)
-    values, times, notes = _read(file, layout, columns, block_bytes)
+    values, times, notes, lines = _read(file, layout, columns, block_bytes, numbers)
     is_guess = columns.is_finer or (columns.clock is not None and described[columns.clock].kind == "rising")
     if times is not None and is_guess and not (np.diff(times) > 0).all():  # it rose in the first rows alone
         if not columns.is_finer and columns.clock is not None:
             described[columns.clock] = replace(described[columns.clock], kind=None)
         described = [replace(column, rises=True) for column in described]
         columns = choose_columns(described, without_scores)
-        values, times, notes = _read(file, layout, columns, block_bytes)
+        values, times, notes, lines = _read(file, layout, columns, block_bytes, numbers)
     scored = tuple(f"column '{name}' left out: it was scored; --keep-column {name!r} keeps it" for name in scores)
+    name_of: RowName = lines.name_of
     notes = layout.notes + scored + columns.notes + notes + _doubtful_thousands(layout, columns)
     if columns.clock is not None and times is not None:
         if times.size and np.isnan(times[-1]):  # spreadsheets leave rows at the end with neither a time nor a value
@@ -70,7 +87,8 @@ def read_open_text(
             n_blank = times.size - stop
             notes += (f"{counted(n_blank, 'row')} without a value at its end left out",) if n_blank else ()
             values, times = values[:stop], times[:stop]
-        values, times, more = _clock_in_seconds(values, times, columns, layout, described[columns.clock])
+        read = _clock_in_seconds(values, times, columns, layout, described[columns.clock], lines.name_of)
+        values, times, more, name_of = read
         notes += more
     values, channels, empty = without_empty(values, columns.channels)
     if not layout.has_header and columns.clock is None and channels[1:] and not reading.names(channels[0]):
@@ -91,9 +109,12 @@ def read_open_text(
         else:
             notes += (f"rate of {rate:g} Hz taken from the lines above the table; give --rate if it is another",)
     try:
-        return Recording(values, rate, channels, id, times, notes + empty)
+        if times is not None:
+            checked_times(times, len(times), name_of)
+        return held_on_change(Recording(values, rate, channels, id, times, notes + empty))
     except RecordingError as error:
-        advice = "" if times is None else after_going_back(times, layout, columns, reading)
+        cells_of = partial(_cells_of_column, file, layout, block_bytes)
+        advice = "" if times is None or numbers else after_going_back(times, layout, columns, reading, cells_of)
         raise RecordingError(f"{error}{advice}") from error
 
 
@@ -178,10 +199,11 @@ def _below_a_heading(file: BinaryIO) -> list[HeadLine]:
     lines = Lines(io.BytesIO(whole).read, block_bytes=_BYTES_ABOVE).head(MOST_LINES_ABOVE, at_end=True) or []
     if len(lines) <= HEAD_LINES or is_json_text(lines):
         return []
+    lines = [line for line in lines if line.text.strip(_FILLING)]
     widths_of: dict[str, list[int]] = {}
     for separator in SEPARATORS:
         with suppress(csv.Error):
-            widths_of[separator] = [len(cells_of(line.text, separator)) for line in lines]
+            widths_of[separator] = _widths([cells_of(line.text, separator) for line in lines])
             if widths_of[separator][-2] == widths_of[separator][-1] + 1 and lines[-2].text.rstrip().endswith(separator):
                 widths_of[separator][-1] += 1  # the last line alone lacks the separator at its end
     begins = {  # from where on all lines have as many cells as the last one
@@ -203,21 +225,44 @@ def _below_a_heading(file: BinaryIO) -> list[HeadLine]:
     return []
 
 
+@dataclass
+class _RowLines:
+    """The line of each row: of each block its first row, its first line, and the places of its rows in it."""
+
+    blocks: list[tuple[int, int, NDArray[np.int64] | None]] = field(default_factory=list)
+    number_of: Callable[[int], int] = int
+
+    def name_of(self, row: int) -> str:
+        first, line, places = next(block for block in reversed(self.blocks) if block[0] <= row)
+        return f"line {self.number_of(line + (row - first if places is None else int(places[row - first])))}"
+
+
+def _widths(table: Sequence[Sequence[str]]) -> list[int]:
+    """How many cells each line has, without those with which a spreadsheet fills all lines up to one width."""
+    widths = [len(cells) for cells in table]
+    if len(set(widths)) > 1 or widths[-1] < _FEWEST_FILLED or table[-1][-1]:
+        return widths
+    return [max((place + 1 for place, cell in enumerate(cells) if cell), default=0) for cells in table]
+
+
 def _read(
-    file: BinaryIO, layout: Layout, columns: Columns, block_bytes: int
-) -> tuple[NDArray[np.float32], Times | None, tuple[str, ...]]:
-    """Values, clock readings as they are written (dates in seconds), and notes."""
+    file: BinaryIO, layout: Layout, columns: Columns, block_bytes: int, numbers: Sequence[int] = ()
+) -> tuple[NDArray[np.float32], Times | None, tuple[str, ...], _RowLines]:
+    """Values, clock readings as they are written (dates in seconds), notes, and the lines of the rows."""
     order = order_in_head(layout, columns)
     if order.is_guess and columns.clock is not None:
         order = day_order(_cells_around_midnight(file, layout, columns, block_bytes))
-    parser, notes = parser_of(layout, columns, is_strict=True, order=order)
+    number_of = (lambda line: numbers[min(max(0, line - layout.first_line), len(numbers) - 1)]) if numbers else int
+    parser, notes = parser_of(layout, columns, is_strict=True, order=order, number_of=number_of)
     lines, most_rows = _lines_of(file, layout, block_bytes)
     table = NumberTable(most_rows, len(columns.positions))
     times = None if columns.clock is None else np.empty(most_rows)
     n_frames, n_headers, is_torn, is_open = 0, 0, False, False
     unknown: set[str] = set()
+    row_lines = _RowLines(number_of=number_of)
     for block in lines.blocks():
         frames = parser.parse(block)
+        row_lines.blocks.append((n_frames, block.first_line, frames.places))
         rows = slice(n_frames, n_frames + len(frames.values))
         table.write(rows, None, frames.values)
         if times is not None:
@@ -233,7 +278,17 @@ def _read(
     notes += (
         (f"keys that the first {HEAD_LINES} lines do not have left out: {listed(sorted(unknown))}",) if unknown else ()
     )
-    return table.values[:n_frames], None if times is None else times[:n_frames], notes
+    return table.values[:n_frames], None if times is None else times[:n_frames], notes, row_lines
+
+
+def _cells_of_column(file: BinaryIO, layout: Layout, block_bytes: int, position: int) -> list[str]:
+    """All cells of a column."""
+    cells = []
+    for block in _lines_of(file, layout, block_bytes)[0].blocks():
+        text = decoded(layout.delimited(block.text)[0])[0]
+        rows = csv.reader(text.splitlines(), delimiter=layout.delimiter)
+        cells += [row[position].strip() for row in rows if position < len(row)]
+    return cells
 
 
 def _cells_around_midnight(file: BinaryIO, layout: Layout, columns: Columns, block_bytes: int) -> list[str]:
@@ -275,8 +330,8 @@ def _lines_of(file: BinaryIO, layout: Layout, block_bytes: int) -> tuple[Lines, 
 
 
 def _clock_in_seconds(
-    values: NDArray[np.float32], times: Times, columns: Columns, layout: Layout, described: Column
-) -> tuple[NDArray[np.float32], Times, tuple[str, ...]]:
+    values: NDArray[np.float32], times: Times, columns: Columns, layout: Layout, described: Column, name_of: RowName
+) -> tuple[NDArray[np.float32], Times, tuple[str, ...], RowName]:
     """The clock in seconds, rising through midnight and through readings that repeat, and what was done to it."""
     clock = columns.clock or 0
     name = layout.names[clock] or f"column {clock + 1}"
@@ -294,6 +349,9 @@ def _clock_in_seconds(
         )
     values, times, events = without_events(values, times, name)
     values, times, turned = oldest_first(values, times, name)
+    name_of = frame_name if events or turned else name_of
+    times, repaired = rising(times, name, name_of)
     times, apart = spread(times, name)
     rounded = (f"clock '{name}' is {coarse}, so that rows share times; write it with more digits",)
-    return values, times, notes + events + turned + apart + (rounded if apart and coarse else ())
+    notes += events + turned + repaired + apart + (rounded if apart and coarse else ())
+    return values, times, notes, name_of
