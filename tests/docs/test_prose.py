@@ -14,7 +14,7 @@ PHRASES = (
     "no more than chance would have it", "would have it", "are then values and no movements",
     "stand for themselves and so say", "honest by construction", "anew", "is said", "are said", "is told", "are told",
 )  # fmt: skip
-MOST_WORDS = 26_900
+MOST_WORDS = 27_500
 BUDGETS = {
     "README.md": 900,
     "CONTRIBUTING.md": 1_400,
@@ -33,6 +33,7 @@ BUDGETS = {
     "docs/notebooks/index.md": 150,
     "docs/streams.md": 3_350,
     "docs/operations.md": 550,
+    "docs/promises.md": 600,
     "docs/many.md": 1_600,
     "docs/coarseness.md": 750,
     "docs/tutorials/live_stream.md": 900,
