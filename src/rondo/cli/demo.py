@@ -26,8 +26,8 @@ def demo(
 ) -> None:
     """Plant a stream with known units and motifs, discover them without the truth, score, and write a report.
 
-    With --real a recording that comes with Rondo: four minutes of an exercise, with motifs named by marks that the learner
-    does not see.
+    With --real it is a recording that comes with Rondo: four minutes of an exercise, with motifs named by marks that
+    the learner does not see.
 
     Example: rondo demo --out rondo-demo
     """
