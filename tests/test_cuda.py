@@ -10,6 +10,7 @@ import numpy as np
 import numpy.testing as npt
 import pytest
 
+from rondo.checks.encoders import planted, windows_of
 from rondo.config.settings import MixtureConfig
 from rondo.model.rondo import Rondo
 from rondo.paper.deep_dpm import fit_autoencoder
@@ -17,7 +18,6 @@ from rondo.paper.settings import DirectUnitsConfig, PublishedMixtureConfig, TS2V
 from rondo.paper.ts2vec import TS2Vec
 from rondo.paper.unit_align import fit_unit_align
 from rondo.synthetic.streams import plant
-from tests.contracts import planted, windows_of
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="torch finds no CUDA device here")

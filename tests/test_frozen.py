@@ -1,8 +1,9 @@
-"""What 0.2.0 wrote is read for ever: runs, models, lists of edits, streams (tests/frozen/README.md)."""
+"""What a release wrote is read for ever: runs, models, lists of edits, streams (tests/frozen/README.md)."""
 
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -17,16 +18,39 @@ from rondo.model.rondo import Rondo
 from rondo.result import Result
 from rondo.run.folder import run_edits
 from rondo.run.shown import shown
+from scripts.freeze import freeze
 from tests.cli.running import call
 
-FROZEN = Path(__file__).parent / "frozen/v0.2.0"
+VERSIONS = sorted((Path(__file__).parent / "frozen").glob("v*"))
+FROZEN = VERSIONS[0]
 RUNS = ("one", "groups", "edited", "labelled", "finished", "stopped")
-MODELS = ("one/model", "groups/model", "edited/model", "apart/model/subject0_day0", "apart/model/subject1_day0")
+APART = "apart/model/subject0_day0"
+
+
+@pytest.fixture(
+    scope="module",
+    params=[*VERSIONS, pytest.param(None, marks=pytest.mark.slow)],
+    ids=lambda folder: folder.name if folder else "the next",
+)
+def frozen(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of each release, and one that is frozen now, as `scripts/freeze.py` will for the next."""
+    if request.param is not None:
+        return Path(request.param)
+    folder = tmp_path_factory.mktemp("frozen") / "next"
+    freeze(folder)
+    return folder
+
+
+@pytest.fixture
+def copied(frozen: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy that may be written to, as the folder that one is in: paths in these folders are relative."""
+    folder = Path(shutil.copytree(frozen, tmp_path / "copied"))
+    monkeypatch.chdir(folder)
+    return folder
 
 
 @pytest.fixture
 def old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy that may be written to, as the folder that one is in: paths in these folders are relative."""
     folder = Path(shutil.copytree(FROZEN, tmp_path / "old"))
     monkeypatch.chdir(folder)
     return folder
@@ -46,16 +70,56 @@ def painted(result: Result, recording: str, level: str) -> NDArray[np.int64]:
     return labels
 
 
-@pytest.mark.parametrize("run", RUNS)
-def test_a_run_is_loaded_with_its_labels_and_segments(run: str) -> None:
-    result = Result.load(FROZEN / run)
-    stored = sorted(path.stem for path in (FROZEN / run / "units").glob("*.npy"))
-    assert sorted(one.id for one in result.recordings) == stored
-    for id in stored:
-        units, motifs = np.load(FROZEN / run / f"units/{id}.npy"), np.load(FROZEN / run / f"labels/{id}.npy")
-        assert np.array_equal(result[id].units, units) and np.array_equal(result[id].motifs, motifs)
-        assert np.array_equal(painted(result, id, "unit"), units)
-        assert np.array_equal(painted(result, id, "motif"), motifs)
+def test_every_release_since_0_2_0_is_kept() -> None:
+    text = (Path(__file__).parents[1] / "CHANGELOG.md").read_text(encoding="utf-8")
+    released = set(re.findall(r"^## (\d+\.\d+\.\d+)(?!.*not released)", text, re.MULTILINE))
+    assert {f"v{version}" for version in released} == {folder.name for folder in VERSIONS}
+
+
+def test_runs_are_loaded_with_their_labels_and_segments(frozen: Path) -> None:
+    runs = [path.parent for path in frozen.glob("*/summary.json") if path.parent.name != "apart"]
+    assert len(runs) >= len(RUNS)
+    for run in runs:
+        result = Result.load(run)
+        stored = sorted(path.stem for path in (run / "units").glob("*.npy"))
+        assert sorted(one.id for one in result.recordings) == stored
+        for id in stored:
+            units, motifs = np.load(run / f"units/{id}.npy"), np.load(run / f"labels/{id}.npy")
+            assert np.array_equal(result[id].units, units) and np.array_equal(result[id].motifs, motifs)
+            assert np.array_equal(painted(result, id, "unit"), units)
+            assert np.array_equal(painted(result, id, "motif"), motifs)
+
+
+def test_models_are_loaded_and_label_as_they_did(frozen: Path) -> None:
+    for model in (path.parent for path in frozen.glob("*/model/manifest.json")):
+        assert len(Rondo.load(model).units_) > 1
+    result = Rondo.load(frozen / "one/model").predict(frozen / "day2.csv")
+    assert share_equal(result.units, np.load(frozen / "labelled/units/day2.npy")) >= 0.995  # processors differ
+    assert share_equal(result.motifs, np.load(frozen / "labelled/labels/day2.npy")) >= 0.995
+
+
+def test_a_stopped_stream_goes_on_to_where_an_uninterrupted_one_ends(copied: Path) -> None:
+    assert not Result.load(copied / "stopped").segments.empty
+    done = call("stream", "one", "--source", "day2.csv", "--out", "stopped")
+    assert done.code == 0, done.err
+    for level in ("units", "labels"):
+        resumed, whole = (np.load(copied / run / level / "day2.npy") for run in ("stopped", "finished"))
+        assert share_equal(resumed, whole) >= 0.995
+    kinds = [
+        [json.loads(line)["kind"] for line in (copied / run / "events.jsonl").read_text().splitlines()]
+        for run in ("stopped", "finished")
+    ]
+    assert kinds[0] == kinds[1]
+
+
+def test_names_are_shown_and_edits_are_undone(copied: Path) -> None:
+    for run, name in (("edited", "rest"), ("finished", "learned on the way")):
+        assert name in set(Result.load(copied / run).segments["name"])
+        assert call("undo", run).code == 0
+    for run in (path.parent.name for path in copied.glob("*/summary.json")):
+        done = call("report", run)
+        assert done.code == 0, done.err
+        assert (copied / run / "report.html").stat().st_size > 100_000
 
 
 def test_motifs_are_composed_of_units() -> None:
@@ -70,15 +134,8 @@ def test_groups_and_files_that_failed_are_known() -> None:
     assert "subject1_empty.csv" in (FROZEN / "groups/failed.csv").read_text()
 
 
-@pytest.mark.parametrize("model", MODELS)
-def test_a_model_is_loaded(model: str) -> None:
-    assert len(Rondo.load(FROZEN / model).units_) > 1
-
-
-def test_a_model_labels_as_it_did() -> None:
-    result = Rondo.load(FROZEN / "one/model").predict(FROZEN / "day2.csv")
-    assert share_equal(result.units, np.load(FROZEN / "labelled/units/day2.npy")) >= 0.995  # processors differ
-    assert share_equal(result.motifs, np.load(FROZEN / "labelled/labels/day2.npy")) >= 0.995
+def test_a_model_of_one_recording_among_several_is_loaded() -> None:
+    assert len(Rondo.load(FROZEN / APART).units_) > 1
 
 
 def test_edits_are_shown() -> None:
@@ -135,24 +192,6 @@ def test_what_was_merged_stays_merged_in_new_labels(old: Path) -> None:
     segments = Result.load(old / "again").segments
     units = segments[segments["level"] == "unit"]
     assert 2 not in set(units["id"]) and "rest" in set(units["name"])
-
-
-@pytest.mark.parametrize("run", RUNS)
-def test_a_run_has_its_report(run: str, old: Path) -> None:
-    done = call("report", run)
-    assert done.code == 0, done.err
-    assert (old / run / "report.html").stat().st_size > 100_000
-
-
-def test_a_stopped_stream_goes_on_to_where_an_uninterrupted_one_ends(old: Path) -> None:
-    assert not Result.load(old / "stopped").segments.empty
-    done = call("stream", "one", "--source", "day2.csv", "--out", "stopped")
-    assert done.code == 0, done.err
-    for level in ("units", "labels"):
-        resumed, whole = (np.load(old / run / level / "day2.npy") for run in ("stopped", "finished"))
-        assert share_equal(resumed, whole) >= 0.995
-    events = (json.loads(line)["kind"] for line in (old / "stopped/events.jsonl").read_text().splitlines())
-    assert list(events) == ["promote"] * 3
 
 
 def test_ids_of_recordings_that_had_a_vocabulary_each_are_shifted_apart(old: Path) -> None:

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from rondo.checks.rounding import assert_equal_but_for_rounding
 from scripts import check
-from tests.rounding import assert_equal_but_for_rounding
 
 DISPATCHED = """
 import numpy, torch

@@ -48,7 +48,7 @@ T = TypeVar("T")
 class StageSettings(BaseModel):
     """Settings of one stage."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, protected_namespaces=())  # model_dim
 
     def network(self) -> str | None:
         """The setting that asks for a network, as 'name = value'; None where none does."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import tomllib
@@ -17,6 +18,7 @@ import typer
 
 from rondo.cli.main import app
 from rondo.config.settings import RondoConfig
+from rondo.examples import exercise_marks, exercises
 from rondo.metrics.meaning import shared_scores
 from rondo.metrics.scores import evaluate
 from rondo.model.rondo import Rondo
@@ -169,6 +171,18 @@ def test_the_demo_discovers_scores_and_shows(rondo: Command, here: Path, monkeyp
     assert "true motifs" in (here / "other" / "report.html").read_text(encoding="utf-8")
     assert tree(here / "other") == tree(here / "rondo-demo")
     assert rondo("demo").code == 2  # it is there already
+
+
+def test_the_demo_on_a_real_recording_names_what_it_finds(rondo: Command, here: Path) -> None:
+    outcome = rondo("demo", "--real")
+    assert outcome.code == 0, outcome.err
+    names = re.findall(r"m\d+ ([a-z ]+)", outcome.out.partition("named:")[2].partition("\n")[0])
+    assert sorted(names) == ["correct", "fast", "low amplitude", "rest"]
+    labels = np.load(here / "rondo-demo/labels/exercises.npy")
+    scores = evaluate({"exercises": (exercise_marks(exercises()), labels)}).average
+    assert scores.ari > 75  # 92 when it was chosen, for being clear
+    assert "low amplitude" in (here / "rondo-demo/report.html").read_text(encoding="utf-8")
+    assert json.loads(rondo("demo", "--real", "--json", "--out", "again").out)["recordings"][0]["n_frames"] == 5_949
 
 
 # ---------------------------------------------------------------- config and datasets

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rondo.checks.rounding import assert_equal_but_for_rounding
 from rondo.config.settings import ContinualConfig
 from rondo.continual.novelty import (
     MOST_CLUSTERS,
@@ -22,7 +23,6 @@ from rondo.continual.novelty import (
 )
 from rondo.continual.phrases import _MOST_WORDINGS, PhraseBuffer, Wordings
 from rondo.motifs.phrases import Phrase
-from tests.rounding import assert_equal_but_for_rounding
 
 SCALES = Scales(radius=0.8, half_life=50.0, apart=3)  # the reach is 1
 

@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import ast
 import base64
+import hashlib
+import io
 import json
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.cli.conftest import here as here
 from tests.docs.executed_pages import ROOT, check_output
+from tests.docs.links import is_elsewhere
 from tests.docs.notebooks import cells_of, outputs_of, run_notebook, source_of, text_of
 
 FOLDER = ROOT / "docs" / "notebooks"
-NOTEBOOKS = ["wearable.ipynb", "machine.ipynb", "many_people.ipynb"]
+MADE_UP = ["wearable.ipynb", "machine.ipynb", "many_people.ipynb"]
+PUBLIC = "public_recording.ipynb"  # it fetches its data, so what it shows is not compared here
+NOTEBOOKS = [*MADE_UP, PUBLIC]
 _FIGURE = re.compile(r"<Figure size .* Axes>")
 
 
@@ -31,7 +38,7 @@ def still() -> Iterator[None]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", NOTEBOOKS)
+@pytest.mark.parametrize("name", MADE_UP)
 def test_a_notebook_shows_what_it_is_committed_with(name: str, here: Path) -> None:
     for cell, shown in run_notebook(FOLDER / name):
         committed, now = cell["outputs"], outputs_of(shown)
@@ -40,6 +47,37 @@ def test_a_notebook_shows_what_it_is_committed_with(name: str, here: Path) -> No
             said, says = (_FIGURE.sub("<Figure>", text_of(output)) for output in (before, after))
             check_output(f"{name}: {source_of(cell)}", said, says)
     assert {path.suffix for path in here.iterdir()} >= {".html", ".csv"}, "it exports what it says"
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> tuple[bytes, list[str]]:
+    """A file of four channels in place of every download, and the addresses that were asked for."""
+    from rondo.synthetic import StreamPlan, plant
+
+    text, asked = io.BytesIO(), list[str]()
+    np.savetxt(text, plant(StreamPlan(rate=120, n_channels=4), n_frames=4_579, seed=1).recording.values)
+
+    def answer(address: str) -> io.BytesIO:
+        asked.append(address)
+        return io.BytesIO(text.getvalue())
+
+    monkeypatch.setattr("urllib.request.urlopen", answer)
+    return text.getvalue(), asked
+
+
+def test_the_public_notebook_runs_on_what_it_fetches_and_refuses_another_file(
+    served: tuple[bytes, list[str]], here: Path
+) -> None:
+    mocap = tomllib.loads((ROOT / "src/rondo_bench/data_sets/offers.toml").read_text("utf-8"))["mocap"]
+    with pytest.raises(SystemExit, match="not the file"):
+        list(run_notebook(FOLDER / PUBLIC))
+    assert served[1] == [mocap["base"] + "amc_86_01.4d"]
+    text, checksum = (FOLDER / PUBLIC).read_text("utf-8"), mocap["files"]["amc_86_01.4d"].removeprefix("sha256:")
+    assert text.count(checksum) == 1
+    (here / PUBLIC).write_text(text.replace(checksum, hashlib.sha256(served[0]).hexdigest()), encoding="utf-8")
+    for cell, shown in run_notebook(here / PUBLIC):
+        assert [_kinds(output) for output in cell["outputs"]] == [_kinds(output) for output in outputs_of(shown)]
+    assert {path.name for path in here.iterdir()} >= {"report.html", "segments.csv"}
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
@@ -79,7 +117,8 @@ def test_links_lead_to_files_and_lines_are_short(name: str) -> None:
         source = source_of(cell)
         if cell["cell_type"] == "markdown":
             addresses = re.findall(r"\]\(([^)]+)\)", source)
-            assert [it for it in addresses if not (FOLDER / it.partition("#")[0]).is_file()] == []
+            own = [it for it in addresses if not is_elsewhere(it)]
+            assert [it for it in own if not (FOLDER / it.partition("#")[0]).is_file()] == []
         else:
             ast.parse(re.sub(r"^(\s*)%.*$", r"\1pass", source, flags=re.MULTILINE))
             assert max(map(len, source.splitlines())) <= 120

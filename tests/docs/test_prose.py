@@ -14,12 +14,12 @@ PHRASES = (
     "no more than chance would have it", "would have it", "are then values and no movements",
     "stand for themselves and so say", "honest by construction", "anew", "is said", "are said", "is told", "are told",
 )  # fmt: skip
-MOST_WORDS = 27_050
+MOST_WORDS = 28_500
 BUDGETS = {
     "README.md": 900,
     "CONTRIBUTING.md": 1_400,
     "docs/index.md": 150,
-    "docs/start.md": 1_000,
+    "docs/start.md": 1_040,
     "docs/files.md": 2_600,
     "docs/paper.md": 900,
     "docs/method.md": 3_600,
@@ -30,8 +30,10 @@ BUDGETS = {
     "docs/report.md": 2_200,
     "docs/judging.md": 1_900,
     "docs/recipes.md": 1_300,
-    "docs/notebooks/index.md": 150,
+    "docs/notebooks/index.md": 160,
     "docs/streams.md": 3_350,
+    "docs/operations.md": 550,
+    "docs/promises.md": 600,
     "docs/many.md": 1_600,
     "docs/coarseness.md": 750,
     "docs/plants.md": 700,

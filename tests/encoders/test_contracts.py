@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from rondo.checks.encoders import ENCODER_CHECKS, Check
 from rondo.encoders.base import build_encoder
 from rondo.registry import ENCODERS, EncoderSettings
-from tests.contracts import ENCODER_CONTRACTS, Contract
 
 
 def settings_of(name: str, *arguments: object) -> EncoderSettings:
@@ -26,8 +26,8 @@ def settings_of(name: str, *arguments: object) -> EncoderSettings:
 
 @pytest.mark.promise
 @pytest.mark.parametrize("name", ENCODERS)
-@pytest.mark.parametrize("contract", ENCODER_CONTRACTS, ids=lambda contract: contract.__name__)
-def test_contract(name: str, contract: Contract, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("contract", ENCODER_CHECKS, ids=lambda contract: contract.__name__)
+def test_contract(name: str, contract: Check, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = settings_of(name, tmp_path, monkeypatch)
     encoder = build_encoder(config)
     contract(encoder)  # asserts

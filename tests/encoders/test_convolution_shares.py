@@ -4,6 +4,7 @@ import numpy as np
 import numpy.testing as npt
 import pytest
 
+from rondo.checks.encoders import planted, windows_of
 from rondo.data.windows import Windows
 from rondo.encoders.convolution_shares import (
     ConvolutionShares,
@@ -12,7 +13,6 @@ from rondo.encoders.convolution_shares import (
     responses,
 )
 from tests import naive_shapes as naive
-from tests.contracts import planted, windows_of
 
 
 def contents(windows: Windows) -> list[np.ndarray]:

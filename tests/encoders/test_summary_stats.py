@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import pdist
 
+from rondo.checks.encoders import planted, windows_of
 from rondo.data.windows import WindowGrid, Windows
 from rondo.encoders import summary_stats
 from rondo.encoders.base import Representations
@@ -16,7 +17,6 @@ from rondo.encoders.convolution_shares import fit_convolution_shares
 from rondo.encoders.summary_stats import SummaryStats, SummaryStatsConfig, describes_few_channels
 from rondo.errors import ModelError
 from tests import naive_units as naive
-from tests.contracts import planted, windows_of
 
 ENCODER = SummaryStats(SummaryStatsConfig(shape_channels=0))
 WITH_SHAPES = SummaryStats(SummaryStatsConfig())

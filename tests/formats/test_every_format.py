@@ -12,12 +12,17 @@ from typing import Any
 
 import h5py
 import numpy as np
-import numpy.testing as npt
 import polars as pl
 import pytest
 
+from rondo.checks.formats import (
+    Sample,
+    a_picture_is_no_recording,
+    cut_anywhere_it_is_refused_or_gives_its_beginning,
+    flipped_bits_and_other_files_are_refused_or_read,
+    reading_twice_gives_the_same,
+)
 from rondo.data.recording import Recording
-from rondo.errors import RecordingError
 from rondo.files.read import read_recording, suffixes
 from rondo.files.reading import TEXT_SUFFIXES
 from tests.corpus import programs
@@ -101,15 +106,12 @@ def untried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rondo.formats.hdf5.refuse_fatal", lambda *_: None)
 
 
-def read_or_refused(path: Path, content: bytes) -> Recording | None:
-    path.write_bytes(content)
-    try:
-        recording = read_recording(path)
-    except RecordingError as error:
-        assert str(error).startswith(f"{path}: ") and len(str(error).splitlines()) == 1
-        return None
-    assert recording.values.dtype == np.float32 and np.isfinite(recording.values).any()
-    return recording
+def sample_of(suffix: str, folder: Path) -> Sample:
+    """A file that every check writes over; few tries where each reading starts a process."""
+    path, content, whole = sound(suffix, folder)
+    return Sample(
+        path, content, whole, n_tries=3 if suffix in TRIED_IN_A_CHILD else 40, n_unsure=suffix in TEXT_SUFFIXES
+    )
 
 
 def test_every_format_has_a_sample() -> None:
@@ -121,30 +123,16 @@ def test_every_format_has_a_sample() -> None:
     "suffix", [suffix for suffix in SAMPLES if suffix != ".hea"]
 )  # a header and samples: test_wfdb
 def test_cut_short_anywhere(suffix: str, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    path, content, whole = sound(suffix, folder)
-    n_parts, n_read = 5 if suffix in TRIED_IN_A_CHILD else 40, 0
-    for part in range(n_parts):
-        found = read_or_refused(path, content[: len(content) * part // n_parts])
-        if found is not None:
-            n_read += 1
-            n_sure = found.n_frames - (suffix in TEXT_SUFFIXES)  # the last number of a text may lack digits
-            assert 0 < found.n_frames <= whole.n_frames
-            npt.assert_array_equal(found.values[:n_sure], whole.values[:n_sure])
-    path.write_bytes(content)
+    n_read = cut_anywhere_it_is_refused_or_gives_its_beginning(sample_of(suffix, folder))
     assert (n_read > 0) == (suffix in READ_AS_FAR_AS_WHOLE)
     assert capfd.readouterr().out == ""  # where pyedflib would complain
 
 
 @pytest.mark.parametrize("suffix", SAMPLES)
 def test_flipped_bits_and_other_files(suffix: str, folder: Path) -> None:
-    path, content, _ = sound(suffix, folder)
-    rng = np.random.default_rng(5)
-    for _ in range(2 if suffix in TRIED_IN_A_CHILD else 60):
-        damaged = np.frombuffer(content, np.uint8).copy()
-        damaged[rng.integers(0, damaged.size, 3)] ^= np.uint8(1 << rng.integers(0, 8))
-        read_or_refused(path, damaged.tobytes())
-    for size in (1, 8, 300):
-        read_or_refused(path, rng.bytes(size))
-    foreign = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
-    assert read_or_refused(path, foreign) is None
-    path.write_bytes(content)
+    for check in (
+        reading_twice_gives_the_same,
+        flipped_bits_and_other_files_are_refused_or_read,
+        a_picture_is_no_recording,
+    ):
+        check(sample_of(suffix, folder))

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import BayesianGaussianMixture
 
+from rondo.checks.rounding import assert_equal_but_for_rounding
 from rondo.config.settings import MixtureConfig
 from rondo.errors import RecordingError, RondoWarning, SettingError
 from rondo.units import mixture as dp_gaussian
 from rondo.units.mixture import FittedMixture, fit_mixture
-from tests.rounding import assert_equal_but_for_rounding
 
 Floats = NDArray[np.float64]
 COVARIANCES = ("full", "diagonal")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from rondo.checks.encoders import planted, windows_of
 from rondo.config.settings import SlowUnitsConfig, resolve
 from rondo.config.settings import UnitsConfig as AnyUnits
 from rondo.encoders.base import build_encoder
@@ -14,7 +15,6 @@ from rondo.errors import SettingError
 from rondo.paper.settings import DirectUnitsConfig, PublishedMixtureConfig, UnitAlignConfig
 from rondo.units.fit import fit_units
 from rondo.units.model import UnitModel
-from tests.contracts import planted, windows_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::rondo.errors.RondoWarning")  # few windows need not settle
 

@@ -9,6 +9,7 @@ import numpy.testing as npt
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
+from rondo.checks.encoders import planted, windows_of
 from rondo.config.settings import SlowUnitsConfig
 from rondo.data.windows import Windows
 from rondo.encoders.base import build_encoder
@@ -17,7 +18,6 @@ from rondo.errors import ModelError
 from rondo.model.transfer import distances_moved, moved_to
 from rondo.units.fit import fit_units
 from rondo.units.model import UnitModel
-from tests.contracts import planted, windows_of
 from tests.planted_groups import PlantedGroup, Remembered, planted_group, windows_of_rows
 
 PLANTED = [planted_group(seed, n_windows) for seed, n_windows in ((0, 400), (1, 480), (2, 360))]

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from rondo.arrays import Tensors
+from rondo.checks.encoders import planted, windows_of
 from rondo.config.settings import SlowUnitsConfig, UnitsConfig
 from rondo.data.windows import Windows
 from rondo.encoders.base import Curves, FittedEncoder, build_encoder
@@ -24,7 +25,6 @@ from rondo.units.discover import UnitRules
 from rondo.units.fit import fit_units
 from rondo.units.model import Exemplars, UnitModel, fit_exemplars, joined_spans
 from rondo.units.vocabulary import MergeTree, merge_tree
-from tests.contracts import planted, windows_of
 
 SMALL = PublishedMixtureConfig(latent_dim=3, component_cap=6, autoencoder_epochs=2)
 WAYS: tuple[UnitsConfig, ...] = (

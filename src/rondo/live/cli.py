@@ -20,7 +20,7 @@ import typer
 
 from rondo.cli import options
 from rondo.cli.options import WORDS
-from rondo.cli.terminal import asked_to_stop, is_quiet, print, print_over
+from rondo.cli.terminal import asked_to_stop, is_quiet, print, print_data, print_over
 from rondo.wording import counted, duration_in_words
 
 if TYPE_CHECKING:
@@ -79,6 +79,7 @@ Silent = Annotated[
 Stale = Annotated[
     str, typer.Option("--stale", metavar="TIME", help="After so long without a sign of life it counts as dead.")
 ]
+Metrics = Annotated[bool, typer.Option("--metrics", help="Print it as text for Prometheus, nothing else.")]
 
 
 def stream(
@@ -131,6 +132,7 @@ def health(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The --out of `rondo stream`.")],
     json: options.Json = False,
     stale: Stale = "30s",
+    metrics: Metrics = False,
 ) -> None:
     """Show how a stream is doing, in one line, and one more for each device of a fleet. Exit code 0: healthy or
     finished; 1: in alarm; 2: stopped, dead, or no stream.
@@ -145,7 +147,11 @@ def health(
     found, now_s = read_health(out), time.time()
     code, words = judged(found, seconds_in(stale, "--stale"), now_s)
     devices = [] if found is None else devices_of(out, found, now_s)
-    if json:
+    if metrics:
+        from rondo.live.prometheus import prometheus_text
+
+        print_data(prometheus_text(found, devices, code, now_s))
+    elif json:
         about = {"devices": [asdict(device) for device in devices], "health": None if found is None else asdict(found)}
         print(json_module.dumps({"exit_code": code, "summary": words} | about))
     else:

@@ -1,10 +1,11 @@
 """Sinks: standard output, a webhook, an MQTT topic and a Kafka topic; each takes batches and confirms them.
 
-A webhook gets JSON lines, at most 500 in a POST. 2xx: the batch has arrived. No connection, no answer in ten seconds,
-408, 425, 429 or 5xx: the same batch again, after pauses up to a minute. 401, 403, 404, 405, 407 or a redirection, which
-are about the address or the token: again too, after a minute. Any other 4xx is about the content: the batch is refused
-for good and counted. A message to MQTT has arrived when the broker acknowledges it (QoS 1), one to Kafka when its
-delivery report says so; one that fails is produced again, unless it is too large for the topic.
+A webhook gets JSON lines, at most 500 in a POST, or what a template makes of them. 2xx: the batch has arrived. No
+connection, no answer in ten seconds, 408, 425, 429 or 5xx: the same batch again, after pauses up to a minute. 401, 403,
+404, 405, 407 or a redirection, which are about the address or the token: again too, after a minute. Any other 4xx is
+about the content: the batch is refused for good and counted. A message to MQTT has arrived when the broker acknowledges
+it (QoS 1), one to Kafka when its delivery report says so; one that fails is produced again, unless it is too large for
+the topic.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ from urllib.parse import quote
 from rondo.errors import SettingError
 from rondo.live import kafka, mqtt
 from rondo.live.address import Address, parse_address
+from rondo.live.home_assistant import discovery
 from rondo.live.source import SinkKind, SinkMessage, has_scheme
+from rondo.live.templates import JSON_LINES, Template, template_of
 from rondo.version import __version__
 
 if TYPE_CHECKING:
@@ -109,8 +112,9 @@ class Webhook:
 
     waits_at_end = False
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: Address, template: Template = JSON_LINES) -> None:
         self._url, self._shown = str(address), f"{address.scheme}://{address.host}"  # a path may hold a secret
+        self._template = template
         self._token = os.environ.get("RONDO_WEBHOOK_TOKEN", "")
         if not (self._token.isascii() and self._token.isprintable()):
             raise SettingError("RONDO_WEBHOOK_TOKEN: expected printable ASCII characters in one line")
@@ -139,19 +143,32 @@ class Webhook:
 
     def _run(self) -> None:
         while (batch := self._batches.get()) is not None:
-            body = "".join(message.text + "\n" for message in batch).encode()
-            pause_s = _FIRST_S
-            while (at_least_s := self._post(body, len(batch))) is not None:
-                if self._is_closed.wait(min(max(pause_s, at_least_s), _LONGEST_S)):
-                    return
-                pause_s *= 2
+            if not all(self._arrives(body, n_messages) for body, n_messages in self._bodies(batch)):
+                return
             self._n_done += 1
+
+    def _bodies(self, batch: Sequence[SinkMessage]) -> list[tuple[bytes, int]]:
+        try:
+            return self._template.bodies(batch)
+        except Exception as error:  # noqa: BLE001  # whatever a template of the user's makes of a value
+            self.problem = f"{self._shown}: the template fails ({error}): {len(batch)} messages refused"
+            self.n_refused += len(batch)
+            return []
+
+    def _arrives(self, body: bytes, n_messages: int) -> bool:
+        """Post until it has arrived or is refused for good; False if the sink was closed meanwhile."""
+        pause_s = _FIRST_S
+        while (at_least_s := self._post(body, n_messages)) is not None:
+            if self._is_closed.wait(min(max(pause_s, at_least_s), _LONGEST_S)):
+                return False
+            pause_s *= 2
+        return True
 
     def _post(self, body: bytes, n_messages: int) -> float | None:
         """Post once; seconds that the next attempt waits at least, None if none is needed."""
-        headers = {"Content-Type": "application/x-ndjson", "User-Agent": f"rondo/{__version__}"}
-        if self._token:
-            headers["Authorization"] = f"Bearer {self._token}"
+        headers = {"Content-Type": self._template.content_type, "User-Agent": f"rondo/{__version__}"}
+        if self._token:  # with a scheme of its own, as `Token abc`, or as a bearer
+            headers["Authorization"] = self._token if " " in self._token else f"Bearer {self._token}"
         request = urllib.request.Request(self._url, body, headers, method="POST")
         try:
             with self._opener.open(request, timeout=_TIMEOUT_S) as answer:
@@ -178,12 +195,17 @@ class Webhook:
         return None
 
 
+def _open_webhook(where: str) -> Webhook:
+    url, _, template = where.partition("#")
+    return Webhook(parse_address(url, ["http", "https"], None), template_of(template))
+
+
 WEBHOOK = SinkKind(
     name="webhook",
-    address="http(s)://...",
-    help="a web page, by POST of JSON lines",
+    address="http(s)://...[#TEMPLATE]",
+    help="a web page, by POST of JSON lines, or as the template influx, grafana or a file has it",
     matches=has_scheme("http", "https"),
-    open=lambda where: Webhook(parse_address(where, ["http", "https"], None)),
+    open=_open_webhook,
     order=13,
 )
 
@@ -201,6 +223,7 @@ class MqttSink:
         self._under_way: deque[set[int]] = deque()  # message numbers of each batch that are not acknowledged
         self._acknowledged: set[int] = set()
         self._n_confirmed = 0
+        self._prefix, self._announced = address.options.get("discovery"), set[str]()
         self._client = client = mqtt.new_client(address.scheme)
         client.on_connect, client.on_disconnect = self._on_connect, self._on_disconnect
         client.on_connect_fail = self._on_connect_fail
@@ -231,6 +254,10 @@ class MqttSink:
         for message in batch:
             topic = self._address.path.replace("{device}", quote(message.device, safe=_SAFE))
             topic = topic.replace("{type}", message.type)
+            if self._prefix and message.type == "label" and message.device not in self._announced:
+                self._announced.add(message.device)
+                for where, text in discovery(self._prefix, message.device, topic):
+                    numbers.add(self._client.publish(where, text.encode(), qos=1, retain=True).mid)
             numbers.add(self._client.publish(topic, message.text.encode(), qos=1).mid)
         self._under_way.append(numbers)
 
@@ -252,11 +279,16 @@ class MqttSink:
 
 
 def _open_mqtt(where: str) -> MqttSink:
-    address = parse_address(where, list(mqtt.PORTS))
+    address = parse_address(where, list(mqtt.PORTS), ["discovery"])
     if not address.path or any(sign in address.path for sign in "#+\0"):
         raise SettingError(
             f"{where}: expected a topic to publish to, as mqtt://host/rondo/{{device}}, found '{address.path}'; "
             "+ and # are for those who subscribe"
+        )
+    if "discovery" in address.options and not all(part in address.path for part in ("{device}", "{type}")):
+        raise SettingError(
+            f"{where}: with discovery every device needs a topic for its labels; expected {{device}} and {{type}} in "
+            "it, as mqtt://host/rondo/{device}/{type}?discovery=homeassistant"
         )
     return MqttSink(address)
 
@@ -264,7 +296,8 @@ def _open_mqtt(where: str) -> MqttSink:
 MQTT = SinkKind(
     name="mqtt",
     address="mqtt://HOST[:PORT]/TOPIC",
-    help="an MQTT topic, QoS 1, mqtts:// with TLS; {device} and {type} in the topic are filled in",
+    help="an MQTT topic, QoS 1, mqtts:// with TLS; {device} and {type} in the topic are filled in; "
+    "?discovery=homeassistant announces the devices",
     matches=has_scheme("mqtt", "mqtts"),
     open=_open_mqtt,
     order=11,

@@ -48,8 +48,8 @@ def partners(overlap: Overlap) -> Index:
     own = np.arange(overlap.n_classes)
     worth = cells.frames * more_than_all + earlier
     weights = np.concatenate([worth + 1, np.ones(overlap.n_classes, dtype=np.int64)])
-    rows = np.concatenate([cells.classes, own])
-    columns = np.concatenate([cells.clusters, overlap.n_clusters + own])
+    rows = np.concatenate([cells.classes, own]).astype(np.int32)  # scipy 1.12 takes no other whole numbers
+    columns = np.concatenate([cells.clusters, overlap.n_clusters + own]).astype(np.int32)
     table = coo_array((weights, (rows, columns))).tocsr()
     classes, found = min_weight_full_bipartite_matching(table, maximize=True)
     clusters = np.empty(overlap.n_classes, dtype=np.int64)

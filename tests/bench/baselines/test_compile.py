@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from torch import Tensor
 
+from rondo.checks.encoders import planted
 from rondo.data.windows import Span
 from rondo_bench.baselines import compile_net as module
 from rondo_bench.baselines.baseline import JoiningBaseline
@@ -21,7 +22,6 @@ from rondo_bench.baselines.compile import Compile, CompileConfig, sequences_of
 from rondo_bench.baselines.compile_net import Blocks, CompileNet, Noise, masked_lstm, padded, read
 from tests import naive_compile as naive
 from tests.bench.baselines.signals import signal_of
-from tests.contracts import planted
 
 HIDDEN = 5
 

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from rondo.checks.encoders import planted, windows_of
 from rondo.data.labels import OTHER, Labels
 from rondo.data.signal import Signal
 from rondo.encoders.summary_stats import SummaryStats, SummaryStatsConfig
@@ -21,7 +22,6 @@ from rondo_bench.baselines.dbstream import DBStreamClusters, DBStreamConfig
 from rondo_bench.baselines.denstream import DenStreamClusters, DenStreamConfig
 from rondo_bench.baselines.micro_clusters import StreamClusters, points_of
 from tests.bench.baselines.signals import signal_of
-from tests.contracts import planted, windows_of
 from tests.naive_dbstream import NaiveDBStream
 from tests.naive_denstream import NaiveDenStream
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import multivariate_normal
 
+from rondo.checks.encoders import planted
 from rondo.data.labels import OTHER, Labels
 from rondo.data.recording import Recording
 from rondo.metrics.scores import evaluate
@@ -26,7 +27,6 @@ from rondo_bench.baselines.ticc_solver import (
 )
 from tests import naive_ticc as naive
 from tests.bench.baselines.signals import signal_of
-from tests.contracts import planted
 
 Floats = NDArray[np.float64]
 

@@ -11,13 +11,13 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rondo.checks.encoders import planted, windows_of
 from rondo_bench.baselines.e2usd import E2USD, E2USDConfig, read_online
 from rondo_bench.baselines.time2state import Time2StateConfig
 from rondo_bench.baselines.window_nets import CausalNet, TwoViewNet
 from rondo_bench.baselines.window_states import Groups, StateWindows
 from tests import naive_e2usd, naive_time2state
 from tests.bench.baselines.signals import signal_of
-from tests.contracts import planted, windows_of
 
 TINY = E2USDConfig(
     windows=StateWindows(length=16, step=4), pooled_dim=7, output_dim=3, n_groups=4, group_size=3, n_steps=4

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from rondo.checks.encoders import planted
 from rondo.data.labels import Labels
 from rondo.data.windows import WindowGrid
 from rondo.errors import RecordingError, RondoWarning, SettingError
@@ -28,7 +29,6 @@ from rondo_bench.baselines.window_states import (
 )
 from tests import naive_time2state
 from tests.bench.baselines.signals import signal_of
-from tests.contracts import planted
 
 TINY = E2USDConfig(windows=StateWindows(length=16, step=4), pooled_dim=7, n_groups=4, group_size=3, n_steps=2)
 

@@ -19,13 +19,13 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 from torch.nn import functional
 
+from rondo.checks.encoders import planted, windows_of
+from rondo.checks.rounding import assert_equal_but_for_rounding
 from rondo.errors import ModelError, SettingError
 from rondo.paper.mantis import Architecture, FittedMantis, Mantis, MantisNet, resized
 from rondo.paper.settings import MantisConfig
 from rondo.store import model_file
 from tests import naive_mantis as naive
-from tests.contracts import planted, windows_of
-from tests.rounding import assert_equal_but_for_rounding
 from tests.systems import needs_closed_files, needs_posix
 
 TINY = {

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from rondo.checks.encoders import planted, windows_of
 from rondo.data.windows import Windows
 from rondo.errors import ModelError, SettingError
 from rondo.paper.settings import TimeMAEConfig
@@ -30,7 +31,6 @@ from rondo.paper.time_mae import (
 )
 from rondo.paper.training import training_windows
 from tests import naive_time_mae as naive
-from tests.contracts import planted, windows_of
 from tests.naive_time_mae import drawn, generator, loud
 
 TINY = TimeMAEConfig(output_dim=8, encoder_layers=2, regressor_layers=1, epochs=2)

@@ -11,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
+from rondo.checks.encoders import planted, windows_of
+from rondo.checks.rounding import assert_equal_but_for_rounding
 from rondo.data.windows import Windows
 from rondo.errors import ModelError, SettingError
 from rondo.paper.settings import TS2VecConfig
@@ -24,8 +26,6 @@ from rondo.paper.ts2vec import (
     training_steps,
 )
 from tests import naive_ts2vec as naive
-from tests.contracts import planted, windows_of
-from tests.rounding import assert_equal_but_for_rounding
 
 TINY = TS2VecConfig(output_dim=8, iterations=2, hidden_dim=8, depth=4)
 

@@ -1,24 +1,26 @@
-"""What every encoder must do, whatever it is: each contract is a function that takes a built encoder.
+"""What every encoder does, whatever it is: each check is a function that takes a built encoder.
 
-`windows_of` makes windows from values; contracts use small planted signals of their own. A new encoder joins the
-list in `tests/encoders/test_contracts.py`, nothing else.
+`windows_of` makes windows from values; the checks use small planted signals of their own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.testing as npt
 from numpy.typing import ArrayLike, NDArray
 
+from rondo.checks.rounding import assert_equal_but_for_rounding
+from rondo.checks.running import run_checks
 from rondo.data.recording import Values
 from rondo.data.windows import Span, WindowGrid, Windows
-from rondo.encoders.base import Encoder
-from tests.rounding import assert_equal_but_for_rounding
+from rondo.encoders.base import DeclaredEncoder, Encoder
+from rondo.registry import EncoderSettings
 
-Contract = Callable[[Encoder], None]
+Check = Callable[[Encoder], None]
 
 
 def windows_of(values: ArrayLike, length: int = 16, step: int = 4, spans: Sequence[Span] | None = None) -> Windows:
@@ -183,7 +185,7 @@ def restored_is_identical(encoder: Encoder) -> None:
             npt.assert_array_equal(tensor, tensors[name], err_msg=name)
 
 
-ENCODER_CONTRACTS: tuple[Contract, ...] = (
+ENCODER_CHECKS: tuple[Check, ...] = (
     input_is_not_mutated,
     read_only_input_is_taken,
     fitting_twice_gives_the_same,
@@ -199,3 +201,14 @@ ENCODER_CONTRACTS: tuple[Contract, ...] = (
     unseen_extremes_are_finite,
     restored_is_identical,
 )
+
+
+def check_encoder(declared: DeclaredEncoder[Any], settings: EncoderSettings | None = None) -> None:
+    """Run `ENCODER_CHECKS` on an encoder with these settings, or its defaults; settings make a network quick.
+
+    >>> from rondo.encoders.summary_stats import ENCODER
+    >>> check_encoder(ENCODER)
+    """
+    chosen = declared.settings() if settings is None else settings
+    assert chosen.name == declared.name, "the settings have the name of the encoder"
+    run_checks(ENCODER_CHECKS, declared.build(chosen, 0, "cpu"), declared.name)
