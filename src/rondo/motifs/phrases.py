@@ -215,7 +215,8 @@ class Lexicon(NamedTuple):
     def read(self, units: Ints, first: Flags) -> list[Token]:
         """The cheapest reading of runs; `first` marks those that begin a span."""
         places = {phrase: near_places(phrase, units, first) for phrase in self.phrases}
-        return cheapest(units, first, self, places)[0]
+        reading = Readable.of(units, first, self.phrases, places).cheapest(self.costs)
+        return [Token(*token) for token in zip(*(column.tolist() for column in reading[:-1]), strict=True)]
 
 
 def near_places(phrase: Phrase, units: Ints, first: Flags) -> list[PhrasePlace]:
@@ -253,40 +254,80 @@ def near_places(phrase: Phrase, units: Ints, first: Flags) -> list[PhrasePlace]:
     return sorted(found)
 
 
-def cheapest(
-    units: Ints, first: Flags, lexicon: Lexicon, places: Mapping[Phrase, Sequence[PhrasePlace]]
-) -> tuple[list[Token], Floats]:
-    """The cheapest reading by Viterbi, and the cost of all tokens up to each."""
-    n, n_units = units.size, int(lexicon.costs.shape[1]) - len(lexicon.phrases)
-    ending: list[list[tuple[int, int, int]]] = [[] for _ in range(n + 1)]
-    for index, phrase in enumerate(lexicon.phrases):
-        for start, stop, edits in places[phrase]:
-            ending[stop].append((start, index, edits))
-    lengths = np.array([0] * n_units + [len(phrase) for phrase in lexicon.phrases])
-    after_unit, after_phrase = (lexicon.costs + UNIT_PRICE * lengths).tolist()
-    opens, codes = first.tolist(), units.tolist()
-    # least cost of the runs before i if the last token is a standing unit, and if it is an occurrence
-    alone, told = [np.inf] * (n + 1), [0.0] + [np.inf] * n
-    came: list[list[tuple[int, int, int, int]]] = [[(0, STANDING, 0, 0)] * 2 for _ in range(n + 1)]
-    for i in range(1, n + 1):
-        for start, index, edits in ((i - 1, STANDING, 0), *ending[i]):
-            token = codes[start] if index == STANDING else n_units + index
-            by_unit, by_phrase = alone[start], told[start]
-            kind = int(by_phrase < by_unit)
-            if opens[start]:
-                cost = min(by_unit, by_phrase) + after_phrase[token]
-            else:
-                one, other = by_unit + after_unit[token], by_phrase + after_phrase[token]
-                cost, kind = (one, 0) if one <= other else (other, 1)
-            if index == STANDING:
-                alone[i], came[i][0] = cost, (start, index, edits, kind)
-            elif cost + edits * EDIT_PRICE < told[i]:
-                told[i], came[i][1] = cost + edits * EDIT_PRICE, (start, index, edits, kind)
-    tokens, costs = [], []
-    i, kind = n, int(told[n] < alone[n])
-    while i > 0:
-        start, index, edits, before = came[i][kind]
-        tokens.append(Token(start, i, index, edits))
-        costs.append((alone, told)[kind][i])
-        i, kind = start, before
-    return tokens[::-1], np.array(costs[::-1])
+class TokenColumns(NamedTuple):
+    """Tokens as columns (n_tokens,), and the cost of all tokens up to each."""
+
+    start: Ints
+    stop: Ints
+    phrase: Ints
+    edits: Ints
+    costs: Floats
+
+    def same_tokens(self, other: TokenColumns) -> bool:
+        return all(np.array_equal(own, its) for own, its in zip(self[:-1], other[:-1], strict=True))
+
+
+class Readable(NamedTuple):
+    """Runs, and where phrases of a lexicon may end in them: what readings with different costs have in common."""
+
+    codes: list[int]  # the unit of each run
+    opens: list[bool]  # whether a run begins a span
+    lengths: list[int]  # units of each phrase
+    places: list[PhrasePlace]  # of all phrases
+    phrases: list[int]  # of each place
+    ending: dict[int, list[tuple[int, int, float, int]]]  # by stop: start, token, price of the edits, place
+
+    @classmethod
+    def of(
+        cls, units: Ints, first: Flags, phrases: Sequence[Phrase], places: Mapping[Phrase, Sequence[PhrasePlace]]
+    ) -> Readable:
+        flat = [place for phrase in phrases for place in places[phrase]]
+        numbers = [index for index, phrase in enumerate(phrases) for _ in places[phrase]]
+        ending: dict[int, list[tuple[int, int, float, int]]] = {}
+        for at, ((start, stop, edits), index) in enumerate(zip(flat, numbers, strict=True)):
+            # tokens are counted from the end of all costs: phrases are the last
+            ending.setdefault(stop, []).append((start, index - len(phrases), edits * EDIT_PRICE, at))
+        return cls(units.tolist(), first.tolist(), [len(phrase) for phrase in phrases], flat, numbers, ending)
+
+    def cheapest(self, costs: Floats) -> TokenColumns:
+        """The cheapest reading by Viterbi, with the costs of a lexicon, (2, n_units + n_phrases)."""
+        codes, opens, ending, n = self.codes, self.opens, self.ending, len(self.codes)
+        lengths = np.array([0] * (costs.shape[1] - len(self.lengths)) + self.lengths)
+        after_unit, after_phrase = (costs + UNIT_PRICE * lengths).tolist()
+        # least cost of the runs before i if the last token is a standing unit, and if it is an occurrence; whether an
+        # occurrence came before that token; and the place of the occurrence
+        alone, told = [np.inf] * (n + 1), [0.0] + [np.inf] * n
+        before_alone, before_told, place_told = [False] * (n + 1), [False] * (n + 1), [0] * (n + 1)
+        for i in range(1, n + 1):
+            for start, token, price, at in (*ending.get(i, ()), (i - 1, codes[i - 1], 0.0, STANDING)):
+                by_unit, by_phrase = alone[start], told[start]
+                if opens[start]:
+                    from_phrase = by_phrase < by_unit
+                    cost = (by_phrase if from_phrase else by_unit) + after_phrase[token]
+                else:
+                    cost, other = by_unit + after_unit[token], by_phrase + after_phrase[token]
+                    from_phrase = other < cost
+                    cost = other if from_phrase else cost
+                if at == STANDING:
+                    alone[i], before_alone[i] = cost, from_phrase
+                elif cost + price < told[i]:
+                    told[i], before_told[i], place_told[i] = cost + price, from_phrase, at
+        return self._traced(alone, told, before_alone, before_told, place_told)
+
+    def _traced(
+        self, alone: list[float], told: list[float], before_alone: list[bool], before_told: list[bool],
+        place_told: list[int],
+    ) -> TokenColumns:  # fmt: skip
+        """The tokens of the cheapest reading, from its end."""
+        i = len(self.codes)
+        is_told, rows, costs = told[i] < alone[i], [], []
+        while i > 0:
+            cost, at = (told[i], place_told[i]) if is_told else (alone[i], STANDING)
+            start, phrase, edits = i - 1, STANDING, 0
+            if is_told:
+                (start, _, edits), phrase = self.places[at], self.phrases[at]
+            costs.append(cost)
+            is_told = before_told[i] if is_told else before_alone[i]
+            rows.append((start, i, phrase, edits))
+            i = start
+        return TokenColumns(*np.array(rows[::-1], np.int64).reshape(-1, 4).T, np.array(costs[::-1]))
