@@ -273,61 +273,57 @@ class Readable(NamedTuple):
     codes: list[int]  # the unit of each run
     opens: list[bool]  # whether a run begins a span
     lengths: list[int]  # units of each phrase
-    places: list[PhrasePlace]  # of all phrases
-    phrases: list[int]  # of each place
-    ending: dict[int, list[tuple[int, int, float, int]]]  # by stop: start, token, price of the edits, place
+    ending: list[list[tuple[int, int, float, int]]]  # of each run, phrases that end there: start, phrase, price, edits
 
     @classmethod
     def of(
         cls, units: Ints, first: Flags, phrases: Sequence[Phrase], places: Mapping[Phrase, Sequence[PhrasePlace]]
     ) -> Readable:
-        flat = [place for phrase in phrases for place in places[phrase]]
-        numbers = [index for index, phrase in enumerate(phrases) for _ in places[phrase]]
-        ending: dict[int, list[tuple[int, int, float, int]]] = {}
-        for at, ((start, stop, edits), index) in enumerate(zip(flat, numbers, strict=True)):
-            # tokens are counted from the end of all costs: phrases are the last
-            ending.setdefault(stop, []).append((start, index - len(phrases), edits * EDIT_PRICE, at))
-        return cls(units.tolist(), first.tolist(), [len(phrase) for phrase in phrases], flat, numbers, ending)
+        ending: list[list[tuple[int, int, float, int]]] = [[] for _ in range(units.size)]
+        for index, phrase in enumerate(phrases):
+            for start, stop, edits in places[phrase]:
+                ending[stop - 1].append((start, index, edits * EDIT_PRICE, edits))
+        return cls(units.tolist(), first.tolist(), [len(phrase) for phrase in phrases], ending)
 
     def cheapest(self, costs: Floats) -> TokenColumns:
         """The cheapest reading by Viterbi, with the costs of a lexicon, (2, n_units + n_phrases)."""
-        codes, opens, ending, n = self.codes, self.opens, self.ending, len(self.codes)
-        lengths = np.array([0] * (costs.shape[1] - len(self.lengths)) + self.lengths)
-        after_unit, after_phrase = (costs + UNIT_PRICE * lengths).tolist()
-        # least cost of the runs before i if the last token is a standing unit, and if it is an occurrence; whether an
-        # occurrence came before that token; and the place of the occurrence
-        alone, told = [np.inf] * (n + 1), [0.0] + [np.inf] * n
-        before_alone, before_told, place_told = [False] * (n + 1), [False] * (n + 1), [0] * (n + 1)
-        for i in range(1, n + 1):
-            for start, token, price, at in (*ending.get(i, ()), (i - 1, codes[i - 1], 0.0, STANDING)):
-                by_unit, by_phrase = alone[start], told[start]
+        n_units = costs.shape[1] - len(self.lengths)
+        after_unit, after_phrase = costs[:, :n_units].tolist()
+        phrase_after_unit, phrase_after_phrase = (costs[:, n_units:] + UNIT_PRICE * np.array(self.lengths)).tolist()
+        opens = self.opens
+        # Least cost of the runs so far if the last token is a standing unit, and if it is an occurrence; with each,
+        # whether an occurrence came before it. Of an occurrence, its start, phrase and edits too.
+        by_unit, by_phrase = np.inf, 0.0
+        alone, told = [by_unit], [by_phrase]
+        alone_from, told_from = [False], [(0, 0, 0, False)]
+        for code, is_first, ending in zip(self.codes, opens, self.ending, strict=True):
+            if is_first:
+                from_phrase = by_phrase < by_unit
+                by_unit = (by_phrase if from_phrase else by_unit) + after_phrase[code]
+            else:
+                by_unit, other = by_unit + after_unit[code], by_phrase + after_phrase[code]
+                if from_phrase := other < by_unit:
+                    by_unit = other
+            alone_from.append(from_phrase)
+            by_phrase, best = np.inf, (0, 0, 0, False)
+            for start, phrase, price, edits in ending:
+                cost, other = alone[start], told[start]
                 if opens[start]:
-                    from_phrase = by_phrase < by_unit
-                    cost = (by_phrase if from_phrase else by_unit) + after_phrase[token]
-                else:
-                    cost, other = by_unit + after_unit[token], by_phrase + after_phrase[token]
                     from_phrase = other < cost
-                    cost = other if from_phrase else cost
-                if at == STANDING:
-                    alone[i], before_alone[i] = cost, from_phrase
-                elif cost + price < told[i]:
-                    told[i], before_told[i], place_told[i] = cost + price, from_phrase, at
-        return self._traced(alone, told, before_alone, before_told, place_told)
-
-    def _traced(
-        self, alone: list[float], told: list[float], before_alone: list[bool], before_told: list[bool],
-        place_told: list[int],
-    ) -> TokenColumns:  # fmt: skip
-        """The tokens of the cheapest reading, from its end."""
-        i = len(self.codes)
-        is_told, rows, costs = told[i] < alone[i], [], []
-        while i > 0:
-            cost, at = (told[i], place_told[i]) if is_told else (alone[i], STANDING)
-            start, phrase, edits = i - 1, STANDING, 0
-            if is_told:
-                (start, _, edits), phrase = self.places[at], self.phrases[at]
-            costs.append(cost)
-            is_told = before_told[i] if is_told else before_alone[i]
-            rows.append((start, i, phrase, edits))
-            i = start
-        return TokenColumns(*np.array(rows[::-1], np.int64).reshape(-1, 4).T, np.array(costs[::-1]))
+                    cost = (other if from_phrase else cost) + phrase_after_phrase[phrase]
+                else:
+                    cost, other = cost + phrase_after_unit[phrase], other + phrase_after_phrase[phrase]
+                    if from_phrase := other < cost:
+                        cost = other
+                if cost + price < by_phrase:
+                    by_phrase, best = cost + price, (start, phrase, edits, from_phrase)
+            alone.append(by_unit)
+            told.append(by_phrase)
+            told_from.append(best)
+        i, is_told, rows, upto = len(opens), by_phrase < by_unit, [], []
+        while i:  # back from the end
+            upto.append(told[i] if is_told else alone[i])
+            stop, (start, phrase, edits, before) = i, told_from[i] if is_told else (i - 1, STANDING, 0, alone_from[i])
+            rows.append((start, stop, phrase, edits))
+            i, is_told = start, before
+        return TokenColumns(*np.array(rows[::-1], np.int64).reshape(-1, 4).T, np.array(upto[::-1]))
