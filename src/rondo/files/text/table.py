@@ -26,7 +26,7 @@ from rondo.files.columns import Column, Columns, choose_columns, without_empty
 from rondo.files.reading import Reading, listed
 from rondo.files.text.cells import order_in_head, parser_of
 from rondo.files.text.clock import Times, in_seconds, over_midnight, rounded_to, spread
-from rondo.files.text.layout import SEPARATORS, Layout, cells_of, hold_rows, is_json_text
+from rondo.files.text.layout import SEPARATORS, Layout, cells_of, hold_rows, is_json_text, n_cells_of
 from rondo.files.text.lines import HEAD_LINES, HeadLine, Lines, count, decoded, opened_text
 from rondo.files.text.order import after_going_back, oldest_first, refuse_taking_turns, without_events
 from rondo.files.text.programs import ACTIWARE_COUNTS, ACTIWARE_SCORES
@@ -181,7 +181,7 @@ def _below_a_heading(file: BinaryIO) -> list[HeadLine]:
     widths_of: dict[str, list[int]] = {}
     for separator in SEPARATORS:
         with suppress(csv.Error):
-            widths_of[separator] = [len(cells_of(line.text, separator)) for line in lines]
+            widths_of[separator] = [n_cells_of(line.text, separator) for line in lines]
             if widths_of[separator][-2] == widths_of[separator][-1] + 1 and lines[-2].text.rstrip().endswith(separator):
                 widths_of[separator][-1] += 1  # the last line alone lacks the separator at its end
     begins = {  # from where on all lines have as many cells as the last one
