@@ -18,6 +18,7 @@ from rondo.data.recording import Recording
 from rondo.data.scaling import Preprocessor, Typical, UsedChannels, surveys_of
 from rondo.data.signal import Signal
 from rondo.data.survey import (
+    MOST_VALUES,
     ONE_EACH,
     Survey,
     copies_in,
@@ -137,9 +138,17 @@ def learn_from(
     groups = groups_of_recordings(recordings, group_by)
     tell("preparing", 0, 5)
     common_rate(recordings)
-    channels, surveys = surveys_of(recordings, config.preprocess)
-    by_id = {own.id: own for own in recordings}
-    prepared = cache(lambda how, id: how.apply(by_id[id]))
+    by_id, regular = {own.id: own for own in recordings}, dict[str, Signal]()
+    keeps = len(recordings) == 1 or sum(own.values.size for own in recordings) <= MOST_VALUES
+    channels, surveys = surveys_of(recordings, config.preprocess, regular if keeps else None)
+    moments = {survey.id: survey.moments for survey in surveys}
+
+    @cache
+    def prepared(how: Preprocessor, id: str) -> Signal:
+        if id in regular and not how.fills_by_all and not how.left_out:  # else it is to be made regular otherwise
+            return how.seen(regular.pop(id), moments[id])
+        return how.apply(by_id[id])
+
     plan = plan_fit(channels, surveys, config, prepared)
     signals = [prepared(plan.preprocessor, recording.id) for recording in recordings]
     sample = [taken(signal, own) for signal, own in zip(signals, plan.stretches, strict=True)]

@@ -12,9 +12,7 @@ between different things: a unit that is always followed by the same phrase is n
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np

@@ -71,7 +71,7 @@ SEPARATORS = ("\t", ";", ",", "|", WHITESPACE)  # ";" before ",": with decimal c
 _REMARK = re.compile(r"\s*(#|%|//)[\s#%/]*")
 _FIRST_BY_DEFAULT = ("Var1", "V1")  # what MATLAB and R call a first column without a name
 _LONGEST_REMEMBERED = 4096  # characters of a line: the cells that are remembered take 30 MB at most
-_BLANKS, _ENDS_OR_QUOTES = re.compile("[ \t]+"), re.compile("[\"\r\n]")
+_BLANKS, _ENDS_OR_QUOTES = re.compile("[ \t]+"), re.compile('["\r\n]')
 _COMMAS = NumberSpelling(has_decimal_comma=True)  # or points: the more forgiving one
 _FEWEST_TO_TELL = 16  # cells, before a column that never changes is taken for a filler
 _KEY_AND_VALUE = 2  # cells of a line above a table
