@@ -4,7 +4,7 @@ import numpy as np
 import numpy.testing as npt
 import pytest
 
-from rondo.arrays import leading_axes
+from rondo.arrays import _by_products, leading_axes, leading_eigenvectors
 
 
 @pytest.mark.parametrize(
@@ -22,3 +22,21 @@ def test_leading_axes_are_those_of_the_whole_decomposition(n_rows: int, n_column
     n_held = min(n_axes, n_rows)  # beyond the number of rows any axis will do
     alike = np.abs((axes * vectors[:, ::-1][:, :n_axes]).sum(axis=0))
     npt.assert_allclose(alike[:n_held], 1.0, atol=1e-9)
+
+
+@pytest.mark.parametrize("rank", [12, 400, 1_000])
+def test_leading_eigenvectors_of_many_columns_are_those_of_the_whole_decomposition(rank: int) -> None:
+    factors = np.random.default_rng(0).normal(size=(1_000, rank)) * np.linspace(1, 0.01, rank) ** 3
+    symmetric = factors @ factors.T
+    found, (values, vectors) = leading_eigenvectors(symmetric, 9), np.linalg.eigh(symmetric)
+    assert _by_products(symmetric, 9) is not None
+    npt.assert_allclose(np.abs((found * vectors[:, ::-1][:, :9]).sum(axis=0)), 1.0, atol=1e-9)
+    npt.assert_allclose(found.T @ symmetric @ found, np.diag(values[::-1][:9]), atol=1e-9 * values[-1])
+
+
+def test_where_eigenvalues_lie_too_near_to_each_other_all_are_found() -> None:
+    noise = np.random.default_rng(0).normal(size=(1_000, 1_000))
+    symmetric = noise + noise.T
+    assert _by_products(symmetric, 9) is None
+    found = leading_eigenvectors(symmetric, 9)
+    npt.assert_allclose(found.T @ symmetric @ found, np.diag(np.linalg.eigvalsh(symmetric)[::-1][:9]), atol=1e-8)

@@ -57,3 +57,12 @@ def test_guard_continues_from_a_cache_with_a_torn_line(guard: ModuleType, tmp_pa
     guard.append(cache, second)
     assert list(guard.cached_rows(cache, "a").values()) == [first, second]
     assert guard.cached_rows(cache, "b") == {}
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("what", "most"), [("frames", 1.05), ("channels", 1.2), ("recordings", 1.05)])
+def test_time_grows_hardly_faster_than_the_size(what: str, most: float) -> None:
+    """Two measurements of one run; a machine that is busy in the second alone gets another chance."""
+    with imported("speed") as speed:
+        assert min(speed.growth(what) for _ in range(2)) <= most

@@ -22,6 +22,9 @@ Tensors = Mapping[str, NDArray[np.generic]]
 T = TypeVar("T")
 
 _FEW_COLUMNS = 200  # up to here all eigenvectors cost next to nothing
+_MANY_COLUMNS = 1000  # from here on some eigenvectors are found without the others; chosen by hand for speed
+_SPARE_AXES, _PRODUCTS_BETWEEN, _MOST_PRODUCTS = 8, 4, 24  # beside those wanted; between two looks; before all are found
+_RESIDUAL = 1e-12  # relative to the largest eigenvalue
 _BITS = {2: np.uint16, 4: np.uint32, 8: np.uint64}  # of a float of that many bytes
 
 
@@ -99,9 +102,36 @@ def leading_eigenvectors(symmetric: Floats, n_axes: int) -> Floats:
     n_axes = min(n_axes, size)
     if size <= _FEW_COLUMNS:
         return np.asarray(np.linalg.eigh(symmetric)[1][:, ::-1][:, :n_axes])
+    if size >= _MANY_COLUMNS and (found := _by_products(symmetric, n_axes)) is not None:
+        return found
     from scipy.linalg import eigh  # slow to import, and not needed to apply a model
 
     return np.asarray(eigh(symmetric, subset_by_index=[size - n_axes, size - 1], driver="evr")[1][:, ::-1])
+
+
+def _by_products(symmetric: Floats, n_axes: int) -> Floats | None:
+    """Leading eigenvectors from products with few vectors (block Lanczos); None where that takes too many.
+
+    The matrix is read a few dozen times, where a decomposition would turn it into another one.
+    """
+    size, width = len(symmetric), n_axes + _SPARE_AXES
+    if width * _MOST_PRODUCTS > size:
+        return None
+    new = np.linalg.qr(np.random.default_rng(0).normal(size=(size, width)))[0]
+    basis, products = new, symmetric @ new
+    for n_products in range(2, _MOST_PRODUCTS + 1):
+        new = products[:, -width:]
+        for _ in range(2):  # once leaves what rounding has left of the basis
+            new = np.linalg.qr(new - basis @ (basis.T @ new))[0]
+        basis, products = np.hstack([basis, new]), np.hstack([products, symmetric @ new])
+        if n_products % _PRODUCTS_BETWEEN:
+            continue
+        values, vectors = np.linalg.eigh(basis.T @ products)
+        values, vectors = values[::-1][:n_axes], vectors[:, ::-1][:, :n_axes]
+        left = np.linalg.norm(products @ vectors - (basis @ vectors) * values, axis=0).max()
+        if left <= _RESIDUAL * abs(values[0]):
+            return np.asarray(np.linalg.qr(basis @ vectors)[0])
+    return None
 
 
 def generators(seed: int, stages: tuple[str, ...]) -> dict[str, np.random.Generator]:

@@ -37,7 +37,6 @@ from rondo.editing.kinds import Edit
 from rondo.editing.names import EntryId, known_entry
 from rondo.errors import InputError, ModelError, OutputError, RondoError, RondoWarning, SettingError
 from rondo.methods import find_method, method_of
-from rondo.metrics.scores import evaluate as score
 from rondo.model.describe import known_ids
 from rondo.model.method import CHECKPOINT, checkpoint_folder, grown_model
 from rondo.model.rondo import Rondo
@@ -117,6 +116,8 @@ def _scored(result: Result) -> Result:
     """The same with the scores of its labels as they are now, where the run was scored against a truth."""
     if result.summary.scores is None or "truth" not in result.run.tables:
         return result
+    from rondo.metrics.scores import evaluate as score  # slow to import
+
     truth = result.run.tables["truth"]
     n_frames = {one.id: one.n_frames for one in result.recordings}
 

@@ -17,11 +17,12 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from importlib.metadata import entry_points
+from functools import cached_property, lru_cache
+from importlib.metadata import EntryPoints, entry_points
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, TypeVar
 
@@ -216,7 +217,7 @@ class Registry(Mapping[str, D], Generic[D]):
 
     def _in_entry_points(self) -> Iterator[tuple[str, D]]:
         """A distribution that is broken is named and left out; the others stay."""
-        for point in sorted(entry_points(group=self.group)):
+        for point in sorted(_installed(tuple(sys.path)).select(group=self.group)):
             place = f"entry point {self.group}: {point.name} = {point.value}"
             try:
                 value = point.load()
@@ -227,6 +228,12 @@ class Registry(Mapping[str, D], Generic[D]):
                 _warn(f"{place}: expected a {self.kind.__name__}, found {type(value).__name__}; it is not used")
                 continue
             yield place, value
+
+
+@lru_cache(maxsize=1)
+def _installed(path: tuple[str, ...]) -> EntryPoints:
+    """What all distributions on a path declare: every look at them reads a file of each."""
+    return entry_points()
 
 
 def _warn(message: str) -> None:

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from rondo.analysis.shape import (
     LEAST_SHARE,
     N_PLACES,
+    FrameSums,
     duration_bins,
     frames_before,
     mean_and_band,
-    means_between,
     occurrence_columns,
     when,
 )
@@ -30,7 +30,7 @@ VALUES = st.lists(st.one_of(st.floats(-5, 5), st.just(float("nan"))), min_size=1
 @given(VALUES, st.integers(1, 12))
 def test_means_between_equal_the_slow_twin(values: list[float], n_columns: int) -> None:
     edges = np.linspace(0, len(values), n_columns + 1)
-    found = means_between(np.array(values)[:, None], edges)[:, 0]
+    found = FrameSums.of(np.array(values)[:, None]).means_between(edges)[:, 0]
     expected = [naive.column_mean(values, a, b) for a, b in pairwise(edges)]
     npt.assert_allclose(found, expected, atol=1e-9)
 
@@ -43,8 +43,9 @@ def test_an_occurrence_equals_the_slow_twin_both_ways(start: int, length: int, w
     overview = signal_overview(signal, "abc")
     rows = np.array([2, 1])
     inside = overview.values()[start : start + length, :, 0]
-    for wide in (width, None):
-        found = occurrence_columns(overview, start, start + length, wide, n_columns, rows)
+    cuts = (width, n_columns), (None, n_columns)
+    both = occurrence_columns(overview, start, start + length, cuts, rows)
+    for (wide, _), found in zip(cuts, both, strict=True):
         expected = [naive.columns(inside[:, row].tolist(), wide, n_columns) for row in rows]
         npt.assert_allclose(found, expected, atol=1e-5)
 
@@ -69,7 +70,7 @@ def test_stretched_occurrences_of_one_shape_have_no_band_where_those_from_the_st
     spans = [*zip(np.cumsum(lengths) - lengths, np.cumsum(lengths), strict=True)]
     spreads = []
     for width in (None, 40):
-        own = [occurrence_columns(overview, start, end, width, 8, row) for start, end in spans]
+        own = [occurrence_columns(overview, start, end, [(width, 8)], row)[0] for start, end in spans]
         low, _, high = mean_and_band(np.stack(own))[0]
         spreads.append(float(np.nanmax(high - low)))
     assert spreads[0] < 0.1 < 0.8 < spreads[1]

@@ -30,6 +30,14 @@ def test_the_cheapest_unit_costs_nothing_more_and_others_as_in_the_model(model: 
     assert (excess.min(axis=1) == 0).all() and excess.max() > 0.5
 
 
+def test_each_row_costs_exactly_what_it_costs_alone(model: Rondo) -> None:
+    """Streams must not depend on how many windows come at a time."""
+    excess, points = ModelExcess(model.unit_model_, list(model.unit_model_.ids), price=0.5), np.arange(200)
+    rows = model.unit_model_.exemplars.points[points % len(model.unit_model_.exemplars.points)]
+    alone = np.concatenate([excess.of(row[None]) for row in rows])
+    npt.assert_array_equal(excess.of(rows, each=True), alone)
+
+
 def test_other_and_promoted_units_cost_what_the_exemplars_say(model: Rondo) -> None:
     updater = model.stream().reader
     point = updater.units.kept(0)[0]

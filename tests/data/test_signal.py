@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from rondo.config.settings import PreprocessConfig
 from rondo.data.recording import Recording
 from rondo.data.scaling import Preprocessor
-from rondo.data.signal import Signal, regularise
+from rondo.data.signal import Signal, regularise, spectrum
 from rondo.errors import InputError
 from tests import naive_preprocess as naive
+from tests.rounding import assert_equal_but_for_rounding
 
 NAN = float("nan")
 
@@ -38,6 +39,17 @@ def refusal(action: Any, *arguments: Any, **named: Any) -> str:
         action(*arguments, **named)
     assert "\n" not in str(caught.value)
     return str(caught.value)
+
+
+@pytest.mark.parametrize("shape, most", [((8, 1), 1024), ((900, 3), 64), ((901, 2), 33), ((5_000, 4), 1024)])
+def test_the_spectrum_is_that_of_welch(shape: tuple[int, int], most: int) -> None:
+    from scipy.signal import welch
+
+    values = noise(*shape).cumsum(axis=0, dtype=np.float32) + np.float32(3)
+    frequency, power = welch(values.astype(np.float64), axis=0, nperseg=min(most, shape[0] // 2))
+    found = spectrum(values, most)
+    assert_equal_but_for_rounding(found[0], frequency[1:])
+    assert_equal_but_for_rounding(found[1], power.sum(axis=1)[1:])
 
 
 # ---------------------------------------------------------------- missing values

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -36,6 +37,12 @@ def recordings(n: int = 3, rate: float | None = 50.0) -> list[Recording]:
     return found
 
 
+def _from(recordings: Sequence[Recording]) -> Callable[[Preprocessor, str], Signal]:
+    """What prepares the one of these recordings that has an id."""
+    by_id = {own.id: own for own in recordings}
+    return lambda preprocessor, id: preprocessor.apply(by_id[id])
+
+
 def test_a_copy_is_found_under_any_name_and_in_any_order_and_is_not_learned_from() -> None:
     one, two = recordings(2)
     almost = one.values.copy()
@@ -45,7 +52,7 @@ def test_a_copy_is_found_under_any_name_and_in_any_order_and_is_not_learned_from
     for chosen in (every, every[::-1]):
         channels, surveys = surveys_of(chosen, config.preprocess)
         assert copies_in(surveys) == {"r0": "copy", "zz": "r1"}
-        plan = plan_fit(channels, surveys, config, {own.id: own for own in chosen}.__getitem__)
+        plan = plan_fit(channels, surveys, config, _from(chosen))
         learned = {survey.id for survey, stretches in zip(surveys, plan.stretches, strict=True) if stretches}
         assert learned == {"copy", "almost", "r1"}
 
@@ -82,11 +89,11 @@ def test_scales_from_surveys_are_those_of_the_signals(rate: float | None) -> Non
     channels, surveys = surveys_of(given_, config.preprocess)
     asked: list[str] = []
 
-    def read(id: str) -> Recording:
+    def prepared(preprocessor: Preprocessor, id: str) -> Signal:
         asked.append(id)
-        return next(own for own in given_ if own.id == id)
+        return _from(given_)(preprocessor, id)
 
-    plan = plan_fit(channels, surveys, config, read)
+    plan = plan_fit(channels, surveys, config, prepared)
     fitted = Preprocessor.fit(given_, config.preprocess)
     assert plan.scales == choose_scales([fitted.apply(own) for own in given_], config)
     assert set(asked) == {"r2"}  # only the longest is read again, and only for its period
@@ -280,7 +287,7 @@ def test_poor_rows_are_labelled_and_not_learned_from() -> None:
     config = config_of(Rondo(settings=QUICK))
     holed = holed_recording((800, 1_000, [0, 2]))
     channels, surveys = surveys_of([holed], config.preprocess)
-    plan = plan_fit(channels, surveys, config, {holed.id: holed}.__getitem__)
+    plan = plan_fit(channels, surveys, config, _from([holed]))
     assert plan.stretches == (((0, 800), (1_000, 1_600)),)
     assert plan.n_learned_from == plan.n_sound == 1_400
     model = Rondo(settings=QUICK)
@@ -294,7 +301,7 @@ def test_where_little_would_be_left_all_is_learned_from() -> None:
     holed = holed_recording(*holes)
     channels, surveys = surveys_of([holed], config.preprocess)
     assert channels.left_out == () and len(surveys[0].sound) == 20
-    plan = plan_fit(channels, surveys, config, {holed.id: holed}.__getitem__)
+    plan = plan_fit(channels, surveys, config, _from([holed]))
     assert plan.stretches == (((0, 1_600),),)
 
 

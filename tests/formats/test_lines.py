@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from rondo.errors import RecordingError
 from rondo.files.text import lines as lines_module
+from rondo.files.text.layout import SEPARATORS, cells_of, n_cells_of
 from rondo.files.text.lines import Lines
+from tests.naive_files import naive_cells
 
 
 def in_pieces(*pieces: bytes) -> Lines:
@@ -89,3 +91,10 @@ def test_a_line_without_end_is_refused_before_it_fills_the_memory(monkeypatch: p
         Lines(lambda n: b"x" * 60).take()
     with pytest.raises(RecordingError, match=r"binary data\?"):
         Lines(lambda n: b"x" * 60).head(at_end=False)
+
+
+@given(st.lists(st.sampled_from(["a", " ", "\t", ",", ";", '"', '""', "\xa0", "-1.5"]), max_size=12).map("".join))
+def test_cells_are_those_of_csv(line: str) -> None:
+    for separator in SEPARATORS:
+        assert cells_of(line, separator) == naive_cells(line, separator)
+        assert n_cells_of(line, separator) == len(naive_cells(line, separator))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rondo.motifs.phrases import STANDING, Lexicon, cheapest, near_places
+from rondo.motifs.phrases import STANDING, Lexicon, Readable, near_places
 from tests.motifs.sequences import first_of
 from tests.naive_motifs import least_cost, naive_places
 
@@ -29,10 +29,10 @@ def test_the_reading_is_the_cheapest_of_all(phrases: list[tuple[int, ...]], unit
     costs = np.random.default_rng(seed).uniform(0.5, 6.0, (2, 4 + len(phrases)))
     lexicon = Lexicon(tuple(phrases), costs)
     places = {phrase: near_places(phrase, np.array(units), first) for phrase in phrases}
-    tokens, upto = cheapest(np.array(units), first, lexicon, places)
-    assert upto[-1] == pytest.approx(least_cost(units, first.tolist(), lexicon))
-    assert [token.start for token in tokens] == [0, *(token.stop for token in tokens[:-1])]
-    assert tokens[-1].stop == len(units)
+    tokens = Readable.of(np.array(units), first, lexicon.phrases, places).cheapest(costs)
+    assert tokens.costs[-1] == pytest.approx(least_cost(units, first.tolist(), lexicon))
+    assert tokens.start.tolist() == [0, *tokens.stop[:-1].tolist()]
+    assert tokens.stop[-1] == len(units)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,42 +111,61 @@ LEAST_SHARE = 0.25
 """Of the occurrences, that last long enough to be in a column from the start; with fewer it shows only the longest."""
 
 
-def means_between(values: NDArray[np.floating], edges: Floats) -> Floats:
-    """Mean of frames (n_frames, n_channels) between neighbouring edges, which are frames or parts of them.
+class FrameSums(NamedTuple):
+    """Frames (n_frames, n_channels), each constant in itself, summed up from the first; NaN are left out."""
 
-    NaN frames are left out; where nothing is left the mean is NaN: (n_edges - 1, n_channels).
-    """
-    known = np.isfinite(values)
-    total, weight = (np.diff(_integral(part, edges), axis=0) for part in (np.where(known, values, 0.0), known))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(weight > 1e-9, total / weight, np.nan)
+    total: Floats  # (n_frames + 1, n_channels)
+    known: Floats | None  # how many of them are no NaN; None where all are
+
+    @classmethod
+    def of(cls, values: NDArray[np.floating]) -> FrameSums:
+        known = np.isfinite(values)
+        if known.all():
+            return cls(_summed(values), None)
+        return cls(_summed(np.where(known, values, 0.0)), _summed(known))
+
+    def means_between(self, edges: Floats) -> Floats:
+        """Mean between neighbouring edges, which are frames or parts of them, (n_edges - 1, n_channels).
+
+        NaN where no frame that is known lies between them.
+        """
+        n_frames = len(self.total) - 1
+        at = np.clip(edges, 0, n_frames)
+        whole = np.minimum(at.astype(np.int64), max(0, n_frames - 1))
+        after, part = np.minimum(whole + 1, n_frames), (at - whole)[:, None]
+        total, weight = (
+            np.diff(at[:, None] if sums is None else sums[whole] + part * (sums[after] - sums[whole]), axis=0)
+            for sums in (self.total, self.known)
+        )
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(weight > 1e-9, total / weight, np.nan)
 
 
-def _integral(frames: NDArray[np.floating] | NDArray[np.bool_], edges: Floats) -> Floats:
-    """Of a signal that is constant within each frame, from 0 to each edge."""
+def _summed(frames: NDArray[np.floating] | NDArray[np.bool_]) -> Floats:
     sums = np.zeros((len(frames) + 1, frames.shape[1]))
     np.cumsum(frames, axis=0, dtype=np.float64, out=sums[1:])
-    at = np.clip(edges, 0, len(frames))
-    whole = np.minimum(at.astype(np.int64), max(0, len(frames) - 1))
-    return np.asarray(sums[whole] + (at - whole)[:, None] * (sums[np.minimum(whole + 1, len(frames))] - sums[whole]))
+    return sums
 
 
 def occurrence_columns(
-    overview: Overview, start: int, end: int, width: int | None, n_columns: int, rows: NDArray[np.int64]
-) -> Floats:
-    """One occurrence in some channels (n_rows, n_columns): `width` frames from its start, None for stretched.
+    overview: Overview, start: int, end: int, cuts: Sequence[tuple[int | None, int]], rows: NDArray[np.int64]
+) -> list[Floats]:
+    """One occurrence in some channels, (n_rows, n_columns) for each cut into (width, n_columns).
 
-    From the start, columns whose middle lies behind its end are NaN.
+    The width is so many frames from its start, or None for stretched. From the start, columns whose middle lies behind
+    its end are NaN.
     """
     bucket = overview.bucket_frames
     first = start // bucket
     span = overview._replace(codes=overview.codes[first : max(first + 1, -(-end // bucket))]).only([*rows])
-    edges = np.linspace(0, end - start if width is None else width, n_columns + 1)
-    middles = (edges[1:] + edges[:-1]) / 2
-    places = (np.minimum(edges, end - start) + start) / bucket - first
-    found = means_between(span.values().mean(axis=2), places)
-    found[middles >= end - start] = np.nan
-    return found.T
+    sums, columns = FrameSums.of(span.values().mean(axis=2)), []
+    for width, n_columns in cuts:
+        edges = np.linspace(0, end - start if width is None else width, n_columns + 1)
+        middles = (edges[1:] + edges[:-1]) / 2
+        found = sums.means_between((np.minimum(edges, end - start) + start) / bucket - first)
+        found[middles >= end - start] = np.nan
+        columns.append(found.T)
+    return columns
 
 
 def mean_and_band(stack: Floats) -> Floats:

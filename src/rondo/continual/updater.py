@@ -51,6 +51,7 @@ from rondo.continual.reading import (
 from rondo.data.labels import OTHER
 from rondo.data.windows import StreamWindow
 from rondo.encoders.summary_stats import FittedSummaryStats
+from rondo.units.slow import SlowProjection
 from rondo.units.viterbi import Timeline, Viterbi, smooth_spans
 
 if TYPE_CHECKING:
@@ -94,8 +95,11 @@ class ModelExcess:
 
         `each`: every row exactly as for one window, as a product of many rows rounds differently.
         """
-        parts = [row[None] for row in representations] if each else [representations]
-        costs = np.concatenate([self._model.costs(part, place) for part in parts])
+        if each and isinstance(self._model.projection, SlowProjection):  # a stack of matrices: one product for each row
+            costs = self._model.costs(representations[:, None], place)[:, 0]
+        else:
+            parts = [row[None] for row in representations] if each else [representations]
+            costs = np.concatenate([self._model.costs(part, place) for part in parts])
         least = np.full((self._n_units, len(costs)), np.inf)
         np.minimum.at(least, self._column, costs.T)  # a merged unit costs what the nearest of its entries does
         return np.asarray(self._scale * (least - least.min(axis=0)).T)

@@ -60,8 +60,10 @@ class ChannelRelations:
         scale = np.sqrt((rows**2).sum(axis=0) / n)
         scale[scale <= np.maximum(_ROUNDING * np.abs(mean), np.finfo(np.float32).tiny)] = 0.0
         rows *= np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
-        present = there.astype(np.float64)
-        counts = present.T @ present
+        counts = np.full((rows.shape[1], rows.shape[1]), float(len(rows)))
+        if not there.all():
+            present = there.astype(np.float64)
+            counts = present.T @ present
         enough = counts >= _FEWEST_PAIRS
         correlations = np.divide(rows.T @ rows, counts, out=np.zeros_like(counts), where=enough)
         return cls(counts, mean + apart, scale, correlations)

@@ -235,19 +235,36 @@ class Preprocessor:
         return replace(signal, values=values)
 
 
-def surveys_of(recordings: Sequence[Recording], config: PreprocessConfig) -> tuple[UsedChannels, list[Survey]]:
-    """The channels of a data set and a survey of each of its recordings; what cannot belong to one is refused."""
+def surveys_of(
+    recordings: Sequence[Recording], config: PreprocessConfig, kept: dict[str, Signal] | None = None
+) -> tuple[UsedChannels, list[Survey]]:
+    """The channels of a data set and a survey of each of its recordings; what cannot belong to one is refused.
+
+    `kept` gets the regular signal of each recording by its id; without it one signal is in memory at a time.
+    """
     channels = chosen_channels(recordings[0], config)
     for recording in recordings:
         fitting(recording, channels, config)
     refuse_shape(max(recordings, key=lambda recording: recording.n_frames), channels)
     refuse_too_many_axes(len(channels), config)
-    surveys = [survey_of(recording, channels, config).survey for recording in recordings]
+    surveys = _surveys(recordings, channels, config, kept)
     used = used_channels(channels, surveys, config)
     if used.left_out:
         refuse_too_many_axes(len(used.names), config)
-        surveys = [survey_of(recording, used.names, used.settings(config)).survey for recording in recordings]
+        surveys = _surveys(recordings, used.names, used.settings(config), kept)
     return used, surveys
+
+
+def _surveys(
+    recordings: Sequence[Recording], channels: tuple[str, ...], config: PreprocessConfig, kept: dict[str, Signal] | None
+) -> list[Survey]:
+    surveys = []
+    for recording in recordings:
+        survey, signal = survey_of(recording, channels, config)
+        surveys.append(survey)
+        if kept is not None:
+            kept[recording.id] = signal
+    return surveys
 
 
 def refuse_too_many_axes(n_channels: int, config: PreprocessConfig) -> None:

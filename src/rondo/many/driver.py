@@ -146,7 +146,7 @@ def discover_files(many: ManyFiles, model: Rondo, out: str | Path, progress: Pro
             model = Rondo.load(run.model)
         else:
             by_id = {file.id: file for file in many.files}
-            plan = plan_fit(data_set.channels, surveys, config, lambda id: by_id[id].read())
+            plan = plan_fit(data_set.channels, surveys, config, lambda how, id: how.apply(by_id[id].read()))
             sample = run.sample(plan, data_set)
             learn_into(model, plan, sample, [many.group_of[signal.id] for signal in sample], progress)
             model.save(run.model)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from rondo.data.recording import Recording
 from rondo.data.scaling import Preprocessor, Typical, UsedChannels, surveys_of
 from rondo.data.signal import Signal
 from rondo.data.survey import (
+    MOST_VALUES,
     ONE_EACH,
     Survey,
     copies_in,
@@ -80,13 +82,13 @@ def plan_fit(
     channels: UsedChannels,
     surveys: Sequence[Survey],
     config: RondoConfig,
-    read: Callable[[str], Recording],
+    prepared: Callable[[Preprocessor, str], Signal],
 ) -> FitPlan:
-    """Decide from surveys; `read` gives a recording by its id, where only its period can tell the length of windows."""
+    """Decide from surveys; `prepared` gives the signal of an id, whose period may decide the length of windows."""
     rng = generators(config.seed, STAGES)["sample"]  # draws nothing where all recordings are learned from
     preprocessor = Preprocessor.of_surveys(channels, surveys, config.preprocess)
     n_dims = preprocessor.n_dims
-    sizes = sizes_of(surveys, n_dims, lambda id: preprocessor.apply(read(id)).period_frames)
+    sizes = sizes_of(surveys, n_dims, cache(lambda id: prepared(preprocessor, id).period_frames))
     scales = choose_scales(sizes, config)
     most = most_frames(n_dims, scales.step_frames)
     copies = copies_in(surveys)
@@ -136,9 +138,19 @@ def learn_from(
     groups = groups_of_recordings(recordings, group_by)
     tell("preparing", 0, 5)
     common_rate(recordings)
-    channels, surveys = surveys_of(recordings, config.preprocess)
-    plan = plan_fit(channels, surveys, config, {own.id: own for own in recordings}.__getitem__)
-    signals = [plan.preprocessor.apply(recording) for recording in recordings]
+    by_id, regular = {own.id: own for own in recordings}, dict[str, Signal]()
+    keeps = len(recordings) == 1 or sum(own.values.size for own in recordings) <= MOST_VALUES
+    channels, surveys = surveys_of(recordings, config.preprocess, regular if keeps else None)
+    moments = {survey.id: survey.moments for survey in surveys}
+
+    @cache
+    def prepared(how: Preprocessor, id: str) -> Signal:
+        if id in regular and not how.fills_by_all and not how.left_out:  # else it is to be made regular otherwise
+            return how.seen(regular.pop(id), moments[id])
+        return how.apply(by_id[id])
+
+    plan = plan_fit(channels, surveys, config, prepared)
+    signals = [prepared(plan.preprocessor, recording.id) for recording in recordings]
     sample = [taken(signal, own) for signal, own in zip(signals, plan.stretches, strict=True)]
     known = learn_into(model, plan, sample, groups, tell)
     windows = [windows_in(signal, model.window_length_frames_, model.step_frames_) for signal in signals]

@@ -22,7 +22,6 @@ from rondo.errors import ModelError, NotFittedError, SettingError
 from rondo.files.inputs import as_recordings
 from rondo.files.reading import Reading
 from rondo.methods import DEFAULT, OPTIONS, Options, refuse_idle
-from rondo.metrics.scores import clock_labels
 from rondo.model.describe import fitted_ids, result_of, words_of
 from rondo.model.folder import from_config
 from rondo.model.label import relabelled, windowed
@@ -122,6 +121,8 @@ class Clock:
                 f"--states is {settings}, but {shortest.source or shortest.id} has only {shortest.n_frames} frames; "
                 "choose fewer"
             )
+        from rondo.metrics.scores import clock_labels  # scores are slow to import
+
         piece = shortest.n_frames // settings
         labellings = []
         for recording in recordings:

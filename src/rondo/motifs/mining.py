@@ -12,16 +12,14 @@ between different things: a unit that is always followed by the same phrase is n
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import gammainc
 
 from rondo.arrays import Flags, Floats, Ints
-from rondo.motifs.phrases import STANDING, Lexicon, Phrase, PhrasePlace, Token, cheapest, near_places
+from rondo.motifs.phrases import STANDING, Lexicon, Phrase, PhrasePlace, Readable, TokenColumns, near_places
 
 LEAST_COUNT = 3  # occurrences of a phrase
 LONGEST = 64  # units
@@ -176,9 +174,13 @@ class LexiconCost(NamedTuple):
     """A lexicon, the reading with it, and how many nats both take."""
 
     lexicon: Lexicon
-    tokens: list[Token]
-    costs: Floats  # (n_tokens,), up to each
+    tokens: TokenColumns
     total: float
+
+    def counts(self) -> Ints:
+        """How often each phrase of the lexicon is read."""
+        told = self.tokens.phrase[self.tokens.phrase != STANDING]
+        return np.bincount(told, minlength=len(self.lexicon.phrases))
 
 
 class Miner:
@@ -202,12 +204,10 @@ class Miner:
             begun = self.described(phrase for phrase in stripped if len(phrase) > 1)
             apart = [self._grown(self._grown(flat, outside), not_at_ends), self._grown(begun, not_at_ends)]
             other = min(apart, key=lambda one: one.total)
-            followed = Counter(
-                after.phrase
-                for before, after in pairwise(other.tokens)
-                if before.phrase == STANDING and self.units[before.start] == unit and not self.first[after.start]
-            )
-            is_rest = sum(n >= LEAST_COUNT for phrase, n in followed.items() if phrase != STANDING) > 1
+            start, phrase = other.tokens.start, other.tokens.phrase
+            is_after = (phrase[:-1] == STANDING) & (self.units[start[:-1]] == unit) & ~self.first[start[1:]]
+            followed = np.bincount(phrase[1:][is_after & (phrase[1:] != STANDING)])
+            is_rest = np.count_nonzero(followed >= LEAST_COUNT) > 1
             longest = best.total + (REST_PRICE if best is found else 0.0)
             best = other if other.total < longest and is_rest else best
         return best
@@ -222,13 +222,13 @@ class Miner:
             description = self._descriptions.get(kept)
             if description is None:
                 description = self._read(kept)
-                self._n_remembered += len(description.tokens)
+                self._n_remembered += description.tokens.start.size
                 if self._n_remembered <= _TOKENS_REMEMBERED:
                     self._descriptions[kept] = description
-            used = Counter(token.phrase for token in description.tokens)
-            if all(used[i] >= LEAST_COUNT for i in range(len(kept))):
+            is_used = description.counts() >= LEAST_COUNT
+            if is_used.all():
                 return description
-            kept = tuple(phrase for i, phrase in enumerate(kept) if used[i] >= LEAST_COUNT)
+            kept = tuple(phrase for phrase, stays in zip(kept, is_used, strict=True) if stays)
 
     def _grown(self, description: LexiconCost, allowed: Flags) -> LexiconCost:
         """With candidates added one by one while the total falls, then phrases taken away while it falls."""
@@ -236,10 +236,10 @@ class Miner:
         counts = np.bincount(self.index, minlength=n)
         while True:  # of the most promising candidates, the one that shortens the description most
             upto = np.zeros(self.units.size + 1)
-            upto[[token.stop for token in description.tokens]] = description.costs
+            upto[description.tokens.stop] = description.tokens.costs
             upto = np.maximum.accumulate(upto)
             now = np.bincount(self.index, upto[self.stops] - upto[self.starts], minlength=n)
-            then = counts * np.log(np.maximum(len(description.tokens) / (2 * np.maximum(counts, 1)), 1.0))
+            then = counts * np.log(np.maximum(description.tokens.stop.size / (2 * np.maximum(counts, 1)), 1.0))
             gain = np.where(allowed & (counts >= LEAST_COUNT), now - then - self._prices(self.candidates), -np.inf)
             phrases = description.lexicon.phrases
             promising = [i for i in np.argsort(-gain, kind="stable")[: _TRIED + len(phrases)] if gain[i] > 0]
@@ -264,20 +264,19 @@ class Miner:
                 self._places[phrase] = near_places(phrase, self.units, self.first)
         common = [sum(place.edits == 0 for place in self._places[phrase]) for phrase in phrases]
         counts = np.tile(np.append(np.bincount(self.units, minlength=self.n_units), common), (2, 1))
-        tokens: list[Token] = []
+        readable, tokens = Readable.of(self.units, self.first, phrases, self._places), None
         for _ in range(_ROUNDS):
             smooth = counts + _SMOOTHING
             lexicon = Lexicon(phrases, np.asarray(-np.log(smooth / smooth.sum(axis=1, keepdims=True))))
-            before, (tokens, costs) = tokens, cheapest(self.units, self.first, lexicon, self._places)
-            if tokens == before:
+            before, tokens = tokens, readable.cheapest(lexicon.costs)
+            if before is not None and tokens.same_tokens(before):
                 break
-            counts, after = np.zeros((2, self.n_units + len(phrases))), 1
-            for token in tokens:
-                after = 1 if self.first[token.start] else after
-                alone = token.phrase == STANDING
-                counts[after, self.units[token.start] if alone else self.n_units + token.phrase] += 1
-                after = int(not alone)
-        return LexiconCost(lexicon, tokens, costs, float(costs[-1] + self._prices(phrases).sum()))
+            is_told = tokens.phrase != STANDING
+            after = (self.first[tokens.start] | np.append(True, is_told[:-1])).astype(np.int64)
+            kinds = np.where(is_told, self.n_units + tokens.phrase, self.units[tokens.start])
+            counts = np.bincount(after * counts.shape[1] + kinds, minlength=counts.size).reshape(counts.shape)
+        total = float(tokens.costs[-1] + self._prices(phrases).sum())
+        return LexiconCost(lexicon, tokens, total)
 
     def _prices(self, phrases: Sequence[Phrase]) -> Floats:
         """Of phrases in the lexicon: their units, an end, and one more frequency to know."""

@@ -215,7 +215,8 @@ class Lexicon(NamedTuple):
     def read(self, units: Ints, first: Flags) -> list[Token]:
         """The cheapest reading of runs; `first` marks those that begin a span."""
         places = {phrase: near_places(phrase, units, first) for phrase in self.phrases}
-        return cheapest(units, first, self, places)[0]
+        reading = Readable.of(units, first, self.phrases, places).cheapest(self.costs)
+        return [Token(*token) for token in zip(*(column.tolist() for column in reading[:-1]), strict=True)]
 
 
 def near_places(phrase: Phrase, units: Ints, first: Flags) -> list[PhrasePlace]:
@@ -253,40 +254,76 @@ def near_places(phrase: Phrase, units: Ints, first: Flags) -> list[PhrasePlace]:
     return sorted(found)
 
 
-def cheapest(
-    units: Ints, first: Flags, lexicon: Lexicon, places: Mapping[Phrase, Sequence[PhrasePlace]]
-) -> tuple[list[Token], Floats]:
-    """The cheapest reading by Viterbi, and the cost of all tokens up to each."""
-    n, n_units = units.size, int(lexicon.costs.shape[1]) - len(lexicon.phrases)
-    ending: list[list[tuple[int, int, int]]] = [[] for _ in range(n + 1)]
-    for index, phrase in enumerate(lexicon.phrases):
-        for start, stop, edits in places[phrase]:
-            ending[stop].append((start, index, edits))
-    lengths = np.array([0] * n_units + [len(phrase) for phrase in lexicon.phrases])
-    after_unit, after_phrase = (lexicon.costs + UNIT_PRICE * lengths).tolist()
-    opens, codes = first.tolist(), units.tolist()
-    # least cost of the runs before i if the last token is a standing unit, and if it is an occurrence
-    alone, told = [np.inf] * (n + 1), [0.0] + [np.inf] * n
-    came: list[list[tuple[int, int, int, int]]] = [[(0, STANDING, 0, 0)] * 2 for _ in range(n + 1)]
-    for i in range(1, n + 1):
-        for start, index, edits in ((i - 1, STANDING, 0), *ending[i]):
-            token = codes[start] if index == STANDING else n_units + index
-            by_unit, by_phrase = alone[start], told[start]
-            kind = int(by_phrase < by_unit)
-            if opens[start]:
-                cost = min(by_unit, by_phrase) + after_phrase[token]
+class TokenColumns(NamedTuple):
+    """Tokens as columns (n_tokens,), and the cost of all tokens up to each."""
+
+    start: Ints
+    stop: Ints
+    phrase: Ints
+    edits: Ints
+    costs: Floats
+
+    def same_tokens(self, other: TokenColumns) -> bool:
+        return all(np.array_equal(own, its) for own, its in zip(self[:-1], other[:-1], strict=True))
+
+
+class Readable(NamedTuple):
+    """Runs, and where phrases of a lexicon may end in them: what readings with different costs have in common."""
+
+    codes: list[int]  # the unit of each run
+    opens: list[bool]  # whether a run begins a span
+    lengths: list[int]  # units of each phrase
+    ending: list[list[tuple[int, int, float, int]]]  # of each run, phrases that end there: start, phrase, price, edits
+
+    @classmethod
+    def of(
+        cls, units: Ints, first: Flags, phrases: Sequence[Phrase], places: Mapping[Phrase, Sequence[PhrasePlace]]
+    ) -> Readable:
+        ending: list[list[tuple[int, int, float, int]]] = [[] for _ in range(units.size)]
+        for index, phrase in enumerate(phrases):
+            for start, stop, edits in places[phrase]:
+                ending[stop - 1].append((start, index, edits * EDIT_PRICE, edits))
+        return cls(units.tolist(), first.tolist(), [len(phrase) for phrase in phrases], ending)
+
+    def cheapest(self, costs: Floats) -> TokenColumns:
+        """The cheapest reading by Viterbi, with the costs of a lexicon, (2, n_units + n_phrases)."""
+        n_units = costs.shape[1] - len(self.lengths)
+        after_unit, after_phrase = costs[:, :n_units].tolist()
+        phrase_after_unit, phrase_after_phrase = (costs[:, n_units:] + UNIT_PRICE * np.array(self.lengths)).tolist()
+        opens = self.opens
+        # Least cost of the runs so far if the last token is a standing unit, and if it is an occurrence; with each,
+        # whether an occurrence came before it. Of an occurrence, its start, phrase and edits too.
+        by_unit, by_phrase = np.inf, 0.0
+        alone, told = [by_unit], [by_phrase]
+        alone_from, told_from = [False], [(0, 0, 0, False)]
+        for code, is_first, ending in zip(self.codes, opens, self.ending, strict=True):
+            if is_first:
+                from_phrase = by_phrase < by_unit
+                by_unit = (by_phrase if from_phrase else by_unit) + after_phrase[code]
             else:
-                one, other = by_unit + after_unit[token], by_phrase + after_phrase[token]
-                cost, kind = (one, 0) if one <= other else (other, 1)
-            if index == STANDING:
-                alone[i], came[i][0] = cost, (start, index, edits, kind)
-            elif cost + edits * EDIT_PRICE < told[i]:
-                told[i], came[i][1] = cost + edits * EDIT_PRICE, (start, index, edits, kind)
-    tokens, costs = [], []
-    i, kind = n, int(told[n] < alone[n])
-    while i > 0:
-        start, index, edits, before = came[i][kind]
-        tokens.append(Token(start, i, index, edits))
-        costs.append((alone, told)[kind][i])
-        i, kind = start, before
-    return tokens[::-1], np.array(costs[::-1])
+                by_unit, other = by_unit + after_unit[code], by_phrase + after_phrase[code]
+                if from_phrase := other < by_unit:
+                    by_unit = other
+            alone_from.append(from_phrase)
+            by_phrase, best = np.inf, (0, 0, 0, False)
+            for start, phrase, price, edits in ending:
+                cost, other = alone[start], told[start]
+                if opens[start]:
+                    from_phrase = other < cost
+                    cost = (other if from_phrase else cost) + phrase_after_phrase[phrase]
+                else:
+                    cost, other = cost + phrase_after_unit[phrase], other + phrase_after_phrase[phrase]
+                    if from_phrase := other < cost:
+                        cost = other
+                if cost + price < by_phrase:
+                    by_phrase, best = cost + price, (start, phrase, edits, from_phrase)
+            alone.append(by_unit)
+            told.append(by_phrase)
+            told_from.append(best)
+        i, is_told, rows, upto = len(opens), by_phrase < by_unit, [], []
+        while i:  # back from the end
+            upto.append(told[i] if is_told else alone[i])
+            stop, (start, phrase, edits, before) = i, told_from[i] if is_told else (i - 1, STANDING, 0, alone_from[i])
+            rows.append((start, stop, phrase, edits))
+            i, is_told = start, before
+        return TokenColumns(*np.array(rows[::-1], np.int64).reshape(-1, 4).T, np.array(upto[::-1]))

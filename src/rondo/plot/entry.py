@@ -63,8 +63,8 @@ def _lines(panel: dict[str, Any], overviews: Mapping[str, Overview], ids: Sequen
         rows = np.array([overview.channels.index(name) for name in panel["rows"]])
         for occurrence in panel["occurrences"]:
             if occurrence["timeline"] == index:
-                span = (occurrence["start"], occurrence["end"], panel["reach"], panel["aligned"][0]["columns"])
-                lines.append(occurrence_columns(overview, *span, rows))
+                cuts = [(panel["reach"], panel["aligned"][0]["columns"])]
+                lines += occurrence_columns(overview, occurrence["start"], occurrence["end"], cuts, rows)
     return lines
 
 

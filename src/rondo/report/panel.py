@@ -175,9 +175,10 @@ class Material:
     stretched: list[Floats] = field(default_factory=list)
 
     def add_aligned(self, overview: Overview, start: int, end: int) -> None:
-        n_columns = min(MAX_COLUMNS, self.reach), min(MAX_COLUMNS, self.median)
-        self.from_start.append(occurrence_columns(overview, start, end, self.reach, n_columns[0], self.rows))
-        self.stretched.append(occurrence_columns(overview, start, end, None, n_columns[1], self.rows))
+        cuts = (self.reach, min(MAX_COLUMNS, self.reach)), (None, min(MAX_COLUMNS, self.median))
+        from_start, stretched = occurrence_columns(overview, start, end, cuts, self.rows)
+        self.from_start.append(from_start)
+        self.stretched.append(stretched)
 
 
 def entry_details(

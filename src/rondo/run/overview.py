@@ -41,6 +41,7 @@ TOP_CODE = 65279
 
 Codes = NDArray[np.uint16]
 _MOST_NUMBERS = 1 << 18  # of lowest values, and as many of highest: 2 MB
+_VALUES_AT_ONCE = 1 << 16  # of a signal, turned into codes: half a MB
 _FEWEST_BUCKETS = 1024
 MOST_DRAWN = 1000
 """Recordings of a run that its page can draw."""
@@ -124,12 +125,12 @@ def _extent(frames: NDArray[np.floating]) -> list[NDArray[np.float64]]:
 
 
 def _codes_of(values: Values, low: NDArray[np.float64], high: NDArray[np.float64]) -> Codes:
-    """One channel at a time: a second copy of a long recording is a lot of memory."""
+    """Some frames at a time: a second copy of a long recording is a lot of memory."""
     scale = np.divide(TOP_CODE, high - low, out=np.zeros_like(low), where=high > low)
-    codes = np.full(values.shape, MISSING, dtype=np.uint16)
-    for channel, column in enumerate(values.T):
-        known = ~np.isnan(column)
-        codes[known, channel] = np.rint((column[known] - low[channel]) * scale[channel])
+    codes, size = np.empty(values.shape, np.uint16), max(1, _VALUES_AT_ONCE // max(1, values.shape[1]))
+    for first in range(0, len(values), size):
+        frames = values[first : first + size]
+        codes[first : first + size] = np.where(np.isnan(frames), MISSING, np.rint((frames - low) * scale))
     return codes
 
 

@@ -75,7 +75,8 @@ def save(folder: Path, artifact: Artifact, format: Format = MODEL, edits: Mappin
         "tensors_sha256": hashlib.sha256(blob).hexdigest(),
     }
     manifest["manifest_sha256"] = _checksum(manifest)
-    files = {_TENSORS: blob, MANIFEST: json.dumps(manifest, indent=1, sort_keys=True).encode()}
+    indent = 1 if format is MODEL else None  # a checkpoint is written often: on one line it takes a tenth of the time
+    files = {_TENSORS: blob, MANIFEST: json.dumps(manifest, indent=indent, sort_keys=True).encode()}
     if edits is not None:
         files[EDITS] = json.dumps(edits, indent=1, ensure_ascii=False).encode()
     with whole_folder(folder, advice, replaces=True) as draft:

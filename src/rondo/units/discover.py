@@ -25,7 +25,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
-from scipy.optimize import linear_sum_assignment
 
 from rondo.arrays import Floats, Ints
 from rondo.config.settings import AcceptanceConfig, MixtureConfig, SlowUnitsConfig, UnitsConfig
@@ -217,6 +216,8 @@ def _distances(some: Floats, others: Floats) -> Floats:
 
 def _joined(units: Floats, prototypes: Floats, reach: float) -> tuple[Ints, Floats]:
     """The prototype of each unit of a group, none twice; units beyond the reach of all are prototypes from now on."""
+    from scipy.optimize import linear_sum_assignment  # slow to import, and not needed for a single group
+
     distances = _distances(units, prototypes)
     alone = np.full((len(units), len(units)), min(reach, 1e9))
     rows, columns = linear_sum_assignment(np.hstack([distances, alone]))

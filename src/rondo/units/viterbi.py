@@ -203,8 +203,8 @@ def typical_step(latents: NDArray[np.floating], spans: Sequence[Span]) -> float:
 
 
 def centre_distances(latents: NDArray[np.floating], centres: Floats) -> Floats:
-    """Euclidean distance of every latent to every centre, (n_windows, n_entries)."""
-    return np.stack([np.sqrt(((latents - centre) ** 2).sum(axis=1)) for centre in centres], axis=1)
+    """Euclidean distance of every latent (..., n_dims) to every centre, (..., n_entries)."""
+    return np.stack([np.sqrt(((latents - centre) ** 2).sum(axis=-1)) for centre in centres], axis=-1)
 
 
 def smooth_spans(costs: NDArray[np.floating], spans: Sequence[Span], penalty: float) -> Path:

@@ -71,6 +71,7 @@ SEPARATORS = ("\t", ";", ",", "|", WHITESPACE)  # ";" before ",": with decimal c
 _REMARK = re.compile(r"\s*(#|%|//)[\s#%/]*")
 _FIRST_BY_DEFAULT = ("Var1", "V1")  # what MATLAB and R call a first column without a name
 _LONGEST_REMEMBERED = 4096  # characters of a line: the cells that are remembered take 30 MB at most
+_BLANKS, _ENDS_OR_QUOTES = re.compile("[ \t]+"), re.compile('["\r\n]')
 _COMMAS = NumberSpelling(has_decimal_comma=True)  # or points: the more forgiving one
 _FEWEST_TO_TELL = 16  # cells, before a column that never changes is taken for a filler
 _KEY_AND_VALUE = 2  # cells of a line above a table
@@ -276,6 +277,9 @@ def cells_of(line: str, separator: str) -> tuple[str, ...]:
 
 
 def _cells_of(line: str, separator: str) -> tuple[str, ...]:
+    if _is_plain(line):
+        cells = _BLANKS.split(line.strip(" \t")) if separator == WHITESPACE else line.split(separator)
+        return tuple(cell.strip() for cell in cells)
     if separator == WHITESPACE:
         line, separator = with_tabs(line.encode() + b"\n").decode()[:-1], "\t"
     cells = next(csv.reader([line], delimiter=separator), [])
@@ -283,6 +287,18 @@ def _cells_of(line: str, separator: str) -> tuple[str, ...]:
 
 
 _remembered_cells = lru_cache(maxsize=8 * HEAD_LINES)(_cells_of)  # every step of finding a layout needs the same cells
+
+
+def n_cells_of(line: str, separator: str) -> int:
+    """How many cells one line has."""
+    if not _is_plain(line):
+        return len(cells_of(line, separator))
+    return 1 + (len(_BLANKS.findall(line.strip(" \t"))) if separator == WHITESPACE else line.count(separator))
+
+
+def _is_plain(line: str) -> bool:
+    """Whether cells lie between separators and nothing else, so that csv is not needed."""
+    return _ENDS_OR_QUOTES.search(line) is None and len(line) < csv.field_size_limit()
 
 
 def with_tabs(text: bytes) -> bytes:

@@ -29,7 +29,7 @@ from rondo.files.on_change import held_on_change
 from rondo.files.reading import Reading, listed
 from rondo.files.text.cells import order_in_head, parser_of
 from rondo.files.text.clock import Times, in_seconds, over_midnight, rounded_to, spread
-from rondo.files.text.layout import SEPARATORS, Layout, cells_of, hold_rows, is_json_text
+from rondo.files.text.layout import SEPARATORS, Layout, cells_of, hold_rows, is_json_text, n_cells_of
 from rondo.files.text.lines import HEAD_LINES, HeadLine, Lines, count, decoded, opened_text
 from rondo.files.text.long_rows import read_long
 from rondo.files.text.order import after_going_back, long_form, oldest_first, refuse_taking_turns, without_events
@@ -203,7 +203,7 @@ def _below_a_heading(file: BinaryIO) -> list[HeadLine]:
     widths_of: dict[str, list[int]] = {}
     for separator in SEPARATORS:
         with suppress(csv.Error):
-            widths_of[separator] = _widths([cells_of(line.text, separator) for line in lines])
+            widths_of[separator] = _widths([line.text for line in lines], separator)
             if widths_of[separator][-2] == widths_of[separator][-1] + 1 and lines[-2].text.rstrip().endswith(separator):
                 widths_of[separator][-1] += 1  # the last line alone lacks the separator at its end
     begins = {  # from where on all lines have as many cells as the last one
@@ -237,11 +237,12 @@ class _RowLines:
         return f"line {self.number_of(line + (row - first if places is None else int(places[row - first])))}"
 
 
-def _widths(table: Sequence[Sequence[str]]) -> list[int]:
+def _widths(lines: Sequence[str], separator: str) -> list[int]:
     """How many cells each line has, without those with which a spreadsheet fills all lines up to one width."""
-    widths = [len(cells) for cells in table]
-    if len(set(widths)) > 1 or widths[-1] < _FEWEST_FILLED or table[-1][-1]:
+    widths = [n_cells_of(line, separator) for line in lines]
+    if len(set(widths)) > 1 or widths[-1] < _FEWEST_FILLED or cells_of(lines[-1], separator)[-1]:
         return widths
+    table = (cells_of(line, separator) for line in lines)
     return [max((place + 1 for place, cell in enumerate(cells) if cell), default=0) for cells in table]
 
 
