@@ -28,12 +28,24 @@ def argument(metavar: str, help: str) -> Any:
     return typer.Argument(metavar=metavar, help=help)
 
 
+_HEADINGS = {
+    "How files are read": "--rate --key --label-column --split-by --session --keep-column",
+    "Scale": "--window --step --motif-window --fast --motifs",
+    "Method": "--method --states --encoder --preset --config --set --seed --device",
+    "Many recordings": "--group-by --engine --workers --ray-address",
+}
+_HEADING_OF = {flag: heading for heading, flags in _HEADINGS.items() for flag in flags.split()}
+
+
 def option(flag: str, metavar: str, help: str, complete: Callable[[str], list[str]] | None = None, **more: Any) -> Any:
-    return typer.Option(flag, metavar=metavar, help=help, autocompletion=complete, **more)
+    """An option under its heading in the help of every command; what has none stands under "Options"."""
+    heading = _HEADING_OF.get(flag)
+    return typer.Option(flag, metavar=metavar, help=help, autocompletion=complete, rich_help_panel=heading, **more)
 
 
 def switch(flag: str, help: str) -> Any:
-    return typer.Option(flag, metavar="", help=help)
+    """An option without a value, likewise."""
+    return typer.Option(flag, metavar="", help=help, rich_help_panel=_HEADING_OF.get(flag))
 
 
 Run = Annotated[Path, argument("RUN", "A folder that discover, label or stream wrote.")]
