@@ -29,7 +29,7 @@ from rondo.run.bucket import check_free_place, run_here, whole_run
 from rondo.run.data import RunData, run_in_memory
 from rondo.run.folder import running_stream, stored_run
 from rondo.run.headline import headline
-from rondo.run.labelling import Labelling, frame_table
+from rondo.run.labelling import Labelling, frame_table, row_table
 from rondo.run.segments import in_one_table, to_pandas, whole_columns
 from rondo.run.summary import (
     EntrySummary,
@@ -460,7 +460,7 @@ class Result:
         refuse_forked()
         return export_result(self, format, Path(as_location(path)), level, recording)
 
-    def usage(self, group_by: GroupBy = None, *, per: Per = "recording") -> pd.DataFrame:
+    def usage(self, group_by: GroupBy = None, *, per: Per = "recording", bins: str | None = None) -> pd.DataFrame:
         """Measure how much each entry is used: share of time, occurrences per hour, mean duration.
 
         Parameters
@@ -471,20 +471,27 @@ class Result:
         per : "recording" or "group"
             "group" gives means over the recordings of each group with 95 % intervals (`share_low`, `share_high`,
             `per_hour_low`, `per_hour_high`). Without groups, all recordings are one group.
+        bins : str or None
+            Count in bins of time: a length ("10min", "2h"), "day", or "hour" (of the day). It takes no groups.
 
         Returns
         -------
         pandas.DataFrame
-            One row for each recording or group and each entry.
+            One row for each recording or group (or each bin of a recording) and each entry.
 
         Examples
         --------
         >>> result.usage().columns.tolist()[2:8]
         ['level', 'id', 'name', 'n_occurrences', 'share', 'per_hour']
         """
+        from rondo.analysis.bins import BinUsage, bin_usage, parse_bins
         from rondo.analysis.usage import usage_table
 
         refuse_forked()
+        if bins is not None:
+            if group_by is not None or per != "recording":
+                raise SettingError("bins counts each recording by itself; leave group_by and per out")
+            return row_table(BinUsage, bin_usage(self, parse_bins(bins)))
         return usage_table(self, group_by, per)
 
     def transitions(self, group_by: GroupBy = None, *, per: Per = "recording") -> pd.DataFrame:
