@@ -46,7 +46,7 @@ class Shown(NamedTuple):
 @contextmanager
 def viewed(run: Path) -> Iterator[str]:
     """The address of a `rondo view` of its own, which ends by kill -9."""
-    command = [sys.executable, "-m", "rondo", "view", str(run)]
+    command = [sys.executable, "-m", "rondo", "view", "--no-browser", str(run)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None

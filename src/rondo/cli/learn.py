@@ -53,8 +53,8 @@ MotifSeed = Annotated[
 @options.takes_reading(before="preset")
 def discover(
     paths: options.Recordings,
-    out: options.RunPlace,
     reading: Reading,
+    out: options.RunPlace = None,
     method: MethodName = DEFAULT,
     window: options.Window = None,
     step: options.Step = None,
@@ -85,6 +85,7 @@ def discover(
     """
     from rondo.discovery import discover as find
 
+    out = options.run_place(out, paths)
     if motifs is not None:
         _refuse_coarsening(out, method)
     named = {"windows.step": step, "motifs.window": motif_window, "n_states": states, "encoder.name": encoder}
@@ -129,8 +130,8 @@ def _coarsened(out: Path, result: Result, n_motifs: int) -> RunSummary:
 def label(
     model: options.FittedModel,
     paths: options.Recordings,
-    out: options.RunPlace,
     reading: Reading,
+    out: options.RunPlace = None,
     adapt: Adapt = False,
     refit_motifs: RefitMotifs = False,
     resample: Resample = False,
@@ -156,6 +157,7 @@ def label(
     """
     from rondo.discovery import label as read_with
 
+    out = options.run_place(out, paths)
     with progress() as tell:
         result = read_with(
             model,
