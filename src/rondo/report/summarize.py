@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from rondo.analysis.coarseness import coarseness_of
 from rondo.data.notes import gathered, shortened
+from rondo.report.channels import telling_first
 from rondo.report.contents import DRAWN_AT_FIRST, EVERYTHING, SCORES_SHARE, Contents, Wish, contents_of
 from rondo.report.graph import composition
 from rondo.report.lanes import annotation_lanes, entry_name, lanes_of, match_looks
@@ -98,7 +100,7 @@ def summarize(result: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
     run, truth = result.summary, result.run.tables.get("truth")
     more = [result.run.tables["unshown_segments"]] if run.unshown_motifs else []
     counts = [segment_counts(result), *(counts_in(table) for table in (truth, *more) if table is not None)]
-    contents = contents_of(run, counts, wish)
+    contents = contents_of(run, counts, wish, partial(telling_first, result))
     drawn = contents.recordings
     segments = segments_of(result, [recording.id for recording in drawn])
     by_recording = segments.partition_by("recording", as_dict=True)
