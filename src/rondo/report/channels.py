@@ -30,7 +30,7 @@ def telling_first(result: Result, recordings: Sequence[RecordingSummary]) -> dic
     telling: dict[str, float] = {}
     for recording in recordings[:_LOOKED_AT]:
         for name, d in _differences(result, recording).items():
-            telling[name] = max(telling.get(name, 0.0), d)
+            telling[name] = max(telling.get(name, -1.0), d)
     constant = {name for name, d in telling.items() if d < 0} if len(recordings) <= _LOOKED_AT else set()
     return {it.id: _ordered(it.channels, telling, constant) for it in recordings}
 

@@ -92,12 +92,14 @@ function severalEdits(editor) {
   const ids = [...editor.several.values()].sort((one, other) => one - other), [key] = editor.several.keys()
   if (ids.length < 2) return [quietly("To merge or name several at once: tick them above.")]
   const {level} = editor.page.entries[key], shorts = ids.map((id) => `${level[0]}${id}`).join(", ")
-  const named = (id) => ({kind: "name", level, ids: [id], name: name.value.trim()})
-  const merge = () => editor.make({kind: "merge", level, ids}, ...name.value.trim() ? [named(ids[0])] : [])
+  const named = (id, given) => ({kind: "name", level, ids: [id], name: given})
+  const merge = () => editor.make({kind: "merge", level, ids}, ...typed() ? [named(ids[0], typed())] : [])
+  const each = () => editor.make(...ids.map((id, i) => named(id, typed() && `${typed()} ${i + 1}`))) // no two have one name
+  const typed = () => name.value.trim()
   const name = nameBox(`name of ${shorts}`, "", "name, if they get one", merge)
   return [editRow(`${shorts}: `, name), editRow(
     pressable(`merge these ${ids.length}`, "let them count as one, called so if there is a name", merge),
-    pressable("name each", "each gets this name and stays by itself", () => editor.make(...ids.map(named))),
+    pressable("name each", "each gets this name and a number, and stays by itself", each),
     pressable("none", "tick none", () => { editor.several.clear(); editor.show() }))]
 }
 
