@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 
 import rondo
@@ -45,6 +48,20 @@ def test_truth_may_be_arrays_annotations_files_or_a_folder(result: Result, tmp_p
     result.save(tmp_path / "run")
     assert rondo.evaluate(tmp_path / "truth", tmp_path / "run").as_dict() == expected
     assert rondo.evaluate({"q": KINDS}, result, level="unit").as_dict()["n_recordings"] == 1
+
+
+@pytest.mark.parametrize("held", [pd.Series, lambda names: pd.Series(names).astype("category"), pl.Series, list])
+def test_names_may_be_held_by_any_library(result: Result, held: Callable[[list[str]], object]) -> None:
+    names = np.array(["sit", "walk", "run"])[KINDS].tolist()
+    expected = rondo.evaluate({"p": np.array(names)}, result).as_dict()
+    assert rondo.evaluate({"p": held(names)}, result).as_dict() == expected
+
+
+@pytest.mark.parametrize("other", [None, float("nan"), 3])
+def test_what_is_no_name_among_names_is_refused(result: Result, other: object) -> None:
+    names = pd.Series(["sit"] * 899 + [other], dtype=object)
+    with pytest.raises(AnnotationError, match="expected whole numbers or names"):
+        rondo.evaluate({"p": names}, result)
 
 
 def test_shared_scores_are_for_groups_that_share_a_vocabulary(result: Result) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from pandas.testing import assert_frame_equal
 
 import rondo
 from rondo.data.recording import Recording
-from rondo.errors import OutputError, RecordingError, RondoWarning, SettingError
+from rondo.errors import NoteWarning, OutputError, RecordingError, RondoWarning, SettingError
 from rondo.model.rondo import Rondo
 from rondo.result import Result, make_result
 from rondo.run.segments import COLUMNS
@@ -67,10 +68,56 @@ def test_a_clock_with_dates_gives_dates() -> None:
     assert first["start_s"] == NOVEMBER
     assert first["end_time"] > first["start_time"]
 
+    labels = result.labels
+    npt.assert_array_equal(labels["time"], pd.to_datetime(1e6 * times, unit="us"))
+
+
+def test_labels_without_dates_have_no_time(one: Result) -> None:
+    assert one.labels["time"].isna().all() and str(one.labels["time"].dtype).startswith("datetime64")
+
+
+def noted(n: int) -> pd.DataFrame:
+    return pd.DataFrame({"x": waves(n)[:, 0], "y": waves(n)[:, 1], "subject": "S1", "trial": 2})
+
+
+def test_notes_are_warned_of_once_and_are_a_table() -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = rondo.discover({"a": noted(900), "b": noted(600)}, rate=50, window=40, settings=QUICK)
+    (warning,) = [one for one in caught if issubclass(one.category, NoteWarning)]
+    assert warning.filename == __file__ and "\n" not in str(warning.message)
+    assert "Reading(keep=['" in str(warning.message) and "--" not in str(warning.message)
+    table = result.notes
+    assert table["columns"].tolist() == [["subject", "trial"]] and table["recordings"].tolist() == [["a", "b"]]
+    assert repr(result).endswith("; 1 note>")
+
+
+def test_nothing_noted_is_an_empty_table(two: Result) -> None:
+    assert two.notes.columns.tolist() == ["note", "columns", "recordings"] and two.notes.empty
+
+
+def test_tab_completion_shows_what_people_call(two: Result) -> None:
+    assert set(dir(rondo)) == set(rondo.__all__)
+    shown = {name for name in dir(two) if not name.startswith("_")}
+    assert shown.isdisjoint({"run", "at_hand", "noted"})
+    assert shown >= {
+        "units",
+        "motifs",
+        "segments",
+        "labels",
+        "notes",
+        "plot",
+        "report",
+        "export",
+        "save",
+        "usage",
+        "model",
+    }
+
 
 def test_what_was_found_is_printed(two: Result, one: Result) -> None:
     assert repr(two) == f"<Result of rondo: {two.summary.headline}>"
-    assert repr(one).endswith("; the model fits>")
+    assert repr(one).endswith("; the model fits; 1 note>")
     made = (
         "Rondo(settings={'windows': {'length': 40, 'step': 20}, 'encoder': {'shape_channels': 0}, "
         "'evidence': {'surrogates': 0}})"

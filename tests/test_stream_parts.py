@@ -25,6 +25,7 @@ from rondo.run.decisions import decided_segments, decision_table
 from tests.cli.running import waves
 
 DAY = waves(1_200, seed=6)
+NOVEMBER = 1794774665.25
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +47,10 @@ def kinds() -> dict[str, Any]:
     table = {"a": DAY[:, 0], "b": DAY[:, 1]}
     return {
         "rows": (row for row in DAY.tolist()),
+        "mappings": ({"b": b, "a": a} for a, b in DAY.tolist()),
+        "rows of pandas": (row for _, row in pd.DataFrame(DAY, columns=["a", "b"]).iterrows()),
+        "lists of mappings": ([{"b": b, "a": a} for a, b in chunk.tolist()] for chunk in in_chunks(300)),
+        "mappings of columns": ({"b": chunk[:, 1], "a": chunk[:, 0]} for chunk in in_chunks(300)),
         "arrays": in_chunks(7),
         "tables": (pd.DataFrame(chunk, columns=["b", "a"][::-1]) for chunk in in_chunks(500)),
         "an array": DAY,
@@ -75,6 +80,22 @@ def test_parts_are_the_same_in_whatever_pieces_rows_come(
     assert decisions == [decision._replace(start_s=None) for decision in expected[0]]  # the tail included
     assert_frame_equal(joined(parts), expected[1])
     assert not hasattr(model, "stream_")  # the model stays as it was
+
+
+@pytest.mark.parametrize("row", [{"a": 1.0}, {"a": 1.0, "b": "far"}, {"a": [1.0, 2.0], "b": [1.0]}])
+def test_a_mapping_that_is_no_row_of_the_model_is_refused(model: Rondo, row: dict[str, Any]) -> None:
+    with pytest.raises(RecordingError, match=r"a|b"):
+        list(model.stream([DAY[:100], row]))
+
+
+def test_a_message_with_its_time_and_a_gap_is_the_row_of_a_table(model: Rondo) -> None:
+    seconds = NOVEMBER + np.arange(len(DAY)) / 50
+    messages = [{"time": second, "b": b, "a": a} for second, (a, b) in zip(seconds, DAY.tolist(), strict=True)]
+    messages[40]["a"] = None
+    table = pl.DataFrame(messages)
+    stream, whole = model.stream(iter(messages)), model.stream([table])
+    assert_frame_equal(joined(list(stream)), joined(list(whole)))
+    npt.assert_array_equal(stream.result.units, whole.result.units)
 
 
 def test_segments_come_while_rows_do(model: Rondo) -> None:

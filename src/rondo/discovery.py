@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import reprlib
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import replace
 from functools import wraps
@@ -15,6 +15,7 @@ from typing import Any, ParamSpec
 
 from rondo.config.settings import resolve
 from rondo.data.groups import GroupBy
+from rondo.data.notes import warn_of
 from rondo.data.recording import Recording
 from rondo.data.window_lengths import refuse_too_short
 from rondo.edit import model_folder
@@ -84,8 +85,9 @@ def discover(
 
     Parameters
     ----------
-    data : path, folder, array, table, Recording, or a list of them
-        The recordings. An array has the shape (n_frames, n_channels); a table is a pandas or polars one.
+    data : path, folder, array, table, Recording, or a list or mapping of them
+        The recordings; a mapping gives their ids. An array has the shape (n_frames, n_channels); a table is a pandas or
+        polars one, or a list of mappings, one per row.
     method : str
         "rondo", "clock", or a method that an installed package adds; `rondo.methods.method_names()` lists them.
     window : int, str or None
@@ -332,6 +334,7 @@ def _inputs(
         raise SettingError("--ray-address names a cluster for --engine ray; give both, or neither")
     if out is not None:
         check_place(out)
+    data = list(data) if isinstance(data, Iterator) else data
     given = list(data) if are_several(data) else [data]
     are_paths = bool(given) and all(isinstance(one, str | Path) for one in given)
     if engine is not None and not are_paths:
@@ -357,6 +360,7 @@ def _inputs(
 
 
 def _with_failures(result: Result, out: str | Path) -> Result:
+    warn_of(result.noted)
     if result.summary.failed:
         listed = joined(out, "failed.csv")
         warnings.warn(f"{failed_sentence(result.summary)}; {listed} lists them", RondoWarning, stacklevel=3)

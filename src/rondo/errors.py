@@ -13,6 +13,7 @@
     └── ForkedError           the process was forked after Rondo had been used
 
     RondoWarning (UserWarning)  something was done to the data, or could not be done, that the user should know
+    └── NoteWarning               what was noted about columns and rows (`Result.notes`); commands print it
 
 Every message is one line and says what was expected, what was found, where, and what to do.
 """
@@ -94,3 +95,7 @@ class ForkedError(RondoError):
 
 class RondoWarning(UserWarning):
     """Something was done to the data, or could not be done, that the user should know."""
+
+
+class NoteWarning(RondoWarning):
+    """What was noted about the columns and rows of recordings; `Result.notes` holds all of it."""

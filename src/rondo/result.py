@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from rondo.continual.journal import Event
 from rondo.data.labels import Labels
+from rondo.data.notes import Note, gathered, in_python, warn_of
 from rondo.data.recording import Recording
 from rondo.editing.edits import Edits, now
 from rondo.editing.edits_file import write_edits
@@ -28,7 +29,7 @@ from rondo.run.bucket import check_free_place, run_here, whole_run
 from rondo.run.data import RunData, run_in_memory
 from rondo.run.folder import running_stream, stored_run
 from rondo.run.headline import headline
-from rondo.run.labelling import Labelling, frame_table
+from rondo.run.labelling import Labelling, frame_table, row_table
 from rondo.run.segments import in_one_table, to_pandas, whole_columns
 from rondo.run.summary import (
     EntrySummary,
@@ -48,6 +49,7 @@ from rondo.store.locations import Location, as_location
 from rondo.store.model_file import MANIFEST
 from rondo.units.fit_profile import FitProfile
 from rondo.units.vocabulary import Level
+from rondo.wording import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -195,6 +197,19 @@ class Result:
         return self.summary.recordings
 
     @property
+    def notes(self) -> pd.DataFrame:
+        """What was noted about the columns and rows of recordings, one row per kind: note, columns, recordings."""
+        import pandas as pd
+
+        rows = [(in_python(note.what), list(note.columns), list(note.recordings)) for note in self.noted]
+        return pd.DataFrame(rows, columns=["note", "columns", "recordings"])
+
+    @property
+    def noted(self) -> list[Note]:
+        """`notes` for the page, the command line and warnings."""
+        return gathered((one.id, one.notes) for one in self.recordings)
+
+    @property
     def findings(self) -> tuple[str, ...]:
         """Sentences about the whole run."""
         return self.summary.findings
@@ -274,7 +289,8 @@ class Result:
     def labels(self) -> pd.DataFrame:
         """The labels as a pandas table with one row per frame.
 
-        The columns are recording, frame, seconds, unit, motif, unit_score and motif_score.
+        The columns are recording, frame, seconds, time (the same as dates, NaT where the clock does not count from
+        1970), unit, motif, unit_score and motif_score.
         """
         import pandas as pd
 
@@ -444,7 +460,7 @@ class Result:
         refuse_forked()
         return export_result(self, format, Path(as_location(path)), level, recording)
 
-    def usage(self, group_by: GroupBy = None, *, per: Per = "recording") -> pd.DataFrame:
+    def usage(self, group_by: GroupBy = None, *, per: Per = "recording", bins: str | None = None) -> pd.DataFrame:
         """Measure how much each entry is used: share of time, occurrences per hour, mean duration.
 
         Parameters
@@ -455,20 +471,27 @@ class Result:
         per : "recording" or "group"
             "group" gives means over the recordings of each group with 95 % intervals (`share_low`, `share_high`,
             `per_hour_low`, `per_hour_high`). Without groups, all recordings are one group.
+        bins : str or None
+            Count in bins of time: a length ("10min", "2h"), "day", or "hour" (of the day). It takes no groups.
 
         Returns
         -------
         pandas.DataFrame
-            One row for each recording or group and each entry.
+            One row for each recording or group (or each bin of a recording) and each entry.
 
         Examples
         --------
         >>> result.usage().columns.tolist()[2:8]
         ['level', 'id', 'name', 'n_occurrences', 'share', 'per_hour']
         """
+        from rondo.analysis.bins import BinUsage, bin_usage, parse_bins
         from rondo.analysis.usage import usage_table
 
         refuse_forked()
+        if bins is not None:
+            if group_by is not None or per != "recording":
+                raise SettingError("bins counts each recording by itself; leave group_by and per out")
+            return row_table(BinUsage, bin_usage(self, parse_bins(bins)))
         return usage_table(self, group_by, per)
 
     def transitions(self, group_by: GroupBy = None, *, per: Per = "recording") -> pd.DataFrame:
@@ -685,7 +708,12 @@ class Result:
         return merge_table(coarseness_of(self).merges)
 
     def __repr__(self) -> str:
-        return f"<Result of {self.method}: {headline(self.summary)}>"
+        notes = f"; {counted(len(self.noted), 'note')}" if self.noted else ""
+        return f"<Result of {self.method}: {headline(self.summary)}{notes}>"
+
+    def __dir__(self) -> list[str]:
+        """What people need; the others hold what it is made of."""
+        return sorted({*super().__dir__()} - {"run", "at_hand", "noted"})
 
     def _repr_html_(self) -> str:
         """The finding and the entries; `plot` draws a figure, `report` writes the whole page."""
@@ -749,7 +777,9 @@ def make_result(
         findings=tuple(findings),
         config=dict(config or {}),
     )
-    return Result(run, {recording.id: recording for recording in recordings}, partial(known, model))
+    result = Result(run, {recording.id: recording for recording in recordings}, partial(known, model))
+    warn_of(result.noted)
+    return result
 
 
 def with_truth(result: Result, scores: RunScores, truth: pl.DataFrame) -> Result:

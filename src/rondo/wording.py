@@ -38,19 +38,6 @@ def quoted(names: Sequence[str], most: int = 8) -> str:
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 
-def notes_by_recording(notes: Iterable[tuple[str, Sequence[str]]]) -> list[str]:
-    """Notes on recordings, each said once, with the recordings (id, notes) that it is about.
-
-    >>> notes_by_recording([("a", ["no clock", "2 gaps"]), ("b", ["no clock"]), ("c", ["no clock"]), ("d", [])])
-    ['a and 2 more: no clock', 'a: 2 gaps']
-    """
-    about: dict[str, list[str]] = {}
-    for recording, own in notes:
-        for note in own:
-            about.setdefault(note, []).append(recording)
-    return [f"{ids[0]}{f' and {len(ids) - 1} more' if ids[1:] else ''}: {note}" for note, ids in about.items()]
-
-
 def near_match(name: str, known: Iterable[str]) -> str | None:
     """The known name that was probably meant by one that is not known."""
     return next(iter(get_close_matches(str(name), list(known), n=1)), None)

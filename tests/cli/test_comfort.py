@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rondo.report.export import export_formats
-from tests.cli.running import Command, waves, write_csv
+from tests.cli.running import Command, tree, waves, write_csv
 
 
 def test_help_flows_with_the_width_of_the_terminal(rondo: Command, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,3 +106,16 @@ def test_completion_is_installed_for_the_shell_that_is_named(
     assert "complete_fish" in (tmp_path / ".config/fish/completions/rondo.fish").read_text(encoding="utf-8")
     unknown = rondo("--install-completion", "klingon")
     assert (unknown.code, "bash, zsh, fish" in unknown.err) == (2, True)
+
+
+def test_without_out_the_run_is_called_after_its_recording(rondo: Command, here: Path) -> None:
+    write_csv(here / "walk.csv", waves(900))
+    (here / "days").mkdir()
+    write_csv(here / "days" / "one.csv", waves(900))
+    quick = ("--rate", "50", "--window", "40", "--set", "evidence.surrogates=0")
+    places = [json.loads(rondo("discover", "walk.csv", *quick, "--json").out)["out"] for _ in range(3)]
+    assert places == ["walk-rondo", "walk-rondo-2", "walk-rondo-3"]
+    before = tree(here / "walk-rondo")
+    labelled = rondo("label", "walk-rondo", "days/*.csv", "--rate", "50", "--json")
+    assert json.loads(labelled.out)["out"] == "days-rondo"
+    assert tree(here / "walk-rondo") == before

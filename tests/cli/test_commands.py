@@ -238,6 +238,15 @@ def test_help_explains_every_command_and_option_with_an_example(rondo: Command) 
             assert rondo(*path) == outcome
 
 
+def test_every_command_and_long_lists_of_options_stand_under_headings() -> None:
+    command = typer.main.get_command(app)
+    headings = {name: own.rich_help_panel for name, own in command.commands.items()}  # type: ignore[attr-defined]
+    assert None not in headings.values() and {"Find", "Look", "Edit", "Stream", "Benchmark"} <= set(headings.values())
+    options = [one for one in command.commands["discover"].params if one.opts[0].startswith("--")]  # type: ignore[attr-defined]
+    alone = [one.opts[0] for one in options if one.rich_help_panel is None]  # type: ignore[attr-defined]
+    assert set(alone) <= {"--out", "--json"}
+
+
 def test_version(rondo: Command) -> None:
     assert rondo("--version") == (0, f"rondo {__version__}\n", "")
 

@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 import urllib.request
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,27 @@ def test_report_of_a_run_of_a_stream_and_of_two_runs(rondo: Command, here: Path)
     assert "nothing was learned" in (here / "live/report.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize(
+    ("screen", "options", "opens"), [({"DISPLAY": ":9"}, (), 1), ({}, (), 0), ({"DISPLAY": ":9"}, ("--no-browser",), 0)]
+)
+@needs_posix
+def test_view_opens_the_browser_where_there_is_a_screen(
+    here: Path, rondo: Command, monkeypatch: pytest.MonkeyPatch, screen: dict[str, str], options: tuple[str, ...],
+    opens: int,
+) -> None:  # fmt: skip
+    write_run_folder(here / "run")
+    opened: list[str] = []
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in screen.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("sys.platform", "linux")
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    monkeypatch.setattr("rondo.cli.show.asked_to_stop", lambda: nullcontext([True]))
+    outcome = rondo("view", "run", *options)
+    assert outcome.code == 0 and opened == [outcome.out.split()[1]] * opens
+
+
 @pytest.mark.promise
 @needs_posix
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -35,7 +57,7 @@ def test_view_serves_until_it_is_stopped(here: Path, number: signal.Signals) -> 
     write_stream_folder(here / "live")
     (here / "truth.txt").write_text("1\t2\tsit\n", encoding="utf-8")
     child = subprocess.Popen(
-        [*LISTENING_PYTHON, "-m", "rondo", "view", "live", "--truth", "truth.txt"],
+        [*LISTENING_PYTHON, "-m", "rondo", "view", "--no-browser", "live", "--truth", "truth.txt"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -126,7 +126,7 @@ def test_links_lead_to_files_and_lines_are_short(name: str) -> None:
 
 def test_every_notebook_is_tested_and_listed() -> None:
     assert sorted(NOTEBOOKS) == sorted(path.name for path in FOLDER.glob("*.ipynb"))
-    page = (FOLDER / "index.md").read_text(encoding="utf-8")
+    page = (FOLDER / "notebooks.md").read_text(encoding="utf-8")
     assert [name for name in NOTEBOOKS if f"({name})" not in page] == []
 
 

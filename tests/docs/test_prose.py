@@ -30,7 +30,7 @@ BUDGETS = {
     "docs/report.md": 2_200,
     "docs/judging.md": 1_900,
     "docs/recipes.md": 1_300,
-    "docs/notebooks/index.md": 160,
+    "docs/notebooks/notebooks.md": 160,
     "docs/streams.md": 3_350,
     "docs/operations.md": 550,
     "docs/promises.md": 600,
@@ -48,7 +48,7 @@ def pages_of_the_site() -> list[str]:
     found = [
         *(ROOT / "docs").glob("*.md"),
         *(ROOT / "docs" / "tutorials").glob("*.md"),
-        ROOT / "docs/notebooks/index.md",
+        ROOT / "docs/notebooks/notebooks.md",
     ]
     return ["README.md", *sorted(path.relative_to(ROOT).as_posix() for path in found)]
 

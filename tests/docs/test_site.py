@@ -66,6 +66,15 @@ def test_every_page_is_in_the_navigation_and_the_navigation_has_no_other() -> No
     assert sorted(listed) == sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
 
 
+def test_a_tab_opens_the_first_page_below_it(site: Path) -> None:
+    yaml = pytest.importorskip("yaml", reason="PyYAML is not installed (zensical brings it)")
+    nav = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"]
+    html = (site / "index.html").read_text(encoding="utf-8")
+    tabs = re.findall(r'<a href="([^"]+)" class="md-tabs__link">\s*(.*?)\s*</a>', html, re.DOTALL)
+    expected = {title: next(_leaves(below)).removesuffix(".md") for item in nav for title, below in item.items()}
+    assert {title: address.removeprefix("./").removesuffix(".html") for address, title in tabs} == expected
+
+
 def test_every_link_anchor_and_picture_is_there(pages: dict[Path, Page]) -> None:
     assert len(pages) > 20
     assert [f"{page.path.name}: {address}" for page in pages.values() for address in _dead(page, pages)] == []

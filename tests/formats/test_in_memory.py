@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import rondo
+from rondo.data.recording import Recording
 from rondo.errors import RecordingError, RondoWarning
 from tests.cli.running import waves
 
@@ -27,6 +28,9 @@ GIVEN: dict[str, tuple[Callable[[], object], tuple[str, ...]]] = {
     "Series without a name": (lambda: pd.Series(VALUES[:, 0]), ("ch0",)),
     "Series of polars": (lambda: pl.Series("a", VALUES[:, 0]), ("a",)),
     "table": (lambda: TABLE, ("a", "b")),
+    "list of mappings": (lambda: TABLE.to_dict("records"), ("a", "b")),
+    "generator of mappings": (lambda: iter(TABLE.to_dict("records")), ("a", "b")),
+    "generator of rows": (lambda: iter(ROWS), ("ch0", "ch1")),
 }
 
 
@@ -44,6 +48,38 @@ def test_none_in_a_list_is_missing() -> None:
 
 def test_a_list_of_arrays_is_several_recordings() -> None:
     assert [one.n_frames for one in rondo.read([VALUES, VALUES[:100]], rate=50)] == [300, 100]
+
+
+SEVERAL: dict[str, Callable[[], object]] = {
+    "mapping of tables": lambda: {"day1": TABLE, "day2": TABLE[:100]},
+    "mapping of arrays": lambda: {"day1": VALUES, "day2": VALUES[:100]},
+    "mapping of recordings": lambda: {"day1": Recording(VALUES, 50), "day2": Recording(VALUES[:100], 50, id="other")},
+    "mapping of polars": lambda: {"day1": pl.DataFrame(VALUES), "day2": pl.DataFrame(VALUES[:100])},
+}
+
+
+@pytest.mark.parametrize("what", SEVERAL)
+def test_a_mapping_gives_recordings_by_their_ids(what: str) -> None:
+    found = rondo.read(SEVERAL[what](), rate=50)
+    assert [(one.id, one.n_frames) for one in found] == [("day1", 300), ("day2", 100)]
+    npt.assert_array_equal(found[1].values, VALUES[:100])
+
+
+def test_a_generator_of_tables_is_several_recordings() -> None:
+    result = rondo.discover((table for table in (TABLE, TABLE[:200])), rate=50, settings={"evidence.surrogates": 0})
+    assert [one.n_frames for one in result.recordings] == [300, 200]
+
+
+@pytest.mark.parametrize("given", [{}, {"a": VALUES[:, 0], "b": VALUES[:, 1]}, {"a": TABLE["a"]}, {"a": 1.0}])
+def test_a_mapping_that_may_mean_columns_is_refused(given: object) -> None:
+    with pytest.raises(RecordingError, match=r"by their ids.*DataFrame"):
+        rondo.read(given, rate=50)
+
+
+@pytest.mark.parametrize("rows", [[{"a": 1}, {"a": "x"}, {"b": object()}], [{"a": [1]}, {"a": 2}]])
+def test_mappings_that_are_no_table_are_refused(rows: object) -> None:
+    with pytest.raises(RecordingError):
+        rondo.read(rows, rate=50)
 
 
 INDICES = {

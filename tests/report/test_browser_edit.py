@@ -46,7 +46,7 @@ class Shown(NamedTuple):
 @contextmanager
 def viewed(run: Path) -> Iterator[str]:
     """The address of a `rondo view` of its own, which ends by kill -9."""
-    command = [sys.executable, "-m", "rondo", "view", str(run)]
+    command = [sys.executable, "-m", "rondo", "view", "--no-browser", str(run)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
@@ -259,6 +259,28 @@ def test_each_edit_by_mouse_outlives_a_kill_and_is_undone(browser: Any, run: Pat
     page.page.close()
     assert not unexpected(page)
     assert Shown.of(run) == before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["merge", "name"])
+def test_several_entries_are_ticked_and_merged_or_named_at_once(opened: Any, run: Path, way: str) -> None:
+    before = Shown.of(run)
+    with viewed(run) as address:
+        page = opened(address)
+        in_edit_mode(page)
+        assert page.page.get_by_label("name of u0, u2").count() == 0
+        for name in ("u0", "u2"):
+            page.page.get_by_label(f"choose {name}", exact=True).check()
+        page.page.get_by_label("name of u0, u2").fill("reach")
+        page.page.get_by_role("button", name="merge these 2" if way == "merge" else "name each").click()
+        until_made(page, 2)
+        page.wait("document.querySelectorAll('.legend input:checked').length === 0")
+        page.page.goto("about:blank")  # it would miss its server
+    after = Shown.of(run)
+    named = {(id, name) for level, id, name, *_ in after.segments if level == "unit" and name}
+    assert named == ({(0, "reach")} if way == "merge" else {(0, "reach 1"), (2, "reach 2")})
+    merged = [0 if id == 2 else id for id in before.units]
+    assert after.units == (merged if way == "merge" else before.units)
 
 
 @pytest.mark.slow

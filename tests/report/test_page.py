@@ -294,7 +294,7 @@ def test_strings_from_files_stay_text(tmp_path: Path) -> None:
     folder = write_run_folder(tmp_path, recording_ids=(name,), channels=("</script><img>", "b"))
     edit_summary(folder, method=NASTY)
     summary = summarize(folder)
-    summary["notes"][0]["text"] = NASTY
+    summary["notes"][0]["what"] = NASTY
     summary["entries"]["motif"][0]["parts"] = [{"text": NASTY, "colour": "", "pattern": ""}]
     page = Tags(render(summary))
     assert "img" not in [tag for tag, _ in page.tags]

@@ -15,7 +15,7 @@ import rondo
 from rondo.data.recording import Recording
 from rondo.errors import MissingExtraError, RecordingError, RondoWarning, SettingError
 from rondo.evaluation import scored
-from rondo.plot.recording import MOST_FIGURES
+from rondo.plot.recording import MOST_FIGURES, Cutout, figures_of
 from rondo.report.lanes import look_of
 from rondo.result import Result, make_result
 from tests.report.by_hand import STEP, UNITS, labelling_of, result_by_hand
@@ -181,12 +181,22 @@ def test_streams_baselines_and_silence_are_drawn_too(tmp_path: Path) -> None:
     assert "silent: 0 units found" in "\n".join(words_of(result.plot(end=40)))
 
 
+def test_a_notebook_draws_a_figure_and_a_list_of_them(one: Result, tmp_path: Path) -> None:
+    """IPython asks for these two, whether pyplot has been told to draw or not."""
+    figure = one.plot()
+    assert figure._repr_png_().startswith(b"\x89PNG") and repr(figure).startswith("<Figure size")  # type: ignore[union-attr]
+    drawn = figures_of(one, Cutout(), None, False)
+    assert drawn._repr_html_().count("<img src=") == len(drawn) == 1
+
+
 def test_without_matplotlib_one_line_says_what_to_install(one: Result, monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(MissingExtraError, match=r"plot_entry needs .*'matplotlib'"):
+    with pytest.raises(MissingExtraError, match=r"plot_entry needs .*'matplotlib'.*pip install 'rondo-ts\[plot\]'"):
         one.plot_entry("u0")
+    with pytest.raises(MissingExtraError, match=r"Result.plot needs .*pip install 'rondo-ts\[plot\]'"):
+        one.plot()
 
 
 def test_an_entry_shows_its_occurrences_mean_and_band(one: Result) -> None:

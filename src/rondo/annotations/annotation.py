@@ -297,6 +297,8 @@ def _numbered(track: ArrayLike, where: str) -> tuple[Classes, tuple[str, ...]]:
         raise AnnotationError(f"{where}: expected one label per frame, shape (n_frames,), got {array.shape}")
     if array.size == 0:
         raise AnnotationError(f"{where}: it is empty; expected one label per frame")
+    if array.dtype.kind in "OT" and all(isinstance(label, str) for label in array):  # text of pandas is objects
+        array = array.astype(str)
     if array.dtype.kind == "U" and array.dtype.itemsize:
         names, numbers = np.unique(array, return_inverse=True)
         try:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rondo.annotations.formats import AnnotationFormat, Export
 from rondo.annotations.tracks import NamedSpan, Track
@@ -15,6 +16,9 @@ from rondo.errors import AnnotationError, RecordingError
 from rondo.files.crash_guard import refuse_fatal_parquet
 from rondo.store.csv_text import csv_of_table, text_table
 from rondo.store.reading import open_regular, regular
+
+if TYPE_CHECKING:
+    import polars as pl
 
 COLUMNS = ("recording", "level", "id", "start_frame", "end_frame")
 
@@ -41,15 +45,22 @@ def read_segment_table(path: Path) -> list[Track]:
         else:  # what `csv_of_table` wrote; a recording called 007 keeps its name
             text = dict.fromkeys(("recording", "level", "label", "name"), pl.String)
             table = text_table(pl.read_csv(regular(path), glob=False, schema_overrides=text, infer_schema_length=None))
-        missing = [name for name in COLUMNS if name not in table.columns]
-        if missing:
-            raise AnnotationError(f"'{path}': no column '{missing[0]}'; expected a table of segments as of a run")
-        label = "label" if "label" in table.columns else "id"
-        kinds = {"recording": pl.String, "level": pl.String, "start_frame": pl.Int64, "end_frame": pl.Int64}
-        table = table.filter(pl.col("id") != OTHER)
-        table = table.select(*(pl.col(name).cast(kind) for name, kind in kinds.items()), pl.col(label).cast(pl.String))
+        return tracks_in(table, path)
     except (OSError, RecordingError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise AnnotationError(f"'{path}': not a readable table of segments ({str(error)[:120]!r})") from error
+
+
+def tracks_in(table: pl.DataFrame, path: Path) -> list[Track]:
+    """The tracks in a table with the columns of a table of segments; PolarsError where it holds something else."""
+    import polars as pl
+
+    missing = [name for name in COLUMNS if name not in table.columns]
+    if missing:
+        raise AnnotationError(f"'{path}': no column '{missing[0]}'; expected a table of segments as of a run")
+    label = "label" if "label" in table.columns else "id"
+    kinds = {"recording": pl.String, "level": pl.String, "start_frame": pl.Int64, "end_frame": pl.Int64}
+    table = table.filter(pl.col("id") != OTHER)
+    table = table.select(*(pl.col(name).cast(kind) for name, kind in kinds.items()), pl.col(label).cast(pl.String))
     if any(table.null_count().row(0)):
         raise AnnotationError(f"'{path}': a cell is empty; a segment has a recording, a level, an id and two frames")
     spans: dict[tuple[str, str], list[NamedSpan]] = {}

@@ -13,7 +13,7 @@ from rondo.cli.terminal import detail, is_quiet, print, print_json, progress
 from rondo.errors import SettingError
 from rondo.methods import DEFAULT, method_names
 from rondo.store.locations import as_location, joined, refuse_url
-from rondo.wording import counted, notes_by_recording
+from rondo.wording import counted
 
 if TYPE_CHECKING:
     from rondo.data.recording import Recording
@@ -53,8 +53,8 @@ MotifSeed = Annotated[
 @options.takes_reading(before="preset")
 def discover(
     paths: options.Recordings,
-    out: options.RunPlace,
     reading: Reading,
+    out: options.RunPlace = None,
     method: MethodName = DEFAULT,
     window: options.Window = None,
     step: options.Step = None,
@@ -85,6 +85,7 @@ def discover(
     """
     from rondo.discovery import discover as find
 
+    out = options.run_place(out, paths)
     if motifs is not None:
         _refuse_coarsening(out, method)
     named = {"windows.step": step, "motifs.window": motif_window, "n_states": states, "encoder.name": encoder}
@@ -129,8 +130,8 @@ def _coarsened(out: Path, result: Result, n_motifs: int) -> RunSummary:
 def label(
     model: options.FittedModel,
     paths: options.Recordings,
-    out: options.RunPlace,
     reading: Reading,
+    out: options.RunPlace = None,
     adapt: Adapt = False,
     refit_motifs: RefitMotifs = False,
     resample: Resample = False,
@@ -156,6 +157,7 @@ def label(
     """
     from rondo.discovery import label as read_with
 
+    out = options.run_place(out, paths)
     with progress() as tell:
         result = read_with(
             model,
@@ -187,11 +189,12 @@ def read_all(paths: list[Path], reading: Reading) -> list[Recording]:
 
 def _announce(out: Path, summary: RunSummary, json: bool) -> None:
     """Print what was found and where it lies, notes about the data on stderr; exit code 2 where files failed."""
+    from rondo.data.notes import gathered
     from rondo.run.findings import fit_sentences, unfit_notes
     from rondo.run.headline import headline
 
     detail(f"window {summary.window_length_frames} frames, step {summary.step_frames}, seed {summary.seed}")
-    notes = [*unfit_notes(summary), *notes_by_recording((one.id, one.notes) for one in summary.recordings)]
+    notes = [*unfit_notes(summary), *gathered((one.id, one.notes) for one in summary.recordings)]
     if not is_quiet() and any(recording.rate is None for recording in summary.recordings):
         notes.append(_NO_CLOCK)
     for note in notes:

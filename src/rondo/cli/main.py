@@ -9,7 +9,7 @@ import sys
 import threading
 import traceback
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import entry_points
 from types import FrameType
@@ -20,7 +20,7 @@ import typer
 from rondo.cli import compare, config, demo, edit, evaluate, find, learn, show, stability, suggest, teach, usage
 from rondo.cli.options import FilledHelp, filled, help_without_command
 from rondo.cli.terminal import Verbosity, global_first, heeded_signals, is_verbose, print, set_verbosity, to_stderr
-from rondo.errors import RondoError, RondoWarning, SettingError
+from rondo.errors import NoteWarning, RondoError, RondoWarning, SettingError
 from rondo.version import __version__
 from rondo.wording import in_utf8, is_utf8, printable
 
@@ -51,19 +51,23 @@ app = typer.Typer(
     add_completion=True,
     pretty_exceptions_enable=False,
 )
-for _function in (
-    demo.demo, suggest.suggest, learn.discover, learn.label, stability.stability, usage.usage, evaluate.evaluate,
-    compare.compare, edit.name, edit.merge, edit.split, edit.apply, edit.undo, teach.teach, find.find,
-    show.report, show.view, show.export,
-):  # fmt: skip
-    app.command(_function.__name__)(_function)
-app.add_typer(config.app, name="config")
+_GROUPS: dict[str, tuple[Callable[..., None], ...]] = {  # headings of `rondo --help`, in its order
+    "Find": (demo.demo, suggest.suggest, learn.discover, learn.label),
+    "Look": (show.view, show.report, usage.usage, find.find, show.export),
+    "Edit": (edit.name, edit.merge, edit.split, edit.apply, edit.undo, teach.teach),
+    "Judge": (evaluate.evaluate, compare.compare, stability.stability),
+}
+_GROUP_OF_ADDED = {"stream": "Stream", "health": "Stream", "bench": "Benchmark", "datasets": "Benchmark"}
+for _group, _functions in _GROUPS.items():
+    for _function in _functions:
+        app.command(_function.__name__, rich_help_panel=_group)(_function)
 for _added in sorted(entry_points(group="rondo.commands")):  # commands of rondo.live, rondo_bench and other packages
-    _command = _added.load()
+    _command, _group = _added.load(), _GROUP_OF_ADDED.get(_added.name, "Added by packages")
     if isinstance(_command, typer.Typer):
-        app.add_typer(_command, name=_added.name)
+        app.add_typer(_command, name=_added.name, rich_help_panel=_group)
     else:
-        app.command(_added.name)(_command)
+        app.command(_added.name, rich_help_panel=_group)(_command)
+app.add_typer(config.app, name="config", rich_help_panel="Settings")
 
 
 def _let_help_flow(commands: typer.Typer) -> None:
@@ -120,10 +124,11 @@ def run(arguments: list[str] | None = None) -> NoReturn:
         with _stoppable(), warnings.catch_warnings():
             warnings.showwarning = _show_warning
             warnings.simplefilter("always", RondoWarning)
+            warnings.simplefilter("ignore", NoteWarning)  # commands print notes where they print results
             code = 0 if completion_of_named_shell(given) else app(args=given, prog_name="rondo", standalone_mode=False)
             sys.stdout.flush()  # now, where a full disk or a closed pipe can still be told
     except RondoError as error:
-        _fail(str(error), error.exit_code)
+        _fail(str(error).replace("choose another folder", "choose another --out"), error.exit_code)
     except _UsageError as error:
         context = getattr(error, "ctx", None)
         where = f" (see `{context.command_path} --help`)" if context is not None else ""

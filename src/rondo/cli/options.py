@@ -7,7 +7,8 @@ imports what declares them; commands of other packages add theirs to `WORDS`.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,7 +17,7 @@ import typer
 from typer.core import TyperCommand
 
 from rondo.cli.terminal import print
-from rondo.errors import SettingError
+from rondo.errors import OutputError, SettingError
 
 if TYPE_CHECKING:
     from rondo.config.settings import RondoConfig
@@ -28,14 +29,27 @@ def argument(metavar: str, help: str) -> Any:
     return typer.Argument(metavar=metavar, help=help)
 
 
+_HEADINGS = {
+    "How files are read": "--rate --key --label-column --split-by --session --keep-column",
+    "Scale": "--window --step --motif-window --fast --motifs",
+    "Method": "--method --states --encoder --preset --config --set --seed --device",
+    "Many recordings": "--group-by --engine --workers --ray-address",
+}
+_HEADING_OF = {flag: heading for heading, flags in _HEADINGS.items() for flag in flags.split()}
+
+
 def option(flag: str, metavar: str, help: str, complete: Callable[[str], list[str]] | None = None, **more: Any) -> Any:
-    return typer.Option(flag, metavar=metavar, help=help, autocompletion=complete, **more)
+    """An option under its heading in the help of every command; what has none stands under "Options"."""
+    heading = _HEADING_OF.get(flag)
+    return typer.Option(flag, metavar=metavar, help=help, autocompletion=complete, rich_help_panel=heading, **more)
 
 
 def switch(flag: str, help: str) -> Any:
-    return typer.Option(flag, metavar="", help=help)
+    """An option without a value, likewise."""
+    return typer.Option(flag, metavar="", help=help, rich_help_panel=_HEADING_OF.get(flag))
 
 
+_MOST_PLACES = 1000  # runs of one recording in one folder
 Run = Annotated[Path, argument("RUN", "A folder that discover, label or stream wrote.")]
 FittedModel = Annotated[Path, argument("MODEL", "A model folder, or the run folder that holds it.")]
 EditedModel = Annotated[Path, argument("MODEL", "A run folder, or a model folder.")]
@@ -74,9 +88,12 @@ def overrides(settings: list[str] | None, options: Mapping[str, Any] | None = No
 
 Out = Annotated[Path, option("--out", "DIR", "Folder to write, or URL of one in a bucket; it must not hold a run yet.")]
 RunPlace = Annotated[
-    Path,
+    Path | None,
     option(
-        "--out", "DIR", "Folder to write, or URL of one in a bucket; it must hold no run, except this one, unfinished."
+        "--out",
+        "DIR",
+        "Folder to write, or URL of one in a bucket; it must hold no run, except this one, unfinished. Without it, "
+        "RECORDING-rondo here, or RECORDING-rondo-2 and so on where that holds a run.",
     ),
 ]
 Json = Annotated[bool, switch("--json", "Print one JSON object on stdout, nothing else.")]
@@ -244,6 +261,24 @@ def truth_file(truth: Path | None, key: str | None, rate: float | None) -> Truth
     return None if truth is None else TruthFile(truth, key, rate)
 
 
+def run_place(out: Path | None, recordings: Sequence[Path]) -> Path:
+    """The folder of a run: `out`, or the first free one that is called after the first recording."""
+    from rondo.files.reading import id_of
+    from rondo.many.unfinished import check_place
+
+    if out is not None:
+        return out
+    first = str(recordings[0])
+    is_pattern = any(sign in Path(first).name for sign in "*?[")
+    name = id_of(Path(first).parent.resolve() if is_pattern else first)
+    for number in range(1, _MOST_PLACES):
+        place = Path(f"{name}-rondo{f'-{number}' if number > 1 else ''}")
+        with suppress(OutputError):
+            check_place(place)
+            return place
+    raise SettingError(f"there are runs from {name}-rondo to {place}; give --out")
+
+
 def resolve_settings(
     preset: str, file: Path | None, settings: list[str] | None, options: Mapping[str, Any] | None = None
 ) -> RondoConfig:
@@ -280,7 +315,8 @@ def _export_formats() -> str:
 def _formats_in_files() -> str:
     from rondo.report.export import export_formats
 
-    return " and ".join(name for name, each in export_formats().items() if each.one_per_recording)
+    *others, last = (name for name, each in export_formats().items() if each.one_per_recording)
+    return f"{', '.join(others)} and {last}"
 
 
 def _annotation_suffixes() -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import webbrowser
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -85,12 +88,14 @@ def view(
     truth: options.TruthLane = None,
     key: options.TruthKey = None,
     rate: options.TruthRate = None,
+    no_browser: Annotated[bool, options.switch("--no-browser", "Print the address and open nothing.")] = False,
 ) -> None:
     """Show a run in the browser; the page follows a stream as it goes on. Only this machine can reach it.
 
     Example: rondo view run --media film.mp4 --offset 2.3s
 
-    Open the address that is printed: the token in it is new each time. Ctrl-C ends it.
+    It opens the browser, where there is a screen, and prints the address: the token in it is new each time. Ctrl-C
+    ends it.
     """
     from rondo.report.contents import Wish
     from rondo.run.bucket import run_here
@@ -100,9 +105,16 @@ def view(
     beside = _beside(media, offset, recording)
     with PageServer(run_here(run), port, wish, beside) as server, asked_to_stop() as stop:
         print(f"open {server.address} (Ctrl-C ends)", flush=True)
+        if not no_browser and _has_screen():
+            webbrowser.open(server.address)  # it waits for the answers below
         server.timeout = 0.2  # s, until the next look whether someone wants to stop
         while not stop:
             server.handle_request()
+
+
+def _has_screen() -> bool:
+    """Whether a browser can show something: not on a server, where a browser for terminals would be opened."""
+    return sys.platform in ("win32", "darwin") or any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY")))
 
 
 def _beside(media: Path | None, offset: str | None, recording: str | None) -> Beside | None:

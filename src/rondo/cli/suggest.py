@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from rondo.cli import options
 from rondo.cli.learn import read_all
 from rondo.cli.terminal import aligned, print, print_json
-from rondo.wording import duration_in_words, notes_by_recording
+from rondo.wording import duration_in_words
 
 if TYPE_CHECKING:
     from rondo.data.window_lengths import Candidate
@@ -35,6 +35,7 @@ def suggest(
     Example: rondo suggest walk.csv --rate 100
     """
     from rondo.cost import cost_of_fit
+    from rondo.data.notes import gathered
     from rondo.data.scaling import Preprocessor
     from rondo.data.window_lengths import choose_scales, typical_period, why_windows, window_curve
     from rondo.files.inputs import common_rate
@@ -48,7 +49,7 @@ def suggest(
     curve = window_curve(signals, scales.unit_frames)
     lengths = [signal.n_frames for signal in signals]
     cost = cost_of_fit(settings, lengths, len(preprocessor.channels), scales.unit_frames, scales.step_frames)
-    for note in notes_by_recording((signal.id, signal.notes) for signal in signals):
+    for note in gathered((signal.id, signal.notes) for signal in signals):
         print(f"note: {note}", file=sys.stderr)
     if json:
         facts = {

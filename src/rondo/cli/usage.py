@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from rondo.cli import options
 from rondo.cli.terminal import aligned, print, print_data, print_json
 from rondo.errors import SettingError
 from rondo.store.csv_text import csv_of_rows
-from rondo.wording import NO_LONGER_MOTIF, duration_in_words, often_per
+from rondo.wording import NO_LONGER_MOTIF, duration_in_words, often_per, percent
 
 if TYPE_CHECKING:
+    from rondo.analysis.bins import BinUsage
     from rondo.analysis.sequence import GroupTransition, Transition, TransitionDifference
     from rondo.analysis.usage import Difference, GroupUsage, Usage
+    from rondo.result import Result
 
 _MOST_LISTED = 10  # transitions of a recording or group
 
@@ -35,12 +38,19 @@ def usage(
     transitions: Annotated[
         bool, options.switch("--transitions", "What follows what, instead of how much there is of each.")
     ] = False,
+    bins: Annotated[
+        str | None,
+        options.option("--bins", "LENGTH", "In each bin of time: a length (10min, 2h), day, or hour (of the day)."),
+    ] = None,
     as_csv: Annotated[
         bool,
         options.switch(
             "--csv", "Print csv: a row per entry and recording; of transitions, per group where there are groups."
         ),
     ] = False,
+    xlsx: Annotated[
+        Path | None, options.option("--xlsx", "FILE", "Write an Excel workbook with all rows instead of printing them.")
+    ] = None,
     json: options.Json = False,
 ) -> None:
     """Print how much each unit and motif is used: share of time, occurrences per hour, mean duration.
@@ -52,8 +62,13 @@ def usage(
     from rondo.analysis import sequence, usage
     from rondo.result import Result
 
-    if as_csv and json:
-        raise SettingError("--csv and --json are two ways to print the same; give one")
+    if as_csv + json + (xlsx is not None) > 1:
+        raise SettingError("--csv, --json and --xlsx are ways to give the same rows; give one")
+    if bins is not None:
+        if transitions or group_by is not None:
+            raise SettingError("--bins counts each recording by itself, without --transitions and --group-by")
+        _bins(Result.load(run), bins, as_csv, xlsx, json)
+        return
     result = Result.load(run)
     groups = usage.groups_of_run(result, group_by)
     if transitions:
@@ -71,9 +86,12 @@ def usage(
     differences: Sequence[Difference | TransitionDifference] = []
     if groups is not None and len(set(groups.values())) > 1:
         differences = sequence.transition_differences(rows) if transitions else usage.differences(rows)
+    facts: dict[str, Any] = {"transitions" if transitions else "recordings": rows}
+    facts |= {} if groups is None else {"groups": of_groups, "differences": differences}
+    if xlsx is not None:
+        _write_xlsx(xlsx, facts)
+        return
     if json:
-        facts: dict[str, Any] = {"transitions" if transitions else "recordings": rows}
-        facts |= {} if groups is None else {"groups": of_groups, "differences": differences}
         plain = {key: [asdict(row) for row in each] for key, each in facts.items()}
         print_json({"motifs_are_units": result.summary.motifs_are_units, **plain})
         return
@@ -88,6 +106,55 @@ def usage(
         tested = [difference for difference in differences if difference.level in levels]
         for sentence in (*usage.unit_of_comparison(result, groups), *_sentences(tested, groups, points)):
             print(sentence)
+
+
+def _bins(result: Result, length: str, as_csv: bool, xlsx: Path | None, json: bool) -> None:
+    """All ways to give the rows of --bins."""
+    from rondo.analysis.bins import BinUsage, bin_usage, parse_bins
+
+    rows = bin_usage(result, parse_bins(length))
+    if as_csv:
+        _print_csv(BinUsage, rows)
+    elif xlsx is not None:
+        _write_xlsx(xlsx, {"bins": rows})
+    elif json:
+        print_json({"bins": [asdict(row) for row in rows]})
+    else:
+        for level in ("unit",) if result.summary.motifs_are_units else ("motif", "unit"):
+            _print_bins([row for row in rows if row.level == level])
+
+
+def _print_bins(rows: Sequence[BinUsage]) -> None:
+    """A line per bin, a column for each of the entries that are used most."""
+    used: dict[tuple[str, int, str], float] = Counter()
+    for row in rows:
+        used[row.level, row.id, row.name] += row.share * row.recorded_frames
+    most = sorted(sorted(used, key=lambda entry: -used[entry])[:_MOST_LISTED])
+    table: dict[tuple[str, str], list[str]] = {("recording", "bin"): ["recorded", *(_entry(*entry) for entry in most)]}
+    for row in rows:
+        cells = table.setdefault((row.recording, row.bin), [duration_in_words(row.recorded_s), *[""] * len(most)])
+        if (entry := (row.level, row.id, row.name)) in most and row.share:
+            cells[1 + most.index(entry)] = percent(row.share)
+    print("\n".join(aligned([(*place, *cells) for place, cells in table.items()], texts=(0, 1))))
+    if len(used) > len(most):
+        print(f"{len(used) - len(most)} entries with less time are not listed; --csv, --json and --xlsx give all.")
+
+
+def _write_xlsx(path: Path, tables: Mapping[str, Sequence[Any]]) -> None:
+    """A sheet for each table that has rows."""
+    from rondo.store.folder import whole_files
+    from rondo.store.workbook import workbook
+
+    sheets = {}
+    for name, rows in tables.items():
+        names = [field.name for field in fields(rows[0])] if rows else []
+        sheets[name] = names, [[_cell(getattr(row, each)) for each in names] for row in rows]
+    whole_files({path: workbook(sheets)})
+    print(f"xlsx: {path}")
+
+
+def _cell(value: Any) -> Any:
+    return " and ".join(value) if isinstance(value, tuple) else value
 
 
 def _print_csv(kind: type[Any], rows: Sequence[Any], left_out: Sequence[str] = ()) -> None:

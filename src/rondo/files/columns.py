@@ -398,8 +398,13 @@ def without_empty(
     if not empty or len(empty) == len(channels):
         return values, tuple(channels), ()
     kept = [place for place in range(len(channels)) if place not in empty]
-    notes = tuple(f"column '{channels[place]}' left out: it has no values" for place in empty)
+    notes = tuple(has_no_values(channels[place]) for place in empty)
     return np.ascontiguousarray(values[:, kept]), tuple(channels[place] for place in kept), notes
+
+
+def has_no_values(column: str) -> str:
+    """The note on a column that is left out for that."""
+    return f"column '{column}' left out: it has no values"
 
 
 def not_numeric(column: str, dtype: object) -> RecordingError:

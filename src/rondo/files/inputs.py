@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import reprlib
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Number
 from pathlib import Path
@@ -26,11 +26,13 @@ RATE_TOLERANCE = 0.01  # recordings whose rates differ by less share one vocabul
 def as_recordings(data: Any, reading: Reading | None = None) -> list[Recording]:
     """One or many paths, folders, arrays, tables or Recordings as a list of Recordings with ids that differ.
 
-    Files are in the order of their ids, as in a folder; what is in memory is in the order given.
+    Files are in the order of their ids, as in a folder; what is in memory is in the order given. A mapping gives ids.
     """
     refuse_forked()
     reading = reading or Reading()
-    data = _rows_of_numbers(data)
+    data = _as_held(data)
+    if isinstance(data, Mapping):
+        return _by_id(data, reading)
     items = list(data) if are_several(data) else [data]
     if not items:
         raise RecordingError("no recording was given; expected at least one")
@@ -44,16 +46,64 @@ def as_recordings(data: Any, reading: Reading | None = None) -> list[Recording]:
         for place, each in enumerate(recordings)
     ]
     ids = [recording.id for recording in named]
+    return _with_own_ids(named)
+
+
+def _with_own_ids(recordings: list[Recording]) -> list[Recording]:
+    ids = [recording.id for recording in recordings]
     twice = next((id for id in ids if ids.count(id) > 1), None)
     if twice is not None:
         raise RecordingError(f"two recordings have the id '{twice}'; ids must differ (files: the name without suffix)")
-    return named
+    return recordings
+
+
+def _by_id(given: Mapping[Any, Any], reading: Reading) -> list[Recording]:
+    """Recordings under the ids that a mapping gives them; those that a column splits begin with the id."""
+    flat = next((id for id, item in given.items() if not _is_recording(item)), None)
+    if not given or flat is not None:
+        found = "an empty mapping" if not given else f"{type(given[flat]).__name__} under {flat!r}"
+        raise RecordingError(
+            "a mapping gives recordings by their ids: expected tables, arrays (n_frames, n_channels) or paths, got "
+            f"{found}; for the columns of one recording give pandas.DataFrame(...)"
+        )
+    recordings = []
+    for id, item in given.items():
+        own = _in_list(item, str(id), reading)
+        recordings += [own[0].renamed(str(id))] if len(own) == 1 else own
+    return _with_own_ids(recordings)
+
+
+def _is_recording(item: Any) -> bool:
+    """Whether it can be nothing else, such as a column."""
+    return isinstance(item, str | Path | Recording) or len(getattr(item, "shape", ())) == 2
 
 
 def as_chunks(rows: Any) -> Iterable[Any]:
     """Rows of a stream as they come: what is one recording already is one chunk."""
     is_whole = isinstance(rows, str | Path | Recording | np.ndarray) or hasattr(rows, "columns")
     return as_recordings(rows) if is_whole else rows
+
+
+def rows_in_table(rows: Sequence[Mapping[str, Any]] | Mapping[str, Any]) -> Any:
+    """Rows with the names of their columns, or columns of values, as a table.
+
+    >>> rows_in_table([{"x": 1, "y": None}, {"x": 2, "y": 0.5}]).shape
+    (2, 2)
+    """
+    import polars as pl
+
+    try:
+        return pl.DataFrame(rows, infer_schema_length=None)
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:
+        reason = (str(error) or type(error).__name__).splitlines()[0]
+        raise RecordingError(f"expected rows with the same columns, got {reprlib.repr(rows)} ({reason})") from None
+
+
+def _as_held(data: Any) -> Any:
+    """What an iterator gives as a list, rows of numbers as an array, rows with names as a table; else as it is."""
+    data = _rows_of_numbers(list(data) if isinstance(data, Iterator) else data)
+    are_rows = isinstance(data, list | tuple) and len(data) > 0 and all(isinstance(row, Mapping) for row in data)
+    return rows_in_table(data) if are_rows else data
 
 
 def _rows_of_numbers(data: Any) -> Any:
@@ -171,7 +221,8 @@ def read(data: Any, reading: Reading | None = None, *, rate: float | None = None
     ----------
     data : path, table, or sequence of paths
         A file of any format that Rondo reads (docs/files.md lists them), a folder of files, a pattern ("days/*.csv"), a
-        URL of these ("s3://bucket/days/*.csv"; extra `cloud`), a list of them, or a pandas, polars or pyarrow table.
+        URL of these ("s3://bucket/days/*.csv"; extra `cloud`), a list of them, or a pandas, polars or pyarrow table. A
+        mapping gives recordings by their ids, a list of mappings is the rows of one.
     reading : Reading or None
         Which columns are channels, how a table is split, and all else that `rondo.Reading` holds.
     rate : float or None
@@ -207,10 +258,10 @@ def read(data: Any, reading: Reading | None = None, *, rate: float | None = None
         if find_recordings([data], session=reading.session) == [place] and reading.split_by is None:
             return read_recording(place, reading)
         return read_files([data], reading)
-    data = _rows_of_numbers(data)
+    data = _as_held(data)
     recordings = as_recordings(data, reading)
-    is_list = are_several(data) or reading.split_by is not None or len(recordings) > 1
-    return recordings if is_list else recordings[0]
+    several = are_several(data) or isinstance(data, Mapping) or reading.split_by is not None
+    return recordings if several or len(recordings) > 1 else recordings[0]
 
 
 def read_files(paths: Sequence[str | Path], reading: Reading) -> list[Recording]:

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from rondo.arrays import Floats
 from rondo.data.known_channels import KnownChannel
+from rondo.data.notes import gathered
 from rondo.data.recording import Recording, Values
 from rondo.errors import RecordingError
 from rondo.files.reading import Reading, RecordingFormat, id_of, listed
@@ -30,7 +31,7 @@ from rondo.files.text.clock import is_clock_name
 from rondo.files.text.programs import opening_of
 from rondo.memory import refuse_large_array
 from rondo.store.reading import open_regular
-from rondo.wording import counted, notes_by_recording
+from rondo.wording import counted
 
 SystemTime = Callable[[Floats], Floats]
 TableReader = Callable[[Path, Reading], Recording]
@@ -292,9 +293,8 @@ class _Session:
         if self.left_out:
             notes.append(f"left out of the session: {self.left_out_in_words()}")
         known = program.removesuffix(": ") or "\n"  # that a table is written as its program does need not be noted
-        return notes + notes_by_recording(
-            (sensor.id, [note for note in sensor.notes if known not in note]) for sensor in sensors
-        )
+        each = gathered((sensor.id, [note for note in sensor.notes if known not in note]) for sensor in sensors)
+        return [*notes, *map(str, each)]
 
 
 def _channels(sensor: Recording) -> str:

@@ -51,6 +51,14 @@ def read_xlsx_parts(path: Path, reading: Reading) -> list[Recording]:
 @contextmanager
 def _sheet_as_text(path: Path, key: str | None) -> Iterator[tuple[BinaryIO, tuple[str, ...]]]:
     """The lines of the sheet that is read, and notes on others."""
+    with opened_sheet(path, key) as (sheet, notes), tempfile.TemporaryFile() as text:
+        _write_lines(sheet, text)
+        yield text, notes
+
+
+@contextmanager
+def opened_sheet(path: Path, key: str | None) -> Iterator[tuple[Any, tuple[str, ...]]]:
+    """The sheet that is read, of a file that fits into memory and ends no process, and notes on others."""
     head = marked_head(path, 8, lambda head: head.startswith((b"PK", _OLD)), "Excel workbook (.xlsx)")
     if head.startswith(_OLD):
         raise RecordingError("it has a password, or is an old .xls; save it as .xlsx without a password")
@@ -60,10 +68,7 @@ def _sheet_as_text(path: Path, key: str | None) -> Iterator[tuple[BinaryIO, tupl
         path, "python_calamine", "book = python_calamine.load_workbook(path)\nbook.sheet_names\n" + _EVERY_SHEET
     )
     with calamine.load_workbook(str(path)) as book:
-        sheet, notes = _chosen(book, key)
-        with tempfile.TemporaryFile() as text:
-            _write_lines(sheet, text)
-            yield text, notes
+        yield _chosen(book, key)
 
 
 _EVERY_SHEET = """\

@@ -5,8 +5,8 @@ from __future__ import annotations
 import copy
 import reprlib
 import warnings
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,8 @@ from rondo.continual.stream import Stream, StreamReport, rows_in
 from rondo.data.labels import OTHER
 from rondo.data.precision import unmasked
 from rondo.errors import RecordingError, RondoWarning
-from rondo.files.inputs import are_several, as_recordings
+from rondo.files.columns import has_no_values
+from rondo.files.inputs import are_several, as_recordings, rows_in_table
 from rondo.files.reading import Reading
 from rondo.forks import refuse_forked
 from rondo.model.describe import note_untaught, stream_summary, words_of
@@ -86,7 +87,8 @@ class StreamParts:
         if not isinstance(rows, Iterable):
             raise RecordingError(f"expected rows, chunks of rows or a recording, got {reprlib.repr(rows)}")
         for item in rows:
-            is_row = isinstance(item, list | tuple | np.ndarray) and np.ndim(item) == 1  # and no chunk of rows
+            are_rows = isinstance(item, list | tuple) and len(item) > 0 and isinstance(item[0], Mapping)
+            is_row = isinstance(item, list | tuple | np.ndarray) and np.ndim(item) == 1 and not are_rows
             values, times_s = rows_of(self._model, np.atleast_2d(item) if is_row else item)
             n_skipped = self._stream.n_skipped
             report = self._stream.feed(values, times_s)
@@ -140,12 +142,27 @@ def rows_of(model: Rondo, chunk: Any) -> tuple[NDArray[np.float32], NDArray[np.f
     """The channels of the model in a chunk of rows, and the times of the rows; an array of these stays as it is."""
     refuse_forked()
     preprocessor = model.preprocessor_
+    chunk = _named_row(chunk)
+    if isinstance(chunk, Mapping):
+        if chunk.keys() == set(preprocessor.channels) and all(isinstance(it, float | int) for it in chunk.values()):
+            return np.array([[chunk[name] for name in preprocessor.channels]], np.float32), None  # no clock, no text
+        are_columns = any(isinstance(value, list | tuple | np.ndarray) for value in chunk.values())
+        chunk = rows_in_table(chunk if are_columns else [chunk])
     n_learned_from = len(preprocessor.channels) + len(preprocessor.left_out)
     if isinstance(chunk, np.ndarray) and (not preprocessor.left_out or chunk.shape[1:] != (n_learned_from,)):
         return unmasked(chunk), None  # a chunk may well be missing throughout
     given = chunk if are_several(chunk) else [chunk]
     (recording,) = as_recordings(given, Reading(known=preprocessor.known_channels))
+    if silent := [name for name in preprocessor.channels if has_no_values(name) in recording.notes]:  # in this chunk
+        values = np.hstack([recording.values, np.full((recording.n_frames, len(silent)), np.nan, np.float32)])
+        recording = replace(recording, values=values, channels=(*recording.channels, *silent))
     return np.asarray(rows_in(recording, preprocessor, model.rate_)), recording.timestamps_s
+
+
+def _named_row(chunk: Any) -> Any:
+    """A row of a pandas table, as `iterrows` gives it, as a mapping; everything else as it is."""
+    is_row = hasattr(chunk, "to_dict") and hasattr(chunk, "index") and not hasattr(chunk, "columns")
+    return chunk.to_dict() if is_row and all(isinstance(name, str) for name in chunk.index) else chunk
 
 
 def warn_of_skipped(before: int, now: int) -> None:

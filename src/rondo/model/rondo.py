@@ -265,9 +265,9 @@ class Rondo:
         Parameters
         ----------
         rows : iterable or None
-            An item is one row (a sequence of numbers, one per channel) or a chunk of rows: an array, a pandas or polars
-            table, a Recording. The last part holds the tail. None returns the `Stream` itself, to be used through
-            `feed` and `finish`.
+            An item is one row (numbers, one per channel, or a mapping from their names, as a message in JSON) or a
+            chunk of rows: an array, a pandas or polars table, a Recording. The last part holds the tail. None returns
+            the `Stream` itself, to be used through `feed` and `finish`.
         frozen : bool
             Learn nothing. Rows are labelled as `predict` labels a recording, some windows later.
         rule : "exemplars", "published" or None

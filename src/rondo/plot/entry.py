@@ -24,8 +24,8 @@ from rondo.wording import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
+    from rondo.plot.shown import Figure
     from rondo.result import Result
 
 _MOST_RECORDINGS = 24  # that are read for it
@@ -70,7 +70,7 @@ def _lines(panel: dict[str, Any], overviews: Mapping[str, Overview], ids: Sequen
 
 def _draw(panel: dict[str, Any], rate: float | None, figsize: tuple[float, float] | None, paper: Paper) -> Figure:
     """A row for each channel; at the right, how long occurrences last and when they come."""
-    from matplotlib.figure import Figure
+    from rondo.plot.shown import Figure
 
     n_rows = max(1, len(panel["rows"]))
     size = figsize or (8.0, 1.05 + 1.07 * n_rows)

@@ -19,15 +19,15 @@ from rondo.errors import MissingExtraError, RondoWarning, SettingError
 from rondo.report.contents import TruthFile
 from rondo.report.lanes import annotation_lanes, ink_on, lanes_of, match_looks
 from rondo.run.clock import clock_of
-from rondo.run.headline import headline
+from rondo.run.headline import headline, other_in_words
 from rondo.run.overview import Overview
 from rondo.run.segments import LEVELS, segments_of
-from rondo.wording import counted, did_you_mean, duration_in_words, found_in_words, is_date, noun, one_of, percent
+from rondo.wording import counted, did_you_mean, duration_in_words, found_in_words, is_date, noun, one_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
+    from rondo.plot.shown import Figure, Figures
     from rondo.result import Result
     from rondo.run.summary import RecordingSummary
 
@@ -59,7 +59,7 @@ class Paper(NamedTuple):
     def style(self, method: str) -> AbstractContextManager[None]:
         """The settings under which a method draws a figure; a $ in a name is a $."""
         try:
-            import matplotlib.pyplot as plt  # tells notebooks how to show figures
+            import matplotlib.pyplot as plt
         except ImportError:
             raise MissingExtraError(method, "matplotlib", "plot") from None
         settings: dict[str, Any] = {f"axes.spines.{side}": False for side in ("left", "right", "top", "bottom")}
@@ -253,12 +253,15 @@ def figure_of(
         return _draw(scene, figsize, paper)
 
 
-def figures_of(result: Result, view: Cutout, figsize: tuple[float, float] | None, dark: bool) -> list[Figure]:
+def figures_of(result: Result, view: Cutout, figsize: tuple[float, float] | None, dark: bool) -> Figures:
     """A figure for each recording; of very many, the first."""
     if len(result) > MOST_FIGURES:
         first = f"drew the first {MOST_FIGURES} of {len(result):,} recordings; draw others by id, as in"
         warnings.warn(f"{first} result.plot({result.recordings[MOST_FIGURES].id!r})", RondoWarning, stacklevel=3)
-    return [figure_of(result, recording.id, view, figsize, dark) for recording in result.recordings[:MOST_FIGURES]]
+    drawn = [figure_of(result, one.id, view, figsize, dark) for one in result.recordings[:MOST_FIGURES]]
+    from rondo.plot.shown import Figures  # imports matplotlib
+
+    return Figures(drawn)
 
 
 def _finding_in(result: Result, recording: RecordingSummary, lanes: Mapping[str, Mapping[str, Any]]) -> str:
@@ -272,7 +275,7 @@ def _finding_in(result: Result, recording: RecordingSummary, lanes: Mapping[str,
     levels = ("unit",) if result.summary.motifs_are_units else ("motif", "unit")
     counts = {level: len(set(lanes[level]["names"]) - {"OTHER"}) for level in levels}
     found = found_in_words(counts, where)
-    return f"{found}; {percent(round(recording.share_other, 3))} OTHER{fit}"
+    return f"{found}{other_in_words(recording.share_other)}{fit}"
 
 
 def _frame_at(moment: int | str, time: _TimeAxis, setting: str) -> int:
@@ -329,8 +332,9 @@ def _unit_rows(units: Sequence[_Block]) -> dict[str, list[_Block]]:
 
 def _draw(scene: _Scene, figsize: tuple[float, float] | None, paper: Paper) -> Figure:
     """One axis below the other, all with the same time."""
-    from matplotlib.figure import Figure
     from matplotlib.patches import Patch
+
+    from rondo.plot.shown import Figure
 
     time, n_channels = scene.time, len(scene.signal.channels) if scene.signal.codes.size else 0
     names = [*scene.units, *scene.truths, "motifs", *(f"{cut(name)} -0.000" for name in scene.signal.channels)]

@@ -6,7 +6,7 @@ The choice of recordings, channels and annotations is stored next to the report:
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,7 +14,7 @@ from rondo.errors import RondoWarning, SettingError
 from rondo.run.overview import MOST_DRAWN, least_bytes
 from rondo.store.folder import write_json
 from rondo.store.reading import read_json
-from rondo.wording import counted, did_you_mean
+from rondo.wording import counted, did_you_mean, quoted
 
 if TYPE_CHECKING:
     from rondo.run.summary import RecordingSummary, RunSummary
@@ -55,6 +55,11 @@ class Wish(NamedTuple):
 EVERYTHING = Wish()
 
 
+def in_file_order(recordings: Sequence[RecordingSummary]) -> dict[str, Sequence[int]]:
+    """Every channel, in its place."""
+    return {it.id: range(len(it.channels)) for it in recordings}
+
+
 class Contents(NamedTuple):
     """The recordings of a page, the indices of their channels, their bytes, and notes on what is left out.
 
@@ -67,18 +72,25 @@ class Contents(NamedTuple):
     left_out: Sequence[str]
 
 
-def contents_of(run: RunSummary, n_segments: Sequence[Mapping[str, int]], wish: Wish = EVERYTHING) -> Contents:
+def contents_of(
+    run: RunSummary,
+    n_segments: Sequence[Mapping[str, int]],
+    wish: Wish = EVERYTHING,
+    in_order: Callable[[Sequence[RecordingSummary]], Mapping[str, Sequence[int]]] = in_file_order,
+) -> Contents:
     """Take recordings in order while their lanes fit, then signals at their smallest; signals share the rest.
 
-    `n_segments`: for each table that is drawn as lanes, the number of segments of each recording.
+    `n_segments`: for each table that is drawn as lanes, the number of segments of each recording. `in_order`: the
+    channels of recordings in the order in which they are drawn, without those that show nothing.
     """
     wanted = [it for it in run.recordings if not wish.recordings or it.id in wish.recordings]
     _check_known("--recordings", wish.recordings, [it.id for it in run.recordings])
     _check_known("--channels", wish.channels, [name for it in wanted for name in it.channels])
+    order = in_order(wanted[:MOST_DRAWN])
     channels = {}
     for it in wanted:
         named = [index for index, name in enumerate(it.channels) if name in wish.channels]
-        channels[it.id] = (named or [*range(len(it.channels))])[:MAX_CHANNELS_INSIDE]
+        channels[it.id] = (named or order.get(it.id, range(len(it.channels))))[:MAX_CHANNELS_INSIDE]
     counts = {it.id: [table[it.id] for table in n_segments if it.id in table] for it in wanted}
     lanes = {id: _LANES_BYTES + _SEGMENT_BYTES * sum(each) if each else 0 for id, each in counts.items()}
     least = {it.id: int(_BASE64 * least_bytes(len(channels[it.id]) + 2, it.n_frames)) for it in wanted}
@@ -90,13 +102,20 @@ def contents_of(run: RunSummary, n_segments: Sequence[Mapping[str, int]], wish: 
     weights = {it.id: max(1, it.n_frames * len(channels[it.id])) for it in drawn[:n_signals]}
     total = sum(weights.values())
     bytes_of = {id: int((least[id] + room * weight / total) / _BASE64) for id, weight in weights.items()}
-    notes = _left_out(run, drawn, len(wanted), wanted[n_inside : n_inside + 2], channels, wish)
+    notes = _left_out(run, drawn, len(wanted), wanted[n_inside : n_inside + 2], channels, wish, order)
     if unsigned := [it.id for it in drawn[n_signals:]]:
         notes.append(
             f"The signals of {counted(len(unsigned), 'recording')} are not inside this page, for {_BOUND}; with "
             f"them: rondo report RUN --recordings {','.join(unsigned[:2])}."
         )
     return Contents(drawn, channels, {it.id: bytes_of.get(it.id, 0) for it in drawn}, notes)
+
+
+def _constant(drawn: Sequence[RecordingSummary], order: Mapping[str, Sequence[int]]) -> list[str]:
+    """Channels that no recording draws."""
+    names = {it.id: [it.channels[place] for place in order[it.id]] for it in drawn}
+    shown = {name for own in names.values() for name in own}
+    return [name for name in dict.fromkeys(name for it in drawn for name in it.channels) if name not in shown]
 
 
 def _fitting(needs: Sequence[int], room: int) -> tuple[int, int]:
@@ -127,6 +146,7 @@ def _left_out(
     next_ones: Sequence[RecordingSummary],
     channels: Mapping[str, Sequence[int]],
     wish: Wish,
+    order: Mapping[str, Sequence[int]],
 ) -> list[str]:
     """Sentences: what the page does not hold, and how to get it."""
     notes = []
@@ -139,11 +159,17 @@ def _left_out(
             "them."
         )
     most = max(drawn, key=lambda it: len(it.channels) - len(channels[it.id]))
-    missing = [name for index, name in enumerate(most.channels) if index not in channels[most.id]]
+    constant = [] if wish.channels else _constant(drawn, order)
+    missing = [
+        name for index, name in enumerate(most.channels) if index not in channels[most.id] and name not in constant
+    ]
     if missing:
         by_name = f"for {_BOUND}; others by name: rondo report RUN --channels {','.join(missing[:2])}"
         why = _CHOSEN if wish.channels else by_name
         notes.append(f"{len(channels[most.id])} of {len(most.channels)} channels are inside this page, {why}.")
+    if constant:
+        by_name = f"by name: rondo report RUN --channels {','.join(constant[:2])}"
+        notes.append(f"{counted(len(constant), 'channel')} without change left out ({quoted(constant)}); {by_name}.")
     return notes
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from rondo.analysis.coarseness import coarseness_of
+from rondo.data.notes import gathered, shortened
+from rondo.report.channels import telling_first
 from rondo.report.contents import DRAWN_AT_FIRST, EVERYTHING, SCORES_SHARE, Contents, Wish, contents_of
 from rondo.report.graph import composition
 from rondo.report.lanes import annotation_lanes, entry_name, lanes_of, match_looks
@@ -96,7 +99,7 @@ def summarize(result: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
     run, truth = result.summary, result.run.tables.get("truth")
     more = [result.run.tables["unshown_segments"]] if run.unshown_motifs else []
     counts = [segment_counts(result), *(counts_in(table) for table in (truth, *more) if table is not None)]
-    contents = contents_of(run, counts, wish)
+    contents = contents_of(run, counts, wish, partial(telling_first, result))
     drawn = contents.recordings
     segments = segments_of(result, [recording.id for recording in drawn])
     by_recording = segments.partition_by("recording", as_dict=True)
@@ -181,18 +184,22 @@ def _overview_sentence(run: RunSummary) -> str:
     clock = f", {' to '.join(paces)}" if len(rates) == len(run.recordings) else ""
     where = f" in {counted(len(run.recordings), 'recording')} ({length}, {channels}{clock})"
     found = found_in_words({name: len(own) for name, own in kinds_of(run).items()}, where)
-    return f"{finder} found {found}. {percent(share_other(run.recordings))} of the time is OTHER."
+    return f"{finder} found {found}.{_other_sentence(share_other(run.recordings))}"
 
 
 def _stream_sentence(result: Result) -> str:
     run = result.summary
     (stream,) = run.recordings
     length = f"{stream.n_frames:,} frames" if stream.rate is None else duration_in_words(stream.n_frames / stream.rate)
-    other = f"{percent(stream.share_other)} of the time is OTHER"
-    text = f"In {length} of the stream {occurring(run)}; {growth_in_words(result.events)}. {other}."
+    other = _other_sentence(stream.share_other)
+    text = f"In {length} of the stream {occurring(run)}; {growth_in_words(result.events)}.{other}"
     fit = "" if run.stream is None else run.stream.fit
     doubt = ", its labels are doubtful and it learns nothing" if fit == "does not fit" else ""
     return f"{text} The model {fit}{doubt}." if fit else text
+
+
+def _other_sentence(share: float) -> str:
+    return f" {percent(share)} of the time is OTHER." if share >= LEAST_OTHER else ""
 
 
 def _score_rows(run: RunSummary) -> list[dict[str, Any]]:
@@ -207,8 +214,8 @@ def _score_rows(run: RunSummary) -> list[dict[str, Any]]:
 
 
 def _notes(recordings: Sequence[RecordingSummary]) -> list[dict[str, Any]]:
-    """Every distinct note with the recordings it is about, in order of first appearance."""
-    about: dict[str, list[str]] = {}
+    """The table of notes: what is noted, the columns it is about, and the recordings; none stands for all."""
+    about: list[tuple[str, list[str]]] = []
     for recording in recordings:
         own = list(recording.notes)
         if recording.n_gaps and not any("no window reaches across" in note for note in own):
@@ -217,9 +224,15 @@ def _notes(recordings: Sequence[RecordingSummary]) -> list[dict[str, Any]]:
             counted_s = recording.n_frames / recording.rate
             if abs(counted_s - recording.duration_s) > max(0.01 * counted_s, 2 / recording.rate):
                 own.append("The timestamps jump: the time axis below counts frames at the nominal rate.")
-        for note in own:
-            about.setdefault(note, []).append(recording.id)
-    return [{"text": text, "recordings": ids, "in_all": len(ids) == len(recordings)} for text, ids in about.items()]
+        about.append((recording.id, own))
+    return [
+        {
+            "what": note.what,
+            "columns": shortened(note.columns),
+            "recordings": "all" if len(note.recordings) == len(recordings) else shortened(note.recordings),
+        }
+        for note in gathered(about)
+    ]
 
 
 def _signal(overview: Overview, contents: Contents, recording_id: str) -> dict[str, Any]:

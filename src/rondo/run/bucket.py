@@ -32,7 +32,7 @@ def check_free_place(where: str | Path) -> None:
         return None
     if found:
         what = "already holds a run" if _LAST in found else "it is not empty"
-        raise OutputError(f"{place.rstrip('/')}: {what}; choose another --out or remove it first")
+        raise OutputError(f"{place.rstrip('/')}: {what}; choose another folder or remove it first")
     return None
 
 

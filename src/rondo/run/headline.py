@@ -209,7 +209,11 @@ def share_other(recordings: Sequence[RecordingSummary]) -> float:
 
 
 def _other(run: RunSummary) -> str:
-    share = share_other(run.recordings)
+    return other_in_words(share_other(run.recordings))
+
+
+def other_in_words(share: float) -> str:
+    """The end of a first line: '; 12 % OTHER', or nothing where there is hardly any."""
     return f"; {percent(share)} OTHER" if share >= LEAST_OTHER else ""
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rondo.data.labels import OTHER, Labels, Runs, are_one_to_one, runs_of
 from rondo.editing.kinds import TaughtSpan
-from rondo.run.segments import LEVELS, repeats_in, spans_in, to_pandas, unit_sequences, with_dates
+from rondo.run.segments import LEVELS, dates_of, repeats_in, spans_in, to_pandas, unit_sequences, with_dates
 from rondo.units.fit_profile import FitProfile
 from rondo.units.vocabulary import Level
 from rondo.wording import MOST_ROWS, card, duration_in_words, found_in_words
@@ -257,7 +257,7 @@ def row_table(kind: type[Any], rows: Sequence[Any]) -> pd.DataFrame:
 
 
 def frame_table(labelling: Labelling) -> pd.DataFrame:
-    """One row per frame: its time, unit, motif and their scores."""
+    """One row per frame: its seconds, date, unit, motif and their scores."""
     import pandas as pd
 
     n = labelling.n_frames
@@ -267,6 +267,7 @@ def frame_table(labelling: Labelling) -> pd.DataFrame:
             "recording": [labelling.recording_id] * n,
             "frame": np.arange(n),
             "seconds": seconds,
+            "time": dates_of(seconds),
             "unit": labelling.units,
             "motif": labelling.motifs,
             "unit_score": labelling.unit_scores,

@@ -60,6 +60,13 @@ def with_dates(table: pl.DataFrame) -> pl.DataFrame:
     return table.with_columns(date("start_s").alias("start_time"), date("end_s").alias("end_time")).select(COLUMNS)
 
 
+def dates_of(seconds: Floats) -> NDArray[np.datetime64]:
+    """Readings of a clock as dates; NaT where they do not count from 1970, as in `with_dates`."""
+    known = (seconds >= EARLIEST_DATE_S) & (seconds <= LATEST_DATE_S)
+    micros = np.where(known, np.round(1e6 * np.where(known, seconds, 0.0)), 0.0).astype("datetime64[us]")
+    return np.where(known, micros, np.datetime64("NaT"))
+
+
 def optional_columns() -> dict[str, type[pl.DataType]]:
     """The columns that a stored table may lack."""
     import polars as pl

@@ -50,7 +50,7 @@ _FILES_PER_SYNC, _PARTS_PER_SYNC = 1_000, 50
 _MOST_PART_BYTES = 1 << 34
 
 _ROOM = "make room or give permission"
-_ELSEWHERE = "choose another --out"
+_ELSEWHERE = "choose another folder"
 _NOT_THERE = "only whole runs (--out of discover and label) go to a bucket; give a path of this machine"
 
 
@@ -255,18 +255,18 @@ def check_free(out: Path) -> None:
     """Refuse an output folder that cannot be written, before any work is done for it."""
     try:
         if out.is_symlink() and not out.exists():
-            raise OutputError(f"{out}: a link to nowhere; choose another --out or remove it first")
+            raise OutputError(f"{out}: a link to nowhere; choose another folder or remove it first")
         if out.exists() and (not out.is_dir() or any(out.iterdir())):
             what = "already holds a run" if (out / "summary.json").exists() else "exists and is not an empty folder"
-            raise OutputError(f"{out}: {what}; choose another --out or remove it first")
+            raise OutputError(f"{out}: {what}; choose another folder or remove it first")
         if out.exists() and (out.is_mount() or out.samefile(Path.cwd())):
             raise OutputError(f"{out}: in use as it stands, it cannot be replaced; choose a new folder inside it")
         _resolved(out)
         above = next(parent for parent in out.absolute().parents if parent.exists())
     except OSError as error:  # no right to look, a name too long, links in a circle
-        raise OutputError(f"{out}: cannot be written ({_reason(error)}); choose another --out") from None
+        raise OutputError(f"{out}: cannot be written ({_reason(error)}); choose another folder") from None
     if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
-        raise OutputError(f"{out}: cannot be written, {above} is not a writable folder; choose another --out")
+        raise OutputError(f"{out}: cannot be written, {above} is not a writable folder; choose another folder")
 
 
 @contextmanager

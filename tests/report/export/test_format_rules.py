@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from xml.etree import ElementTree
 
+import numpy as np
 import polars as pl
 import pytest
 
 from rondo.annotations.formats import read_tracks
-from rondo.errors import RondoWarning
+from rondo.errors import AnnotationError, RondoWarning
 from tests.report.export.made_runs import Made, write_made_run
 from tests.report.on_folders import export_run
 
@@ -116,3 +118,46 @@ def test_what_is_shorter_than_a_millisecond_is_left_out_and_said(tmp_path: Path)
         (path,) = export_run(run, "eaf", tmp_path / "x.eaf", "unit")
     (track,) = read_tracks(path)
     assert [(span.start, span.stop, span.name) for span in track.spans] == [(0.0, 1.0, "u0"), (1.0, 2.0, "u2")]
+
+
+def test_nwb_is_what_pynwb_reads_with_the_extension(tmp_path: Path) -> None:
+    pytest.importorskip("ndx_ethogram", reason="ndx-ethogram is not installed")
+    from pynwb import NWBHDF5IO
+
+    times = 1794774665.25 + np.arange(10) / 50
+    run = write_made_run(tmp_path / "run", {"day1": replace(MADE, times_s=times), "day2": MADE})
+    dated, undated = export_run(run, "nwb", tmp_path / "out")
+    with NWBHDF5IO(dated, "r") as file:
+        session = file.read()
+        assert session.session_start_time == datetime(2026, 11, 15, 20, 31, 5, 250_000, tzinfo=UTC)
+        bouts = session.processing["behavior"]["unit"]
+        assert (bouts.neurodata_type, bouts.labeling_method) == ("EthogramBouts", "automated")
+        table, catalogue = bouts.to_dataframe(), bouts.ethogram.to_dataframe()
+        assert table["label"].tolist() == ["u0", "u1", "u1", "u2", "u0"]
+        assert table["start_time"].tolist() == pytest.approx([0.02, 0.06, 0.1, 0.14, 0.18], abs=1e-6)
+        assert dict(zip(catalogue["behavior"], catalogue["native_code"], strict=True)) == {"u0": 0, "u1": 1, "u2": 2}
+    with NWBHDF5IO(undated, "r") as file:
+        assert "no dates" in file.read().session_description
+
+
+def test_nwb_that_is_none_is_refused_in_one_line(tmp_path: Path) -> None:
+    h5py = pytest.importorskip("h5py")
+    (tmp_path / "no.nwb").write_bytes(b"no such thing")
+    with h5py.File(tmp_path / "short.nwb", "w") as file:
+        table = file.create_group("intervals/x")
+        table["start_time"], table["stop_time"], table["label"] = [0.0, 1.0], [1.0], ["a", "b"]
+    for name in ("no.nwb", "short.nwb"):
+        with pytest.raises(AnnotationError, match=f"{name}': not a readable NWB file"):
+            read_tracks(tmp_path / name)
+
+
+def test_a_workbook_has_dates_and_text_that_computes_nothing(tmp_path: Path) -> None:
+    calamine, _ = pytest.importorskip("python_calamine"), pytest.importorskip("xlsxwriter")
+    times = 1794774665.25 + np.arange(10) / 50
+    made = replace(MADE, times_s=times, given={("unit", 0): "=1+1"})
+    run = write_made_run(tmp_path / "run", {"day1": made})
+    (book,) = export_run(run, "xlsx", tmp_path / "s.xlsx")
+    header, *rows = calamine.load_workbook(str(book)).get_sheet_by_name("segments").to_python()
+    first = dict(zip(header, next(row for row in rows if row[header.index("level")] == "unit"), strict=True))
+    assert first["label"] == "=1+1"
+    assert abs(first["start_time"] - datetime(2026, 11, 15, 20, 31, 5, 270_000)) < timedelta(milliseconds=1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,13 @@ from tests.report.export.made_runs import Made, write_made_run
 from tests.report.on_folders import clock_in_run, export_run
 
 SUFFIX = {name: one.suffixes[0] for name, one in export_formats().items()}
+NEEDS = {"nwb": "ndx_ethogram", "xlsx": "xlsxwriter"}
+FORMATS = [
+    pytest.param(
+        name, marks=pytest.mark.skipif(find_spec(NEEDS.get(name, "polars")) is None, reason=f"no {NEEDS.get(name)}")
+    )
+    for name in export_formats()
+]
 PLAIN = Made([-1, 0, 0, 1, 1, 1, -1, 2, 2, 0], [-1, 3, 3, 3, 3, 3, -1, -1, 5, 5])
 
 
@@ -57,7 +65,7 @@ def assert_round_trip(folder: Path, format: str, made: Made) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("format", export_formats())
+@pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize(
     "made",
     [PLAIN, with_gap(PLAIN, 5, 30.0, 1.7e9), with_gap(PLAIN, 1, 2.0, -8.0), with_gap(PLAIN, 8, 0.1, 0.0)],
@@ -75,7 +83,7 @@ def test_seconds_count_from_the_first_frame(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("format", export_formats())
+@pytest.mark.parametrize("format", FORMATS)
 @settings(max_examples=15, deadline=None)
 @given(data=st.data())
 def test_any_labels_at_any_rate_below_a_kilohertz(format: str, data: st.DataObject) -> None:
@@ -91,7 +99,7 @@ def test_any_labels_at_any_rate_below_a_kilohertz(format: str, data: st.DataObje
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("format", export_formats())
+@pytest.mark.parametrize("format", FORMATS)
 def test_several_recordings_and_both_levels(tmp_path: Path, format: str) -> None:
     other = Made([0, 1, 2, 3, 4, 4], [7, 7, 7, -1, -1, -1], 10.0)
     run = write_made_run(tmp_path / "run", {"day1": PLAIN, "day2": other})
@@ -103,7 +111,7 @@ def test_several_recordings_and_both_levels(tmp_path: Path, format: str) -> None
     assert read_back(run, one, "unit", "day2", 6) == other.names("unit")
 
 
-@pytest.mark.parametrize("format", export_formats())
+@pytest.mark.parametrize("format", FORMATS)
 def test_without_a_rate(tmp_path: Path, format: str) -> None:
     made = Made(PLAIN.units, PLAIN.motifs, None)
     if not export_formats()[format].needs_seconds:
@@ -136,7 +144,7 @@ def test_what_cannot_be_written_is_refused_and_leaves_nothing(tmp_path: Path) ->
     assert sorted(tmp_path.rglob("*")) == before
 
 
-@pytest.mark.parametrize("format", export_formats())
+@pytest.mark.parametrize("format", FORMATS)
 def test_names_that_people_gave(tmp_path: Path, format: str) -> None:
     """Two entries may have one name, and a name may hold what parts cells or tags: no two labels are the same."""
     given = {("unit", 0): 'reach\t<&> "é"', ("unit", 1): "put", ("unit", 2): "put", ("motif", 3): "put"}
@@ -149,7 +157,7 @@ def test_names_that_people_gave(tmp_path: Path, format: str) -> None:
         assert back == [names.get(name, name) for name in PLAIN.names(level)]
 
 
-@pytest.mark.parametrize("format", export_formats())
+@pytest.mark.parametrize("format", FORMATS)
 def test_truth_of_a_whole_folder_of_labels(tmp_path: Path, format: str) -> None:
     run = write_made_run(tmp_path / "run", {"day1": PLAIN, "day2": with_gap(PLAIN, 4, 3.0, 100.0)})
     truth = folder_or_file(tmp_path / "truth", format)

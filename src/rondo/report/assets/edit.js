@@ -23,6 +23,7 @@ class Editor {
     this.store = store
     this.teaching = new Teaching(this, data)
     this.isOn = false
+    this.several = new Map() // entries of one level that are ticked in the list of all, to be merged or named: key -> id
     this.ticked = new Map() // occurrences that are to become a new entry: "level|recording|start|end" -> span
     this.drag = null // the boundary that is being moved: {timeline, lane, band, old, now}
     this.pointer = {x: 0, y: 0} // where the page was last pressed
@@ -53,13 +54,18 @@ class Editor {
     this.button.setAttribute("aria-pressed", String(this.isOn))
     this.menu.hidden = true
     this.ticked.clear()
+    this.several.clear()
     this.page.choose(this.page.chosen) // the panel with or without what edits
   }
 
   // ------------------------------------------------------------ making edits
 
   make(...wanted) {
-    return this.follow(async () => { if (await this.store.add(...wanted)) this.ticked.clear() })
+    return this.follow(async () => {
+      if (!await this.store.add(...wanted)) return
+      this.ticked.clear()
+      this.several.clear()
+    })
   }
 
   // Change the run, and show what has become of it.
@@ -109,6 +115,7 @@ class Editor {
     else panel.prepend(section)
     const entry = this.page.chosen === null ? null : this.page.entries[this.page.chosen]
     if (entry?.in_labels && !old && this.store.hasFrames) tickCells(this, entry)
+    if (!entry) tickEntries(this)
   }
 
   // ------------------------------------------------------------ occurrences that are ticked

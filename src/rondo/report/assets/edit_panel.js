@@ -66,6 +66,43 @@ function divideRow(editor, entry, about) {
     pressable("none", "tick none", () => { editor.ticked.clear(); editor.show() }))
 }
 
+// A box to tick at every entry in the list of all; of one level at a time.
+function tickEntries(editor) {
+  const {page, several} = editor
+  for (const key of several.keys()) if (!page.entries[key]) several.delete(key) // merged meanwhile
+  for (const button of page.panel.querySelectorAll(".legend button.entry")) {
+    const {key} = button.dataset, {level, name, in_labels: isIn} = page.entries[key], cell = button.parentNode
+    if (!isIn) continue
+    const box = cell.querySelector("input") ?? htmlOf("input", {type: "checkbox"})
+    if (!box.parentNode) {
+      box.setAttribute("aria-label", `choose ${name}`)
+      box.addEventListener("change", () => {
+        for (const other of several.keys()) if (page.entries[other]?.level !== level) several.delete(other)
+        if (!several.delete(key)) several.set(key, idOf(name))
+        editor.show()
+      })
+      cell.prepend(box)
+    }
+    box.checked = several.has(key)
+  }
+}
+
+// Entries that are ticked: merged, named, or both.
+function severalEdits(editor) {
+  const ids = [...editor.several.values()].sort((one, other) => one - other), [key] = editor.several.keys()
+  if (ids.length < 2) return [quietly("To merge or name several at once: tick them above.")]
+  const {level} = editor.page.entries[key], shorts = ids.map((id) => `${level[0]}${id}`).join(", ")
+  const named = (id, given) => ({kind: "name", level, ids: [id], name: given})
+  const merge = () => editor.make({kind: "merge", level, ids}, ...typed() ? [named(ids[0], typed())] : [])
+  const each = () => editor.make(...ids.map((id, i) => named(id, typed() && `${typed()} ${i + 1}`))) // no two have one name
+  const typed = () => name.value.trim()
+  const name = nameBox(`name of ${shorts}`, "", "name, if they get one", merge)
+  return [editRow(`${shorts}: `, name), editRow(
+    pressable(`merge these ${ids.length}`, "let them count as one, called so if there is a name", merge),
+    pressable("name each", "each gets this name and a number, and stays by itself", each),
+    pressable("none", "tick none", () => { editor.several.clear(); editor.show() }))]
+}
+
 // A box to tick at every occurrence in the panel.
 function tickCells(editor, entry) {
   for (const cell of editor.page.panel.querySelectorAll(".occurrences > button")) {
@@ -115,6 +152,6 @@ function editSection(editor) {
   }
   const isEditable = entry && (entry.level === "unit" || entry.level === "motif")
   return htmlOf("section", {id: "edit"}, htmlOf("h3", {textContent: "Edit"}), trouble,
-    ...(isEditable ? entryEdits(editor, entry) : []), bar, editList(editor),
+    ...(isEditable ? entryEdits(editor, entry) : entry ? [] : severalEdits(editor)), bar, editList(editor),
     editor.teaching.isPossible ? editor.teaching.section() : null)
 }

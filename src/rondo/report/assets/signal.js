@@ -21,6 +21,7 @@ const breath = () => new Promise((done) => setTimeout(done, 0))
 class Signal {
   constructor(data) {
     this.channels = data.channels
+    this.short = shortNames(data.channels)
     this.ends = data.ends ?? [] // lowest and highest value of each channel
     this.packed = data.fine
     this.levels = data.coarse ? [levelOf(data.coarse, bytesOf(data.coarse.data))] : []

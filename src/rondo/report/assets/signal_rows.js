@@ -132,12 +132,12 @@ function drawChannelNames(timeline, pen) {
     const [bottom, top] = timeline.ranges[row] ?? [0, 254]
     const written = (code) => low === null ? "" : valueWords(low + code / 254 * (high - low), (top - bottom) / 254 * (high - low))
     if (timeline.isNarrow) {
-      inside(timeline, pen, signal.channels[channel], left + 3, y + 2, "left")
+      inside(timeline, pen, signal.short[channel], left + 3, y + 2, "left")
       return inside(timeline, pen, low === null ? "no values" : `${written(bottom)} … ${written(top)}`, left + plotWidth - 3, y + 2,
         "right", theme.quiet)
     }
     Object.assign(pen, {fillStyle: theme.ink, font: `12px ${FONT}`, textAlign: "right", textBaseline: "middle"})
-    pen.fillText(shortened(signal.channels[channel]), left - 8, y + rowHeight / 2, left - 10)
+    pen.fillText(signal.short[channel], left - 8, y + rowHeight / 2, left - 10)
     Object.assign(pen, {fillStyle: theme.quiet, font: `9.5px ${FONT}`, textAlign: "left"})
     const right = left + plotWidth + 5, room = timeline.right - 7
     if (low === null) return pen.fillText("no values", right, y + rowHeight / 2, room)

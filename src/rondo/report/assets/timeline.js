@@ -192,4 +192,19 @@ function drawJournal(timeline, pen) {
 }
 
 // Channels often differ at their ends: the middle goes first.
-const shortened = (name) => name.length <= 18 ? name : `${name.slice(0, 9)}…${name.slice(-8)}`
+const MOST_LETTERS = 18
+const shortened = (name) => name.length <= MOST_LETTERS ? name : `${name.slice(0, 9)}…${name.slice(-8)}`
+
+// Names of one list: long ones lose their beginning, as long as what tells them from their nearest neighbour stays.
+function shortNames(names) {
+  const alike = (name, other) => { let i = 0; while (i < name.length && name[i] === other[i]) i++; return i }
+  const differs = (name) => Math.max(0, ...names.filter((it) => it !== name).map((it) => alike(name, it)))
+  const window = (name, from, n) => `…${name.slice(from, from + n)}${from + n < name.length ? "…" : ""}`
+  const ways = [
+    (name) => window(name, Math.max(1, Math.min(name.length - MOST_LETTERS + 1, differs(name) - 8)), MOST_LETTERS - 2),
+    (name) => name.slice(0, 6) + window(name, Math.max(7, Math.min(name.length - 11, differs(name) - 5)), 11),
+    shortened,
+  ]
+  const all = ways.map((way) => names.map((it) => it.length <= MOST_LETTERS ? it : way(it)))
+  return all.find((own) => new Set(own).size === new Set(names).size) ?? all[0]
+}
