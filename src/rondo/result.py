@@ -13,6 +13,7 @@ from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from rondo.analysis.claims import described
 from rondo.continual.journal import Event
 from rondo.data.labels import Labels
 from rondo.data.recording import Recording
@@ -520,7 +521,7 @@ class Result:
             edits = getattr(model, "edits_", self.run.edits)
         if not isinstance(edits, Edits):
             raise SettingError(f"edits: expected those of a model (model.edits_), got {edits!r}")
-        return replace(self, run=self.run.edited(words, edits))
+        return replace(self, run=described(self.run.edited(words, edits), self.summary))
 
     def teach(self, spans: Any, *, data: Any = None, key: str | None = None) -> Result:
         """Label the rest like a few marked spans, and return the taught result; this one does not change.
@@ -749,7 +750,7 @@ def make_result(
         findings=tuple(findings),
         config=dict(config or {}),
     )
-    return Result(run, {recording.id: recording for recording in recordings}, partial(known, model))
+    return Result(described(run), {recording.id: recording for recording in recordings}, partial(known, model))
 
 
 def with_truth(result: Result, scores: RunScores, truth: pl.DataFrame) -> Result:

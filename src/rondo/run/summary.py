@@ -149,6 +149,7 @@ class EntrySummary(_Stored):
     in_labels: bool = True  # False for motifs of the kind that labels do not show
     composition: str = ""
     taken_for: str = ""
+    description: str = ""  # what it is, in words (`rondo.analysis.claims`); "" where that was not looked for
 
 
 class EntryMerge(_Stored):

@@ -1,0 +1,295 @@
+"""What an entry is, as claims: values that can be computed again from the signal and the labels, and their words.
+
+    channels        |d| of level or movement, as in `rondo.analysis.shape`: 'F_PU6 high, F_PU7 low'
+    motion          the share of channels that move less, or more, than elsewhere: 'still'
+    rhythm          the frequency with most power over its occurrences: 'wrist swings at 0.9 Hz'
+    hours           the fewest hours of the day in a row that hold most of its time: '22-06 h'
+    duration        the median of its occurrences: '8.7 h'
+    predecessor     the entry that most of its occurrences follow directly: 'after u3'
+
+A claim is made only where it is large; a sentence joins those that are. No claim says that an entry recurs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rondo.analysis.sequence import transitions_in
+from rondo.analysis.shape import Spans, compared, hours_of_day, occurrence_spans
+from rondo.arrays import Floats
+from rondo.run.overview import Overview
+from rondo.run.segments import LEVELS
+from rondo.wording import duration_in_words
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from rondo.run.data import RunData
+    from rondo.run.summary import EntrySummary, RecordingSummary, RunSummary
+
+# What is worth a word; chosen by hand, and checked for truth, not for use.
+_LARGE = 0.8  # d that can be seen by eye (Cohen 1988 calls it large)
+_ALL_LARGE, _MOST_CHANNELS = 0.5, 2 / 3  # of movement, and the share of channels that must have it for 'still'
+_CHANNELS_NAMED, _CHANNELS_SEARCHED = 2, 4
+_OF_ITS_TIME, _MOST_HOURS, _OF_ALL_TIME, _FEWEST_DAYS = 0.8, 12, 0.6, 3
+_OF_POWER, _BAND, _FEWEST_PERIODS, _FEWEST_FRAMES_A_PERIOD = 0.5, 1.25, 3.0, 4.0
+_OCCURRENCES_READ, _FRAMES_READ, _FEWEST_FRAMES = 12, 1024, 16
+_OF_OCCURRENCES, _FEWEST_FOLLOWING, _FEWEST_ENTRIES = 2 / 3, 3, 3
+
+
+@dataclass(frozen=True)
+class ChannelClaim:
+    """How far a channel differs from the rest of the time; `kind` is 'level' or 'movement'."""
+
+    channel: str
+    kind: str
+    d: float
+
+    def in_words(self) -> str:
+        """
+        >>> ChannelClaim("F_PU6", "level", 2.0).in_words(), ChannelClaim("wrist", "movement", -1.1).in_words()
+        ('F_PU6 high', 'wrist moves less')
+        """
+        words = {"level": ("low", "high"), "movement": ("moves less", "moves more")}[self.kind]
+        return f"{self.channel} {words[self.d > 0]}"
+
+
+@dataclass(frozen=True)
+class MotionClaim:
+    """The share of channels that move less (`is_more` False) or more than in the rest of the time."""
+
+    is_more: bool
+    share: float
+
+    def in_words(self) -> str:
+        return "moving" if self.is_more else "still"
+
+
+@dataclass(frozen=True)
+class RhythmClaim:
+    """A frequency, and the share of the power of its channel near it."""
+
+    channel: str
+    hertz: float
+    share: float
+
+    def in_words(self) -> str:
+        """
+        >>> RhythmClaim("left wrist", 0.9, 0.8).in_words(), RhythmClaim("level", 1 / 7200, 0.8).in_words()
+        ('left wrist swings at 0.9 Hz', 'level swings every 2 h')
+        """
+        seldom = self.hertz < 0.05  # a period of 20 s
+        often = f"every {duration_in_words(1 / self.hertz)}" if seldom else f"at {self.hertz:.2g} Hz"
+        return f"{self.channel} swings {often}"
+
+
+@dataclass(frozen=True)
+class HoursClaim:
+    """Hours of the day, from `first` until `end`, and the share of its time in them."""
+
+    first: int
+    end: int
+    share: float
+
+    def in_words(self) -> str:
+        return f"{self.first:02d}-{self.end:02d} h"
+
+
+@dataclass(frozen=True)
+class DurationClaim:
+    """The median duration; in seconds, or in frames where no clock is known."""
+
+    median: float
+    in_seconds: bool
+
+    def in_words(self) -> str:
+        return duration_in_words(self.median) if self.in_seconds else f"{self.median:.0f} frames"
+
+
+@dataclass(frozen=True)
+class FollowsClaim:
+    """The entry that it follows, and in which share of the occurrences that follow anything."""
+
+    entry: str
+    share: float
+
+    def in_words(self) -> str:
+        return f"after {self.entry}"
+
+
+Claim = ChannelClaim | MotionClaim | RhythmClaim | HoursClaim | DurationClaim | FollowsClaim
+_OF_SIGNAL = (ChannelClaim, MotionClaim, RhythmClaim)
+
+
+def in_a_sentence(claims: Sequence[Claim]) -> str:
+    """What the signal does; then when, how long and after what.
+
+    >>> in_a_sentence([ChannelClaim("a", "level", 2.0), HoursClaim(22, 6, 0.9), DurationClaim(31_000.0, True)])
+    'a high; 22-06 h, 8.6 h'
+    """
+    signal = ", ".join(claim.in_words() for claim in claims if isinstance(claim, _OF_SIGNAL))
+    other = ", ".join(claim.in_words() for claim in claims if not isinstance(claim, _OF_SIGNAL))
+    return "; ".join(part for part in (signal, other) if part)
+
+
+def described(run: RunData, before: RunSummary | None = None) -> RunData:
+    """The run with a sentence for each entry; `before`: read the signals only where other frames are labelled now."""
+    texts: dict[tuple[str, int], str] | None = None
+    if before is not None:
+        texts = {(level, one.id): one.description for level, one in _entries(before)}
+        if not any(texts.values()) or _counts(before) == _counts(run.summary):
+            return _with_sentences(run, texts)
+    return _with_sentences(run, {key: in_a_sentence(claims) for key, claims in claims_of(run).items()})
+
+
+def _with_sentences(run: RunData, texts: Mapping[tuple[str, int], str]) -> RunData:
+    changed = {
+        f"{level}s": tuple(
+            one.model_copy(update={"description": texts.get((level, one.id), "")}) for one in getattr(run.summary, f"{level}s")
+        )
+        for level in LEVELS
+    }
+    return replace(run, summary=run.summary.model_copy(update=changed))
+
+
+def _entries(summary: RunSummary) -> list[tuple[str, EntrySummary]]:
+    return [(level, one) for level, entries in zip(LEVELS, (summary.units, summary.motifs), strict=True) for one in entries]
+
+
+def _counts(summary: RunSummary) -> list[tuple[object, ...]]:
+    """What differs where frames have other labels."""
+    return [(level, one.id, one.absorbed, one.n_occurrences, one.share) for level, one in _entries(summary)]
+
+
+def claims_of(run: RunData) -> dict[tuple[str, int], tuple[Claim, ...]]:
+    """The claims about every entry of a run, by level and id; the signals are read once."""
+    summary, segments = run.summary, run.tables["segments"]
+    groups = [("unit", summary.units, segments), ("motif", summary.shown_motifs, segments)]
+    if summary.unshown_motifs:
+        groups.append(("motif", summary.unshown_motifs, run.tables["unshown_segments"]))
+    groups = [group for group in groups if group[1]]
+    tables = [table.filter((table["level"] == level) & (table["id"] >= 0)) for level, _, table in groups]
+    signals = compared(tables, run.overviews)
+    found: dict[tuple[str, int], tuple[Claim, ...]] = {}
+    for (level, entries, _), table, sums in zip(groups, tables, signals.sums, strict=True):
+        spans, d = occurrence_spans(table), sums.differences()
+        before = _predecessors(table, summary.recordings) if len(entries) >= _FEWEST_ENTRIES else {}
+        for entry in entries:
+            own = spans.get(entry.id, {})
+            rhythm = _rhythm(own, signals.channels, d[entry.id], run.overviews, summary.recordings, signals.alike)
+            claims: list[Claim] = [*_of_channels(signals.channels, d[entry.id], rhythm)]
+            claims += [claim for claim in (rhythm, _hours(own, summary.recordings)) if claim is not None]
+            found[level, entry.id] = (*claims, _duration(entry), *before.get(entry.id, ()))
+    return found
+
+
+def _of_channels(channels: Sequence[str], d: Floats, rhythm: RhythmClaim | None) -> list[ChannelClaim | MotionClaim]:
+    """`d`: of level and movement (2, n_channels)."""
+    claims: list[ChannelClaim | MotionClaim] = []
+    kinds = np.abs(d).argmax(axis=0) if d.size else np.zeros(0, np.int64)
+    if len(channels) > 1:
+        for is_more in (False, True):
+            share = float(((d[1] >= _ALL_LARGE) if is_more else (d[1] <= -_ALL_LARGE)).mean())
+            claims += [MotionClaim(is_more, share)] * (share >= _MOST_CHANNELS)
+    if claims:
+        kinds = np.zeros_like(kinds)  # what is left to say of single channels is their level
+    largest = d[kinds, np.arange(len(channels))] if d.size else np.zeros(0)
+    named = [place for place in np.argsort(-np.abs(largest), kind="stable") if abs(largest[place]) >= _LARGE]
+    told = "" if rhythm is None else rhythm.channel
+    found = [ChannelClaim(channels[c], ("level", "movement")[kinds[c]], float(largest[c])) for c in named]
+    return claims + [one for one in found if one.kind == "level" or one.channel != told][:_CHANNELS_NAMED]
+
+
+def _duration(entry: EntrySummary) -> DurationClaim:
+    if entry.median_duration_s is None:
+        return DurationClaim(entry.median_duration_frames, in_seconds=False)
+    return DurationClaim(entry.median_duration_s, in_seconds=True)
+
+
+def _predecessors(table: pl.DataFrame, recordings: Sequence[RecordingSummary]) -> dict[int, tuple[FollowsClaim, ...]]:
+    """What each entry follows, where that is mostly one other entry."""
+    counts: dict[int, dict[int, int]] = {}
+    for row in transitions_in(table, recordings, {}):
+        own = counts.setdefault(row.next_id, {})
+        own[row.id] = own.get(row.id, 0) + row.n
+    level, found = str(table["level"][0]) if table.height else "", {}
+    for id, own in counts.items():
+        n, best = sum(own.values()), max(own, key=lambda before: (own[before], -before))
+        if best != id and n >= _FEWEST_FOLLOWING and own[best] >= _OF_OCCURRENCES * n:
+            found[id] = (FollowsClaim(f"{level[0]}{best}", own[best] / n),)
+    return found
+
+
+def _hours(spans: Spans, recordings: Sequence[RecordingSummary]) -> HoursClaim | None:
+    """The fewest hours in a row that hold most of its time, on several days; None where they say little."""
+    hours = hours_of_day(spans, recordings)
+    if hours is None or hours.n_days < _FEWEST_DAYS or not hours.taken.sum():
+        return None
+    taken, there = hours.taken / hours.taken.sum(), hours.there / hours.there.sum()
+    for n in range(1, _MOST_HOURS + 1):
+        inside = [float(np.roll(taken, -first)[:n].sum()) for first in range(24)]
+        first = int(np.argmax(inside))
+        if inside[first] >= _OF_ITS_TIME:
+            is_telling = np.roll(there, -first)[:n].sum() <= _OF_ALL_TIME
+            return HoursClaim(first, (first + n) % 24, inside[first]) if is_telling else None
+    return None
+
+
+def _rhythm(
+    spans: Spans,
+    channels: Sequence[str],
+    d: Floats,
+    overviews: Mapping[str, Overview],
+    recordings: Sequence[RecordingSummary],
+    alike: Sequence[str],
+) -> RhythmClaim | None:
+    """The clearest rhythm among the channels that set the entry apart most; of every frame, at one known rate."""
+    rates = {one.rate for one in recordings}
+    rate = rates.pop() if len(rates) == 1 else None
+    if rate is None or not channels:
+        return None
+    rows = np.argsort(-np.abs(d).max(axis=0), kind="stable")[:_CHANNELS_SEARCHED]
+    places = [(id, int(a), int(b)) for id in alike for a, b in zip(*spans.get(id, ((), ())), strict=True)]
+    places = [place for place in places if place[2] - place[1] >= _FEWEST_FRAMES]
+    chosen = np.unique(np.linspace(0, len(places) - 1, min(_OCCURRENCES_READ, len(places))).astype(np.int64))
+    if not places or any(overviews[places[i][0]].bucket_frames > 1 for i in chosen):
+        return None
+    parts = []
+    for id, start, end in (places[i] for i in chosen):
+        stop = min(end, start + _FRAMES_READ)
+        span = overviews[id]._replace(codes=overviews[id].codes[start:stop]).only([*rows])
+        parts.append(span.values()[..., 0].astype(np.float64))
+    longest = float(np.median([len(part) for part in parts])) / rate
+    best = [(share, -place, hertz) for place, (hertz, share) in enumerate(_peaks(parts, rate)) if share >= _OF_POWER]
+    best = [one for one in best if _FEWEST_PERIODS / longest <= one[2] <= rate / _FEWEST_FRAMES_A_PERIOD]
+    if not best:
+        return None
+    share, place, hertz = max(best)
+    return RhythmClaim(channels[rows[-place]], hertz, share)
+
+
+def _peaks(parts: Sequence[NDArray[np.float64]], rate: float) -> list[tuple[float, float]]:
+    """Of each channel the frequency with most power over all parts (n, n_channels), and the share of power near it.
+
+    A part counts by its length; its mean is taken away, and it is tapered (Hann), so that its ends make no power.
+    """
+    power = np.zeros((_FRAMES_READ + 1, parts[0].shape[1]))
+    for part in parts:
+        if not np.isfinite(part).all():
+            continue
+        spectrum = np.fft.rfft((part - part.mean(axis=0)) * np.hanning(len(part))[:, None], 2 * _FRAMES_READ, axis=0)
+        own = np.abs(spectrum) ** 2
+        total = own.sum(axis=0)
+        power += len(part) * np.divide(own, total, out=np.zeros_like(own), where=total > 0)
+    hertz = np.arange(len(power)) * rate / (2 * _FRAMES_READ)
+    found = []
+    for column in power.T:
+        peak = hertz[int(column.argmax())]
+        near = column[(hertz >= peak / _BAND) & (hertz <= peak * _BAND)].sum()
+        found.append((float(peak), float(near / column.sum()) if column.any() else 0.0))
+    return found
