@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _NOTHING_KNOWN, _NO_EDITS = Words(), Edits()
+_MOST_IN_REPR = 6
 GroupBy = str | Mapping[str, str] | None
 Per = Literal["recording", "group"]
 _TEACHING = lazily("rondo.model.teaching:taught_edits")  # what reads recordings with a model lies above results
@@ -686,7 +687,11 @@ class Result:
         return merge_table(coarseness_of(self).merges)
 
     def __repr__(self) -> str:
-        return f"<Result of {self.method}: {headline(self.summary)}>"
+        """The headline, and what the entries are that take most of the time."""
+        named = [(f"{level[0]}{one.id}", one) for level, one in self.entries if one.description]
+        first = sorted(named, key=lambda it: -it[1].share)[:_MOST_IN_REPR]
+        lines = [f"  {key}: {one.description}" for key, one in named if (key, one) in first]
+        return "\n".join([f"<Result of {self.method}: {headline(self.summary)}", *lines]) + ">"
 
     def _repr_html_(self) -> str:
         """The finding and the entries; `plot` draws a figure, `report` writes the whole page."""

@@ -14,16 +14,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rondo.analysis.sequence import transitions_in
-from rondo.analysis.shape import Spans, compared, hours_of_day, occurrence_spans
-from rondo.arrays import Floats
+from rondo.analysis.shape import Compared, Spans, compared, hours_of_day, occurrence_spans
+from rondo.arrays import Floats, Lazy
 from rondo.run.overview import Overview
-from rondo.run.segments import LEVELS
+from rondo.run.segments import KINDS, LEVELS, SEGMENTS, read_segments
 from rondo.wording import duration_in_words
 
 if TYPE_CHECKING:
@@ -36,9 +36,10 @@ if TYPE_CHECKING:
 _LARGE = 0.8  # d that can be seen by eye (Cohen 1988 calls it large)
 _ALL_LARGE, _MOST_CHANNELS = 0.5, 2 / 3  # of movement, and the share of channels that must have it for 'still'
 _CHANNELS_NAMED, _CHANNELS_SEARCHED = 2, 4
-_OF_ITS_TIME, _MOST_HOURS, _OF_ALL_TIME, _FEWEST_DAYS = 0.8, 12, 0.6, 3
+_OF_ITS_TIME, _MOST_HOURS, _OF_ALL_TIME, _FEWEST_DAYS = 0.9, 12, 0.6, 3
 _OF_POWER, _BAND, _FEWEST_PERIODS, _FEWEST_FRAMES_A_PERIOD = 0.5, 1.25, 3.0, 4.0
 _OCCURRENCES_READ, _FRAMES_READ, _FEWEST_FRAMES = 12, 1024, 16
+_MOST_RECORDINGS = 200
 _OF_OCCURRENCES, _FEWEST_FOLLOWING, _FEWEST_ENTRIES = 2 / 3, 3, 3
 
 
@@ -150,7 +151,8 @@ def described(run: RunData, before: RunSummary | None = None) -> RunData:
 def _with_sentences(run: RunData, texts: Mapping[tuple[str, int], str]) -> RunData:
     changed = {
         f"{level}s": tuple(
-            one.model_copy(update={"description": texts.get((level, one.id), "")}) for one in getattr(run.summary, f"{level}s")
+            one.model_copy(update={"description": texts.get((level, one.id), "")})
+            for one in getattr(run.summary, f"{level}s")
         )
         for level in LEVELS
     }
@@ -158,7 +160,9 @@ def _with_sentences(run: RunData, texts: Mapping[tuple[str, int], str]) -> RunDa
 
 
 def _entries(summary: RunSummary) -> list[tuple[str, EntrySummary]]:
-    return [(level, one) for level, entries in zip(LEVELS, (summary.units, summary.motifs), strict=True) for one in entries]
+    return [
+        (level, one) for level, entries in zip(LEVELS, (summary.units, summary.motifs), strict=True) for one in entries
+    ]
 
 
 def _counts(summary: RunSummary) -> list[tuple[object, ...]]:
@@ -167,25 +171,64 @@ def _counts(summary: RunSummary) -> list[tuple[object, ...]]:
 
 
 def claims_of(run: RunData) -> dict[tuple[str, int], tuple[Claim, ...]]:
-    """The claims about every entry of a run, by level and id; the signals are read once."""
-    summary, segments = run.summary, run.tables["segments"]
-    groups = [("unit", summary.units, segments), ("motif", summary.shown_motifs, segments)]
-    if summary.unshown_motifs:
-        groups.append(("motif", summary.unshown_motifs, run.tables["unshown_segments"]))
-    groups = [group for group in groups if group[1]]
-    tables = [table.filter((table["level"] == level) & (table["id"] >= 0)) for level, _, table in groups]
-    signals = compared(tables, run.overviews)
+    """The claims about every entry of a run, by level and id.
+
+    Durations are of all occurrences; signals, and what follows what, of at most `_MOST_RECORDINGS`, spread over all.
+    """
+    summary = run.summary
+    places = np.linspace(0, len(summary.recordings) - 1, min(_MOST_RECORDINGS, len(summary.recordings)))
+    recordings = [summary.recordings[place] for place in np.unique(places.astype(np.int64))]
+    overviews = Lazy([one.id for one in recordings], run.overviews.__getitem__, lambda one: one.codes.nbytes)
+    groups = [group for group in _groups(run, [*overviews]) if group.entries]
+    signals = compared([group.segments for group in groups], overviews)
+    spans = [occurrence_spans(group.segments) for group in groups]
+    d = [sums.differences() for sums in signals.sums]
+    wanted = [(place, one.id) for place, group in enumerate(groups) for one in group.entries]
+    rhythms = _rhythms(
+        {key: (spans[key[0]].get(key[1], {}), d[key[0]][key[1]]) for key in wanted}, signals, overviews, recordings
+    )
     found: dict[tuple[str, int], tuple[Claim, ...]] = {}
-    for (level, entries, _), table, sums in zip(groups, tables, signals.sums, strict=True):
-        spans, d = occurrence_spans(table), sums.differences()
-        before = _predecessors(table, summary.recordings) if len(entries) >= _FEWEST_ENTRIES else {}
+    for place, (level, entries, segments) in enumerate(groups):
+        before = _predecessors(segments, recordings) if len(entries) >= _FEWEST_ENTRIES else {}
         for entry in entries:
-            own = spans.get(entry.id, {})
-            rhythm = _rhythm(own, signals.channels, d[entry.id], run.overviews, summary.recordings, signals.alike)
-            claims: list[Claim] = [*_of_channels(signals.channels, d[entry.id], rhythm)]
-            claims += [claim for claim in (rhythm, _hours(own, summary.recordings)) if claim is not None]
+            rhythm = rhythms.get((place, entry.id))
+            claims: list[Claim] = [*_of_channels(signals.channels, d[place][entry.id], rhythm)]
+            hours = _hours(spans[place].get(entry.id, {}), recordings)
+            claims += [claim for claim in (rhythm, hours) if claim is not None]
             found[level, entry.id] = (*claims, _duration(entry), *before.get(entry.id, ()))
     return found
+
+
+class _Group(NamedTuple):
+    """Entries with their segments, which do not overlap."""
+
+    level: str
+    entries: Sequence[EntrySummary]
+    segments: pl.DataFrame
+
+
+def _groups(run: RunData, ids: Sequence[str]) -> list[_Group]:
+    """Units, motifs of the labels, and the motifs that labels do not show, in some recordings."""
+    import polars as pl
+
+    summary, tables = run.summary, run.tables
+    if run.folder is not None and len(ids) < len(summary.recordings):  # of many recordings only these are read
+        path = run.folder / SEGMENTS
+        segments = read_segments(path, summary, ids)
+        unshown = read_segments(path, summary, ids, KINDS).with_columns(level=pl.lit("motif"))
+    else:
+        segments, unshown = (
+            tables[name].filter(pl.col("recording").is_in(ids)) for name in ("segments", "unshown_segments")
+        )
+    parts = [
+        ("unit", summary.units, segments),
+        ("motif", summary.shown_motifs, segments),
+        ("motif", summary.unshown_motifs, unshown),
+    ]
+    return [
+        _Group(level, own, table.filter((pl.col("level") == level) & (pl.col("id") >= 0)))
+        for level, own, table in parts
+    ]
 
 
 def _of_channels(channels: Sequence[str], d: Floats, rhythm: RhythmClaim | None) -> list[ChannelClaim | MotionClaim]:
@@ -240,37 +283,51 @@ def _hours(spans: Spans, recordings: Sequence[RecordingSummary]) -> HoursClaim |
     return None
 
 
-def _rhythm(
-    spans: Spans,
-    channels: Sequence[str],
-    d: Floats,
-    overviews: Mapping[str, Overview],
-    recordings: Sequence[RecordingSummary],
-    alike: Sequence[str],
-) -> RhythmClaim | None:
-    """The clearest rhythm among the channels that set the entry apart most; of every frame, at one known rate."""
+_Keyed = Mapping[tuple[int, int], tuple[Spans, Floats]]
+
+
+def _rhythms(
+    entries: _Keyed, signals: Compared, overviews: Mapping[str, Overview], recordings: Sequence[RecordingSummary]
+) -> dict[tuple[int, int], RhythmClaim]:
+    """The clearest rhythm of each entry among the channels that set it apart most; where every frame is known."""
     rates = {one.rate for one in recordings}
     rate = rates.pop() if len(rates) == 1 else None
-    if rate is None or not channels:
-        return None
-    rows = np.argsort(-np.abs(d).max(axis=0), kind="stable")[:_CHANNELS_SEARCHED]
-    places = [(id, int(a), int(b)) for id in alike for a, b in zip(*spans.get(id, ((), ())), strict=True)]
-    places = [place for place in places if place[2] - place[1] >= _FEWEST_FRAMES]
-    chosen = np.unique(np.linspace(0, len(places) - 1, min(_OCCURRENCES_READ, len(places))).astype(np.int64))
-    if not places or any(overviews[places[i][0]].bucket_frames > 1 for i in chosen):
-        return None
-    parts = []
-    for id, start, end in (places[i] for i in chosen):
-        stop = min(end, start + _FRAMES_READ)
-        span = overviews[id]._replace(codes=overviews[id].codes[start:stop]).only([*rows])
-        parts.append(span.values()[..., 0].astype(np.float64))
-    longest = float(np.median([len(part) for part in parts])) / rate
-    best = [(share, -place, hertz) for place, (hertz, share) in enumerate(_peaks(parts, rate)) if share >= _OF_POWER]
-    best = [one for one in best if _FEWEST_PERIODS / longest <= one[2] <= rate / _FEWEST_FRAMES_A_PERIOD]
-    if not best:
-        return None
-    share, place, hertz = max(best)
-    return RhythmClaim(channels[rows[-place]], hertz, share)
+    if rate is None or not signals.channels:
+        return {}
+    rows = {
+        key: np.argsort(-np.abs(d).max(axis=0), kind="stable")[:_CHANNELS_SEARCHED] for key, (_, d) in entries.items()
+    }
+    places: dict[str, list[tuple[tuple[int, int], int, int]]] = {}
+    for key, (spans, _) in entries.items():
+        own = [(id, int(a), int(b)) for id in signals.alike for a, b in zip(*spans.get(id, ((), ())), strict=True)]
+        own = [place for place in own if place[2] - place[1] >= _FEWEST_FRAMES]
+        chosen = np.linspace(0, len(own) - 1, min(_OCCURRENCES_READ, len(own))).astype(np.int64)
+        for id, start, end in (own[place] for place in np.unique(chosen)):
+            places.setdefault(id, []).append((key, start, min(end, start + _FRAMES_READ)))
+    parts: dict[tuple[int, int], list[NDArray[np.float64]]] = {}
+    for id, wanted in places.items():
+        if (overview := overviews[id]).bucket_frames == 1:
+            for key, start, end in wanted:
+                span = overview._replace(codes=overview.codes[start:end]).only([*rows[key]])
+                parts.setdefault(key, []).append(span.values()[..., 0].astype(np.float64))
+    found = {key: _clearest(own, rate) for key, own in parts.items()}
+    return {
+        key: RhythmClaim(signals.channels[rows[key][row]], hertz, share)
+        for key, (row, hertz, share) in found.items()
+        if share
+    }
+
+
+def _clearest(parts: Sequence[NDArray[np.float64]], rate: float) -> tuple[int, float, float]:
+    """The channel with the clearest rhythm, its frequency and share of power; a share of 0 where none is clear."""
+    longest_s = float(np.median([len(part) for part in parts])) / rate
+    clear = [
+        (share, -row, hertz)
+        for row, (hertz, share) in enumerate(_peaks(parts, rate))
+        if share >= _OF_POWER and _FEWEST_PERIODS / longest_s <= hertz <= rate / _FEWEST_FRAMES_A_PERIOD
+    ]
+    share, row, hertz = max(clear, default=(0.0, 0, 0.0))
+    return -row, hertz, share
 
 
 def _peaks(parts: Sequence[NDArray[np.float64]], rate: float) -> list[tuple[float, float]]:

@@ -118,6 +118,7 @@ def about_entry(level: str, entry: EntrySummary) -> dict[str, Any]:
         "evidence": evidence_words(entry.evidence),
         "unproven": recurs if is_unproven(entry) else "",
         "taken_for": entry.taken_for,
+        "description": entry.description,
         "in_labels": entry.in_labels,
         "absorbed": list(entry.absorbed),
     }

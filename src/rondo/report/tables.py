@@ -70,6 +70,7 @@ def entry_table(
             "composition": entry.composition,
             "parts": composition_parts(entry.composition, unit_names),
             "taken_for": entry.taken_for,
+            "description": entry.description,
         }
         for entry in shown
     ]
