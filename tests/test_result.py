@@ -69,7 +69,10 @@ def test_a_clock_with_dates_gives_dates() -> None:
 
 
 def test_what_was_found_is_printed(two: Result, one: Result) -> None:
-    assert repr(two) == f"<Result of rondo: {two.summary.headline}>"
+    first, *entries = repr(two).removesuffix(">").splitlines()
+    assert first == f"<Result of rondo: {two.summary.headline}"
+    told = {f"  {level[0]}{one.id}: {one.description}" for level, one in two.entries}
+    assert set(entries) <= told and len(entries) == min(6, len(told))
     assert repr(one).endswith("; the model fits>")
     made = (
         "Rondo(settings={'windows': {'length': 40, 'step': 20}, 'encoder': {'shape_channels': 0}, "

@@ -13,7 +13,7 @@ from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from rondo.analysis.claims import described
+from rondo.analysis.described import described
 from rondo.continual.journal import Event
 from rondo.data.labels import Labels
 from rondo.data.recording import Recording
@@ -220,6 +220,17 @@ class Result:
     def entries(self) -> tuple[tuple[Level, EntrySummary], ...]:
         """Every unit and motif that occurs."""
         return (*(("unit", one) for one in self.summary.units), *(("motif", one) for one in self.summary.motifs))
+
+    @property
+    def rare(self) -> pd.DataFrame:
+        """Stretches unlike the rest, the farthest first: dates, entry, why, and the channels that deviate.
+
+        Why is "occurs once", "occurs twice", "seldom", "deviates", "too long" or "missing step"
+        (`rondo.analysis.rare`). Empty where nothing is, and for streams.
+        """
+        from rondo.analysis.rare import rare_table
+
+        return rare_table(self.summary)
 
     @property
     def model(self) -> Any:
@@ -687,8 +698,10 @@ class Result:
         return merge_table(coarseness_of(self).merges)
 
     def __repr__(self) -> str:
-        """The headline, and what the entries are that take most of the time."""
-        named = [(f"{level[0]}{one.id}", one) for level, one in self.entries if one.description]
+        """The headline; of a vocabulary that was found here, also what its entries with most time are."""
+        named = [
+            (f"{level[0]}{one.id}", one) for level, one in self.entries if one.description and self.kind == "discover"
+        ]
         first = sorted(named, key=lambda it: -it[1].share)[:_MOST_IN_REPR]
         lines = [f"  {key}: {one.description}" for key, one in named if (key, one) in first]
         return "\n".join([f"<Result of {self.method}: {headline(self.summary)}", *lines]) + ">"

@@ -13,7 +13,7 @@ A claim is made only where it is large; a sentence joins those that are. No clai
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -22,15 +22,16 @@ from numpy.typing import NDArray
 from rondo.analysis.sequence import transitions_in
 from rondo.analysis.shape import Compared, Spans, compared, hours_of_day, occurrence_spans
 from rondo.arrays import Floats, Lazy
+from rondo.run.clock import spread_over
 from rondo.run.overview import Overview
-from rondo.run.segments import KINDS, LEVELS, SEGMENTS, read_segments
+from rondo.run.segments import segments_in
 from rondo.wording import duration_in_words
 
 if TYPE_CHECKING:
     import polars as pl
 
     from rondo.run.data import RunData
-    from rondo.run.summary import EntrySummary, RecordingSummary, RunSummary
+    from rondo.run.summary import EntrySummary, RecordingSummary
 
 # What is worth a word; chosen by hand, and checked for truth, not for use.
 _LARGE = 0.8  # d that can be seen by eye (Cohen 1988 calls it large)
@@ -39,7 +40,6 @@ _CHANNELS_NAMED, _CHANNELS_SEARCHED = 2, 4
 _OF_ITS_TIME, _MOST_HOURS, _OF_ALL_TIME, _FEWEST_DAYS = 0.9, 12, 0.6, 3
 _OF_POWER, _BAND, _FEWEST_PERIODS, _FEWEST_FRAMES_A_PERIOD = 0.5, 1.25, 3.0, 4.0
 _OCCURRENCES_READ, _FRAMES_READ, _FEWEST_FRAMES = 12, 1024, 16
-_MOST_RECORDINGS = 200
 _OF_OCCURRENCES, _FEWEST_FOLLOWING, _FEWEST_ENTRIES = 2 / 3, 3, 3
 
 
@@ -138,46 +138,13 @@ def in_a_sentence(claims: Sequence[Claim]) -> str:
     return "; ".join(part for part in (signal, other) if part)
 
 
-def described(run: RunData, before: RunSummary | None = None) -> RunData:
-    """The run with a sentence for each entry; `before`: read the signals only where other frames are labelled now."""
-    texts: dict[tuple[str, int], str] | None = None
-    if before is not None:
-        texts = {(level, one.id): one.description for level, one in _entries(before)}
-        if not any(texts.values()) or _counts(before) == _counts(run.summary):
-            return _with_sentences(run, texts)
-    return _with_sentences(run, {key: in_a_sentence(claims) for key, claims in claims_of(run).items()})
-
-
-def _with_sentences(run: RunData, texts: Mapping[tuple[str, int], str]) -> RunData:
-    changed = {
-        f"{level}s": tuple(
-            one.model_copy(update={"description": texts.get((level, one.id), "")})
-            for one in getattr(run.summary, f"{level}s")
-        )
-        for level in LEVELS
-    }
-    return replace(run, summary=run.summary.model_copy(update=changed))
-
-
-def _entries(summary: RunSummary) -> list[tuple[str, EntrySummary]]:
-    return [
-        (level, one) for level, entries in zip(LEVELS, (summary.units, summary.motifs), strict=True) for one in entries
-    ]
-
-
-def _counts(summary: RunSummary) -> list[tuple[object, ...]]:
-    """What differs where frames have other labels."""
-    return [(level, one.id, one.absorbed, one.n_occurrences, one.share) for level, one in _entries(summary)]
-
-
 def claims_of(run: RunData) -> dict[tuple[str, int], tuple[Claim, ...]]:
     """The claims about every entry of a run, by level and id.
 
-    Durations are of all occurrences; signals, and what follows what, of at most `_MOST_RECORDINGS`, spread over all.
+    Durations are of all occurrences; signals, and what follows what, of at most `MOST_SPREAD` recordings.
     """
     summary = run.summary
-    places = np.linspace(0, len(summary.recordings) - 1, min(_MOST_RECORDINGS, len(summary.recordings)))
-    recordings = [summary.recordings[place] for place in np.unique(places.astype(np.int64))]
+    recordings = spread_over(summary.recordings)
     overviews = Lazy([one.id for one in recordings], run.overviews.__getitem__, lambda one: one.codes.nbytes)
     groups = [group for group in _groups(run, [*overviews]) if group.entries]
     signals = compared([group.segments for group in groups], overviews)
@@ -211,15 +178,8 @@ def _groups(run: RunData, ids: Sequence[str]) -> list[_Group]:
     """Units, motifs of the labels, and the motifs that labels do not show, in some recordings."""
     import polars as pl
 
-    summary, tables = run.summary, run.tables
-    if run.folder is not None and len(ids) < len(summary.recordings):  # of many recordings only these are read
-        path = run.folder / SEGMENTS
-        segments = read_segments(path, summary, ids)
-        unshown = read_segments(path, summary, ids, KINDS).with_columns(level=pl.lit("motif"))
-    else:
-        segments, unshown = (
-            tables[name].filter(pl.col("recording").is_in(ids)) for name in ("segments", "unshown_segments")
-        )
+    summary = run.summary
+    segments, unshown = segments_in(run, ids)
     parts = [
         ("unit", summary.units, segments),
         ("motif", summary.shown_motifs, segments),

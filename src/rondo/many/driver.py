@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from rondo.analysis.claims import described
+from rondo.analysis.described import described
 from rondo.config.settings import PreprocessConfig
 from rondo.data.groups import GroupBy, groups_of
 from rondo.data.scaling import UsedChannels, refuse_too_many_axes, used_channels
