@@ -232,6 +232,28 @@ class Result:
 
         return rare_table(self.summary)
 
+    def deviations(self) -> pd.DataFrame:
+        """Measure how far each occurrence is from the golden (typical) one of its entry, and in which channels.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per occurrence of a unit, or phrase of the labels, that occurs at least 8 times. A `score` of 1 and
+            more deviates: it is farther, in some channel, than 1.3 times what 95 % of the occurrences stay within.
+
+        Examples
+        --------
+        >>> result.deviations().columns.tolist()
+        ['recording', 'level', 'id', 'start_frame', 'end_frame', 'score', 'channels']
+        """
+        import pandas as pd
+
+        from rondo.analysis.golden import deviation_rows
+
+        refuse_forked()
+        columns = ["recording", "level", "id", "start_frame", "end_frame", "score", "channels"]
+        return pd.DataFrame(deviation_rows(self.run), columns=columns)
+
     @property
     def model(self) -> Any:
         """The model; None if the method cannot label other recordings."""

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from rondo.analysis.claims import ChannelClaim
 from rondo.analysis.shape import by_recording, means_between
 from rondo.arrays import Floats
+from rondo.run.clock import spread_over
 from rondo.run.segments import segments_in
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 N_COLUMNS = 8  # a fault that fills an eighth of an occurrence fills a column; chosen by hand
 FEWEST = 8  # occurrences; fewer have no 95 % quantile worth the name; chosen by hand
 QUANTILE = 0.95  # of the entry's own occurrences
-FARTHER, LONGER = 1.3, 1.5  # than that; false alarms on held-out planted streams are in docs/streams.md
+FARTHER, LONGER = 1.3, 1.5  # than that; 1 % of held-out planted occurrences are then false alarms, 0.2 % at 2
 _LEAST_SPREAD = 0.1  # of the spread of all stretches: less is rounding; chosen by hand
 _MOST_FITTED = 256  # occurrences; more would not move a quantile
 _MOST_VALUES = 1 << 24  # of profiles that are held: 64 MB
@@ -161,10 +162,26 @@ class ProfiledRun(NamedTuple):
         return Golden.of(self.channels, read.profiles[at], read.lengths[at], self.least)
 
 
-def profiled(run: RunData, ids: Sequence[str]) -> ProfiledRun | None:
+def deviation_rows(run: RunData) -> list[tuple[Any, ...]]:
+    """Recording, level, id, frames, score and channels of every occurrence of an entry with a golden one, in order."""
+    read = profiled(run, [one.id for one in spread_over(run.summary.recordings)])
+    rows: list[tuple[Any, ...]] = []
+    for (level, id), golden in {} if read is None else read.goldens().items():
+        own = read.levels[level]
+        at = own.of_entries()[id]
+        for place, score in zip(at.tolist(), golden.scores(own.profiles[at]).tolist(), strict=True):
+            named = golden.deviation(own.profiles[[place]]).channels if score >= 1 else ()
+            row = own.rows.row(place, named=True)
+            spans = (row["recording"], level, id, row["start_frame"], row["end_frame"])
+            rows.append((*spans, round(score, 4), ", ".join(one.in_words() for one in named)))
+    return rows
+
+
+def profiled(run: RunData, ids: Sequence[str], names: Sequence[str] | None = None) -> ProfiledRun | None:
     """Units, and phrases of the labels, in the recordings `ids` that have the channels of the first; None of none.
 
-    Movement is not known where the run keeps no single frames. Of very many occurrences some are read, evenly spread.
+    `names`: the channels to read; recordings that lack one are left out. Movement is not known where the run keeps no
+    single frames. Of very many occurrences some are read, evenly spread.
     """
     import polars as pl
 
@@ -176,6 +193,10 @@ def profiled(run: RunData, ids: Sequence[str]) -> ProfiledRun | None:
     read: dict[str, list[tuple[pl.DataFrame, Profiles]]] = {}
     for id in ids:
         overview = run.overviews[id] if id in parts else None
+        if overview is not None and names is not None:
+            if not set(names) <= set(overview.channels):
+                continue
+            overview = overview.only([overview.channels.index(name) for name in names])
         if overview is None or not overview.codes.size or (channels and overview.channels != channels):
             continue
         channels = overview.channels

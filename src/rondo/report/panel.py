@@ -40,7 +40,7 @@ from rondo.wording import counted, duration_in_words, moment_in_words, percent, 
 if TYPE_CHECKING:
     import polars as pl
 
-    from rondo.run.summary import EntrySummary, RecordingSummary
+    from rondo.run.summary import EntrySummary, RareStretch, RecordingSummary
 
 MAX_OCCURRENCES = 24
 MAX_CELLS = 1600
@@ -65,13 +65,15 @@ def panel_entries(
     segments: pl.DataFrame,
     overviews: Mapping[str, Overview],
     drawn: Sequence[RecordingSummary],
+    rare: Sequence[RareStretch] = (),
 ) -> dict[str, dict[str, Any]]:
-    """What the panel shows of each entry in the table, by its key."""
+    """What the panel shows of each entry in the table, by its key; `rare`: stretches that are unlike the rest."""
     import polars as pl
 
     shown = {entry.id: entry for entry in entries_shown(entries)}
     exemplars = {(exemplar.recording, exemplar.start_frame) for entry in shown.values() for exemplar in entry.exemplars}
-    details = entry_details(level, segments, overviews, set(shown), exemplars)
+    unlike = {(one.recording, one.start_frame): one.why for one in rare if one.level == level}
+    details = entry_details(level, segments, overviews, set(shown), exemplars | unlike.keys())
     indices = {recording.id: index for index, recording in enumerate(drawn)}
     wanted = (pl.col("level") == level) & (pl.col("id") >= 0) & pl.col("recording").is_in([*indices])
     spans, rates = occurrence_spans(segments.filter(wanted)), {recording.rate for recording in drawn}
@@ -85,7 +87,7 @@ def panel_entries(
             **detail,
             **about_entry(level, entry),
             "occurrences": [  # exemplars first, in the order of the table, then the others in the order of time
-                _cell(occurrence, drawn, indices[occurrence["recording"]]) | {"exemplar": place < len(rank)}
+                _cell(occurrence, drawn, indices[occurrence["recording"]], unlike) | {"exemplar": place < len(rank)}
                 for place, occurrence in sorted(ranked, key=lambda it: it[0])
             ],
             **{
@@ -124,13 +126,20 @@ def about_entry(level: str, entry: EntrySummary) -> dict[str, Any]:
     }
 
 
-def _cell(occurrence: dict[str, Any], drawn: Sequence[RecordingSummary], index: int) -> dict[str, Any]:
+def _cell(
+    occurrence: dict[str, Any],
+    drawn: Sequence[RecordingSummary],
+    index: int,
+    unlike: Mapping[tuple[str, int], str],
+) -> dict[str, Any]:
     """One occurrence: where it is, and the words beneath it."""
     recording, start, score = drawn[index], occurrence["start_frame"], occurrence["score"]
     at = f"frame {start}"
     if recording.rate is not None:
         at = moment_in_words(seconds_at(recording, start), recording.duration_s or 0.0)
     words = at if score is None else f"{at} ({score:.2f})"
+    if (why := unlike.get((recording.id, start))) is not None:
+        words = f"{words}: {why}"
     return {
         "timeline": index,
         "start": start,

@@ -126,7 +126,7 @@ def summarize(result: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
     details: dict[str, Any] = {}
     for kind, entries in groups.items():
         level = "unit" if kind == "unit" else "motif"
-        own = panel_entries(level, entries, others.get(kind, segments), inside, drawn)
+        own = panel_entries(level, entries, others.get(kind, segments), inside, drawn, run.rare)
         details |= {key: entry | {"of": "" if level == "unit" else kind} for key, entry in own.items()}
     return {
         "title": "Rondo report" if run.stream is None else "Rondo stream",
