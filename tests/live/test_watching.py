@@ -91,7 +91,7 @@ def test_a_missing_step_is_raised_where_it_is_missing(typical: Typical) -> None:
 
 def test_nothing_is_judged_across_a_boundary_nor_before_all_of_it_was_seen(typical: Typical) -> None:
     values, track = cycles(6, seed=4)
-    values[:40] += 9  # the first occurrence, of which nobody knows where it began
+    values[:40] += 9  # the first occurrence; where it began is unknown
     labels = labels_of(track)
     whole = OccurrenceWatch(typical, 1.0)
     whole.see(0, values)

@@ -131,7 +131,7 @@ def in_a_sentence(claims: Sequence[Claim]) -> str:
     """What the signal does; then when, how long and after what.
 
     >>> in_a_sentence([ChannelClaim("a", "level", 2.0), HoursClaim(22, 6, 0.9), DurationClaim(31_000.0, True)])
-    'a high; 22-06 h, 8.6 h'
+    'a high; 22-06 h, 8 h 37 min'
     """
     signal = ", ".join(claim.in_words() for claim in claims if isinstance(claim, _OF_SIGNAL))
     other = ", ".join(claim.in_words() for claim in claims if not isinstance(claim, _OF_SIGNAL))
@@ -147,7 +147,8 @@ def claims_of(run: RunData) -> dict[tuple[str, int], tuple[Claim, ...]]:
     recordings = spread_over(summary.recordings)
     overviews = Lazy([one.id for one in recordings], run.overviews.__getitem__, lambda one: one.codes.nbytes)
     groups = [group for group in _groups(run, [*overviews]) if group.entries]
-    signals = compared([group.segments for group in groups], overviews)
+    n_ids = 1 + max((entry.id for group in groups for entry in group.entries), default=0)
+    signals = compared([group.segments for group in groups], overviews, n_ids)
     spans = [occurrence_spans(group.segments) for group in groups]
     d = [sums.differences() for sums in signals.sums]
     wanted = [(place, one.id) for place, group in enumerate(groups) for one in group.entries]
@@ -203,9 +204,9 @@ def _of_channels(channels: Sequence[str], d: Floats, rhythm: RhythmClaim | None)
         kinds = np.zeros_like(kinds)  # what is left to say of single channels is their level
     largest = d[kinds, np.arange(len(channels))] if d.size else np.zeros(0)
     named = [place for place in np.argsort(-np.abs(largest), kind="stable") if abs(largest[place]) >= _LARGE]
-    told = "" if rhythm is None else rhythm.channel
+    swinging = "" if rhythm is None else rhythm.channel
     found = [ChannelClaim(channels[c], ("level", "movement")[kinds[c]], float(largest[c])) for c in named]
-    return claims + [one for one in found if one.kind == "level" or one.channel != told][:_CHANNELS_NAMED]
+    return claims + [one for one in found if one.kind == "level" or one.channel != swinging][:_CHANNELS_NAMED]
 
 
 def _duration(entry: EntrySummary) -> DurationClaim:
@@ -220,7 +221,8 @@ def _predecessors(table: pl.DataFrame, recordings: Sequence[RecordingSummary]) -
     for row in transitions_in(table, recordings, {}):
         own = counts.setdefault(row.next_id, {})
         own[row.id] = own.get(row.id, 0) + row.n
-    level, found = str(table["level"][0]) if table.height else "", {}
+    level = str(table["level"][0]) if table.height else ""
+    found: dict[int, tuple[FollowsClaim, ...]] = {}
     for id, own in counts.items():
         n, best = sum(own.values()), max(own, key=lambda before: (own[before], -before))
         if best != id and n >= _FEWEST_FOLLOWING and own[best] >= _OF_OCCURRENCES * n:

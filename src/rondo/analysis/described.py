@@ -1,4 +1,4 @@
-"""What is said of a run whose signals are at hand: a sentence for each entry, and the stretches unlike the rest."""
+"""A run with its words: a sentence for each entry, and the list of stretches unlike the rest."""
 
 from __future__ import annotations
 

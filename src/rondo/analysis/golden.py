@@ -93,8 +93,8 @@ class Golden:
         named = [c for c in order[:_MOST_NAMED] if largest[c] >= min(1.0, largest.max())]
         with np.errstate(invalid="ignore"):
             z = np.nan_to_num((profile[0] - self.middle) / self.spread).mean(axis=0)
-        told = [ChannelClaim(self.channels[c], ("level", "movement")[kinds[c]], float(z[kinds[c], c])) for c in named]
-        return Deviation(float(largest.max()), tuple(told))
+        claims = [ChannelClaim(self.channels[c], ("level", "movement")[kinds[c]], float(z[kinds[c], c])) for c in named]
+        return Deviation(float(largest.max()), tuple(claims))
 
 
 def _typical(profiles: Profiles, least: Floats) -> tuple[Floats, Floats]:
@@ -166,7 +166,9 @@ def deviation_rows(run: RunData) -> list[tuple[Any, ...]]:
     """Recording, level, id, frames, score and channels of every occurrence of an entry with a golden one, in order."""
     read = profiled(run, [one.id for one in spread_over(run.summary.recordings)])
     rows: list[tuple[Any, ...]] = []
-    for (level, id), golden in {} if read is None else read.goldens().items():
+    if read is None:
+        return rows
+    for (level, id), golden in read.goldens().items():
         own = read.levels[level]
         at = own.of_entries()[id]
         for place, score in zip(at.tolist(), golden.scores(own.profiles[at]).tolist(), strict=True):

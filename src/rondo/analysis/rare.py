@@ -161,7 +161,7 @@ class Step(NamedTuple):
 
 
 def steps_in(units: pl.DataFrame, recordings: Sequence[RecordingSummary]) -> list[Step]:
-    """The steps that a missing one is told by; of the segments of units."""
+    """The steps that can be missing, from the segments of units."""
     counts: dict[int, dict[int, int]] = {}
     for row in transitions_in(units, recordings, {}):
         own = counts.setdefault(row.id, {})

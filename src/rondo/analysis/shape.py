@@ -110,14 +110,15 @@ def frames_compared(n_recordings: int) -> int:
 
 def compared(tables: Sequence[pl.DataFrame], overviews: Mapping[str, Overview], n_ids: int = 0) -> Compared:
     """Level and movement of the entries of each table, whose segments do not overlap; `n_ids`: at least so many."""
-    most, n_ids = frames_compared(len(overviews)), [max(n_ids, 1 + int(it["id"].max() or 0)) for it in tables]  # type: ignore[arg-type]
-    found = Compared((), [], [Sums.empty(n, 0) for n in n_ids])
+    most = frames_compared(len(overviews))
+    sizes = [max(n_ids, 1 + int(it["id"].max() or 0)) for it in tables]  # type: ignore[arg-type]
+    found = Compared((), [], [Sums.empty(size, 0) for size in sizes])
     parts = [by_recording(table) for table in tables]
     for id in overviews:
         overview = overviews[id]  # read once: of many recordings not all fit into memory
         if not found.alike and overview.codes.size:
             channels = overview.channels
-            found = Compared(channels, [], [Sums.empty(n, len(channels)) for n in n_ids])
+            found = Compared(channels, [], [Sums.empty(size, len(channels)) for size in sizes])
         if not overview.codes.size or overview.channels != found.channels:
             continue
         plain = standardised(overview, most)

@@ -110,7 +110,7 @@ class OccurrenceWatch:
         return [*self._ended(before), *self._judged(before), *self._step(before, new), *self._lasting(new.start)]
 
     def _lasting(self, judged_until: int) -> list[Sign]:
-        """Too long, told when it becomes so."""
+        """Too long, as soon as it is."""
         own = self._open
         golden = None if own is None else self._typical.goldens.get(own.unit)
         if own is None or golden is None or not own.is_whole:
@@ -153,7 +153,7 @@ class OccurrenceWatch:
         return whole if len(whole) == own.stop - own.start else None
 
     def _forget(self) -> None:
-        """Frames before the open occurrence; and all of one that is too long already, whose frames nobody needs."""
+        """Frames before the open occurrence; and all frames of one that is too long already: it is not judged."""
         own = self._open
         if own is None:
             return

@@ -69,7 +69,7 @@ def choose(result: Result, level: str = "both", recording: str | None = None) ->
     )
     ids = {(it.level, it.label): it.id for exported in recordings for it in exported.segments}
     ordered = sorted(ids.items(), key=lambda it: (LEVELS.index(it[0][0]), it[1], it[0][1]))
-    about = {(entry_level, one.id): one.description for entry_level, one in result.entries}
+    about: dict[tuple[str, int], str] = {(kind, one.id): one.description for kind, one in result.entries}
     labels = tuple(
         ExportedLabel(level, text, look_of(_kind_of(level), id).colour, about.get((_kind_of(level), id), ""))
         for (level, text), id in ordered

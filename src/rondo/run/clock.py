@@ -26,7 +26,7 @@ _MOST_KNOTS = 1000
 
 
 MOST_SPREAD = 200
-"""Recordings whose signals are read for what is said of a whole run."""
+"""Recordings that are read to describe a run."""
 
 
 def spread_over(recordings: Sequence[RecordingSummary]) -> list[RecordingSummary]:
