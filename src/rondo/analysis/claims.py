@@ -40,6 +40,7 @@ _CHANNELS_NAMED, _CHANNELS_SEARCHED = 2, 4
 _OF_ITS_TIME, _MOST_HOURS, _OF_ALL_TIME, _FEWEST_DAYS = 0.9, 12, 0.6, 3
 _OF_POWER, _BAND, _FEWEST_PERIODS, _FEWEST_FRAMES_A_PERIOD = 0.5, 1.25, 3.0, 4.0
 _OCCURRENCES_READ, _FRAMES_READ, _FEWEST_FRAMES = 12, 1024, 16
+_ONE_OF = 4  # frames: 50,000 of a recording tell whether d is large
 _OF_OCCURRENCES, _FEWEST_FOLLOWING, _FEWEST_ENTRIES = 2 / 3, 3, 3
 
 
@@ -148,7 +149,7 @@ def claims_of(run: RunData) -> dict[tuple[str, int], tuple[Claim, ...]]:
     overviews = Lazy([one.id for one in recordings], run.overviews.__getitem__, lambda one: one.codes.nbytes)
     groups = [group for group in _groups(run, [*overviews]) if group.entries]
     n_ids = 1 + max((entry.id for group in groups for entry in group.entries), default=0)
-    signals = compared([group.segments for group in groups], overviews, n_ids)
+    signals = compared([group.segments for group in groups], overviews, n_ids, _ONE_OF)
     spans = [occurrence_spans(group.segments) for group in groups]
     d = [sums.differences() for sums in signals.sums]
     wanted = [(place, one.id) for place, group in enumerate(groups) for one in group.entries]

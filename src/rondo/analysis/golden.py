@@ -193,6 +193,7 @@ def profiled(run: RunData, ids: Sequence[str], names: Sequence[str] | None = Non
     parts, channels, n_entries = by_recording(segments.filter(wanted)), tuple[str, ...](), 0
     n_entries = len(run.summary.units) + len(phrases)
     read: dict[str, list[tuple[pl.DataFrame, Profiles]]] = {}
+    moments: dict[str, tuple[Floats, Floats]] = {}
     for id in ids:
         overview = run.overviews[id] if id in parts else None
         if overview is not None and names is not None:
@@ -212,13 +213,43 @@ def profiled(run: RunData, ids: Sequence[str], names: Sequence[str] | None = Non
             if bucket > 1:
                 own[:, :, 1] = np.nan
             read.setdefault(str(level), []).append((rows, own))
+            moments[id] = _moments(values)
     if not read:
         return None
+    _share_scale(read, moments)
     levels = {
         level: LevelProfiles(pl.concat([rows for rows, _ in own]), np.concatenate([found for _, found in own]))
         for level, own in read.items()
     }
-    every = next(iter(levels.values())).profiles.astype(np.float64)
+    every = levels[min(levels, key=lambda level: level != "unit")].profiles.astype(np.float64)
     known = np.where(np.isfinite(every), every, 0.0)
     tiny = 1e-6 * np.abs(known).max(axis=(0, 1)) + 1e-12  # of a channel that never changes
     return ProfiledRun(channels, np.maximum(_LEAST_SPREAD * known.std(axis=(0, 1)), tiny), levels)
+
+
+def _moments(values: NDArray[np.floating]) -> tuple[Floats, Floats]:
+    """Mean and deviation of each channel; 0 where it has no value."""
+    known = np.isfinite(values)
+    n = np.maximum(known.sum(axis=0), 1)
+    mean = np.where(known, values, 0.0).sum(axis=0, dtype=np.float64) / n
+    square = (np.where(known, values - mean, 0.0) ** 2).sum(axis=0, dtype=np.float64) / n
+    return mean, np.sqrt(square)
+
+
+def _share_scale(
+    read: dict[str, list[tuple[pl.DataFrame, Profiles]]], moments: dict[str, tuple[Floats, Floats]]
+) -> None:
+    """Bring several recordings to their mean level and typical deviation: sensors sit differently each time.
+
+    A model reads them so by default; one recording stays as it is.
+    """
+    if len(moments) < 2:
+        return
+    means, deviations = (np.stack(own) for own in zip(*moments.values(), strict=True))
+    level, scale = means.mean(axis=0), np.sqrt((deviations**2).mean(axis=0))
+    for own in read.values():
+        for rows, profiles in own:
+            mean, deviation = moments[rows["recording"][0]]
+            factor = np.divide(scale, deviation, out=np.ones_like(scale), where=deviation > 0)
+            profiles[:, :, 0] = (profiles[:, :, 0] - mean) * factor + level
+            profiles[:, :, 1] *= factor

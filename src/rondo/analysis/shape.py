@@ -108,9 +108,14 @@ def frames_compared(n_recordings: int) -> int:
     return FRAMES_COMPARED * min(RECORDINGS_COMPARED, n_recordings) // max(1, n_recordings)
 
 
-def compared(tables: Sequence[pl.DataFrame], overviews: Mapping[str, Overview], n_ids: int = 0) -> Compared:
-    """Level and movement of the entries of each table, whose segments do not overlap; `n_ids`: at least so many."""
-    most = frames_compared(len(overviews))
+def compared(
+    tables: Sequence[pl.DataFrame], overviews: Mapping[str, Overview], n_ids: int = 0, of: int = 1
+) -> Compared:
+    """Level and movement of the entries of each table, whose segments do not overlap; `n_ids`: at least so many.
+
+    `of`: one in so many of the frames that can be compared is enough.
+    """
+    most = frames_compared(len(overviews)) // of
     sizes = [max(n_ids, 1 + int(it["id"].max() or 0)) for it in tables]  # type: ignore[arg-type]
     found = Compared((), [], [Sums.empty(size, 0) for size in sizes])
     parts = [by_recording(table) for table in tables]
