@@ -116,7 +116,10 @@ def test_tab_completion_shows_what_people_call(two: Result) -> None:
 
 
 def test_what_was_found_is_printed(two: Result, one: Result) -> None:
-    assert repr(two) == f"<Result of rondo: {two.summary.headline}>"
+    first, *entries = repr(two).removesuffix(">").splitlines()
+    assert first == f"<Result of rondo: {two.summary.headline}"
+    told = {f"  {level[0]}{one.id}: {one.description}" for level, one in two.entries}
+    assert set(entries) <= told and len(entries) == min(6, len(told))
     assert repr(one).endswith("; the model fits; 1 note>")
     made = (
         "Rondo(settings={'windows': {'length': 40, 'step': 20}, 'encoder': {'shape_channels': 0}, "

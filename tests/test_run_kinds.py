@@ -21,7 +21,8 @@ from tests.cli.running import Command, Outcome, call, command, tree, waves, writ
 KINDS = ("discover", "label", "stream", "stopped")
 N_ROWS = 1800
 LAYOUT = {
-    "labels", "units", "scores", "overview", "model", "segments.csv", "segments.parquet", "summary.json", "report.html",
+    "labels", "units", "scores", "overview", "model", "segments.csv", "segments.parquet", "entries.csv",
+    "summary.json", "report.html",
 }  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from rondo.analysis.described import described
 from rondo.continual.journal import Event
 from rondo.data.labels import Labels
 from rondo.data.notes import Note, gathered, in_python, warn_of
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _NOTHING_KNOWN, _NO_EDITS = Words(), Edits()
+_MOST_IN_REPR = 6
 GroupBy = str | Mapping[str, str] | None
 Per = Literal["recording", "group"]
 _TEACHING = lazily("rondo.model.teaching:taught_edits")  # what reads recordings with a model lies above results
@@ -233,6 +235,39 @@ class Result:
     def entries(self) -> tuple[tuple[Level, EntrySummary], ...]:
         """Every unit and motif that occurs."""
         return (*(("unit", one) for one in self.summary.units), *(("motif", one) for one in self.summary.motifs))
+
+    @property
+    def rare(self) -> pd.DataFrame:
+        """Stretches unlike the rest, the farthest first: dates, entry, why, and the channels that deviate.
+
+        Why is "occurs once", "occurs twice", "seldom", "deviates", "too long" or "missing step"
+        (`rondo.analysis.rare`). Empty where nothing is, and for streams.
+        """
+        from rondo.analysis.rare import rare_table
+
+        return rare_table(self.summary)
+
+    def deviations(self) -> pd.DataFrame:
+        """Measure how far each occurrence is from the golden (typical) one of its entry, and in which channels.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per occurrence of a unit, or phrase of the labels, that occurs at least 8 times. A `score` of 1 and
+            more deviates: it is farther, in some channel, than 1.3 times what 95 % of the occurrences stay within.
+
+        Examples
+        --------
+        >>> result.deviations().columns.tolist()
+        ['recording', 'level', 'id', 'start_frame', 'end_frame', 'score', 'channels']
+        """
+        import pandas as pd
+
+        from rondo.analysis.golden import deviation_rows
+
+        refuse_forked()
+        columns = ["recording", "level", "id", "start_frame", "end_frame", "score", "channels"]
+        return pd.DataFrame(deviation_rows(self.run), columns=columns)
 
     @property
     def model(self) -> Any:
@@ -543,7 +578,7 @@ class Result:
             edits = getattr(model, "edits_", self.run.edits)
         if not isinstance(edits, Edits):
             raise SettingError(f"edits: expected those of a model (model.edits_), got {edits!r}")
-        return replace(self, run=self.run.edited(words, edits))
+        return replace(self, run=described(self.run.edited(words, edits), self.summary))
 
     def teach(self, spans: Any, *, data: Any = None, key: str | None = None) -> Result:
         """Label the rest like a few marked spans, and return the taught result; this one does not change.
@@ -708,8 +743,14 @@ class Result:
         return merge_table(coarseness_of(self).merges)
 
     def __repr__(self) -> str:
+        """The headline; of a vocabulary that was found here, also what its entries with most time are."""
         notes = f"; {counted(len(self.noted), 'note')}" if self.noted else ""
-        return f"<Result of {self.method}: {headline(self.summary)}{notes}>"
+        named = [
+            (f"{level[0]}{one.id}", one) for level, one in self.entries if one.description and self.kind == "discover"
+        ]
+        first = sorted(named, key=lambda it: -it[1].share)[:_MOST_IN_REPR]
+        lines = [f"  {key}: {one.description}" for key, one in named if (key, one) in first]
+        return "\n".join([f"<Result of {self.method}: {headline(self.summary)}{notes}", *lines]) + ">"
 
     def __dir__(self) -> list[str]:
         """What people need; the others hold what it is made of."""
@@ -777,7 +818,7 @@ def make_result(
         findings=tuple(findings),
         config=dict(config or {}),
     )
-    result = Result(run, {recording.id: recording for recording in recordings}, partial(known, model))
+    result = Result(described(run), {recording.id: recording for recording in recordings}, partial(known, model))
     warn_of(result.noted)
     return result
 

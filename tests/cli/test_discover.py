@@ -78,8 +78,8 @@ def test_json_is_one_object_with_the_documented_keys(finished: tuple[Path, Outco
 def test_the_folder_holds_what_it_should(finished: tuple[Path, Outcome]) -> None:
     run, _ = finished
     assert {path.name for path in run.iterdir()} == {
-        "labels", "units", "scores", "overview", "model", "segments.csv", "segments.parquet", "summary.json",
-        "report.html",
+        "labels", "units", "scores", "overview", "model", "segments.csv", "segments.parquet", "entries.csv",
+        "summary.json", "report.html",
     }  # fmt: skip
     for name in ("labels", "units"):
         assert {path.name for path in (run / name).iterdir()} == {"whole.npy", "holed.npy"}

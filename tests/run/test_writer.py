@@ -55,7 +55,15 @@ def test_the_tables_of_a_run(tmp_path: Path, result: Result, is_lazy: bool) -> N
     summary = result.summary.model_copy(update={"failed": (FailedFile(file="x.csv", why="it, too"),)})
     there: list[set[str]] = []
     RunWriter(tmp_path).close(summary, tables, lambda page: there.append({*tree(tmp_path), page.name}))
-    names = {"segments.csv", "segments.parquet", "found.parquet", "truth.parquet", "training.csv", "failed.csv"}
+    names = {
+        "segments.csv",
+        "segments.parquet",
+        "found.parquet",
+        "truth.parquet",
+        "training.csv",
+        "failed.csv",
+        "entries.csv",
+    }
     assert there == [names | {"report.html"}]
     assert tree(tmp_path).keys() == names | {"summary.json"}
     stored = pl.read_parquet(tmp_path / "segments.parquet")

@@ -19,11 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.arrays import Floats
-from rondo.data.labels import OTHER
+from rondo.data.labels import OTHER, from_runs
 from rondo.run.overview import Overview
 from rondo.wording import duration_in_words, is_date
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from rondo.run.summary import RecordingSummary
 
 
@@ -87,6 +89,54 @@ class Sums:
             d = (mean - rest_mean) / np.sqrt((variance + rest_variance) / 2)
         shown: Floats = np.clip(np.nan_to_num(d, nan=0.0), -_LARGEST, _LARGEST)
         return shown[:-1]
+
+
+class Compared(NamedTuple):
+    """The channels of the first recording with any, the recordings that have the same, and the sums of each table."""
+
+    channels: tuple[str, ...]
+    alike: list[str]
+    sums: list[Sums]
+
+
+RECORDINGS_COMPARED = 20
+"""With all of their frames; of more recordings each gives fewer."""
+
+
+def frames_compared(n_recordings: int) -> int:
+    """How many frames each of so many recordings gives."""
+    return FRAMES_COMPARED * min(RECORDINGS_COMPARED, n_recordings) // max(1, n_recordings)
+
+
+def compared(
+    tables: Sequence[pl.DataFrame], overviews: Mapping[str, Overview], n_ids: int = 0, of: int = 1
+) -> Compared:
+    """Level and movement of the entries of each table, whose segments do not overlap; `n_ids`: at least so many.
+
+    `of`: one in so many of the frames that can be compared is enough.
+    """
+    most = frames_compared(len(overviews)) // of
+    sizes = [max(n_ids, 1 + int(it["id"].max() or 0)) for it in tables]  # type: ignore[arg-type]
+    found = Compared((), [], [Sums.empty(size, 0) for size in sizes])
+    parts = [by_recording(table) for table in tables]
+    for id in overviews:
+        overview = overviews[id]  # read once: of many recordings not all fit into memory
+        if not found.alike and overview.codes.size:
+            channels = overview.channels
+            found = Compared(channels, [], [Sums.empty(size, len(channels)) for size in sizes])
+        if not overview.codes.size or overview.channels != found.channels:
+            continue
+        plain = standardised(overview, most)
+        for table, part, sums in zip(tables, parts, found.sums, strict=True):
+            own = part.get(id, table.clear())
+            sums.add(plain, from_runs(own["start_frame"], own["end_frame"], own["id"], overview.n_frames), most)
+        found.alike.append(id)
+    return found
+
+
+def by_recording(table: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """One pass: to filter a table for each of a thousand recordings takes a minute."""
+    return {str(id): rows for (id,), rows in table.partition_by("recording", as_dict=True).items()}
 
 
 def in_words(channel: str, d: Floats) -> dict[str, Any] | None:
@@ -226,6 +276,18 @@ def duration_bins(lengths: Sequence[float] | Floats, *, in_seconds: bool) -> dic
     }
 
 
+def occurrence_spans(table: pl.DataFrame) -> dict[int, Spans]:
+    """Starts and ends of all occurrences in a table of segments of one level, by id and recording."""
+    rows, spans = table.sort("id", "recording", "start_frame"), dict[int, dict[str, tuple[Floats, Floats]]]()
+    for (id, recording), part in rows.partition_by("id", "recording", as_dict=True, maintain_order=True).items():
+        starts, ends = (part[name].to_numpy().astype(np.float64) for name in ("start_frame", "end_frame"))
+        spans.setdefault(int(id), {})[str(recording)] = (starts, ends)
+    return {**spans}
+
+
+_NOTHING = (np.zeros(0), np.zeros(0))
+
+
 def frames_before(starts: Floats, ends: Floats, at: Floats) -> Floats:
     """How many frames before each place lie inside the spans, which are in order and apart."""
     if not starts.size:
@@ -235,28 +297,44 @@ def frames_before(starts: Floats, ends: Floats, at: Floats) -> Floats:
     return np.asarray(np.interp(at, knots, np.cumsum(inside)))
 
 
-def when(spans: Spans, recordings: Sequence[RecordingSummary]) -> dict[str, Any]:
-    """The share of recorded time by hour of the day or by place; None in `shares` where nothing was recorded."""
-    nothing = (np.zeros(0), np.zeros(0))
-    by, ends = "hour", ["0 h", "24 h"]
-    taken, there = np.zeros(24), np.zeros(24)
-    dated = [one for one in recordings if one.clock is not None and is_date(one.clock.seconds[0])]
-    for one in dated:
-        assert one.clock is not None
+class Hours(NamedTuple):
+    """By hour of the day: frames of an entry, frames recorded; and on how many days the entry begins."""
+
+    taken: Floats
+    there: Floats
+    n_days: int
+
+
+def hours_of_day(spans: Spans, recordings: Sequence[RecordingSummary]) -> Hours | None:
+    """None where not all clocks have dates, or the recordings cover fewer than `LEAST_HOURS` hours of the day."""
+    taken, there, days = np.zeros(24), np.zeros(24), set[int]()
+    for one in recordings:
+        if one.clock is None or not is_date(one.clock.seconds[0]):
+            return None
         first, last = one.clock.seconds[0], one.clock.seconds[-1]
         edges = np.arange(np.floor(first / 3600), np.ceil(last / 3600) + 1)
         frames = np.interp(edges * 3600, one.clock.seconds, one.clock.frames)
         hour = edges[:-1].astype(np.int64) % 24
-        np.add.at(taken, hour, np.diff(frames_before(*spans.get(one.id, nothing), frames)))
+        starts, ends = spans.get(one.id, _NOTHING)
+        np.add.at(taken, hour, np.diff(frames_before(starts, ends, frames)))
         np.add.at(there, hour, np.diff(frames))
-    if len(dated) < len(recordings) or np.count_nonzero(there) < LEAST_HOURS:
+        days |= set((np.interp(starts, one.clock.frames, one.clock.seconds) // 86_400).astype(np.int64).tolist())
+    return Hours(taken, there, len(days)) if np.count_nonzero(there) >= LEAST_HOURS else None
+
+
+def when(spans: Spans, recordings: Sequence[RecordingSummary]) -> dict[str, Any]:
+    """The share of recorded time by hour of the day or by place; None in `shares` where nothing was recorded."""
+    hours = hours_of_day(spans, recordings)
+    if hours is not None:
+        by, ends, taken, there = "hour", ["0 h", "24 h"], hours.taken, hours.there
+    else:
         by, ends = "place", ["start", "end"]
         if len(recordings) == 1 and recordings[0].duration_s is not None:
             ends = ["0", duration_in_words(recordings[0].duration_s)]
         taken, there = np.zeros(N_PLACES), np.zeros(N_PLACES)
         for one in recordings:
             edges = np.linspace(0, one.n_frames, N_PLACES + 1)
-            taken += np.diff(frames_before(*spans.get(one.id, nothing), edges))
+            taken += np.diff(frames_before(*spans.get(one.id, _NOTHING), edges))
             there += np.diff(edges)
     shares = [round(float(a / b), 4) if b > 0 else None for a, b in zip(taken, there, strict=True)]
     return {"by": by, "shares": shares, "ends": ends, "n_recordings": len(recordings)}

@@ -36,11 +36,12 @@ class ExportedSegment(NamedTuple):
 
 
 class ExportedLabel(NamedTuple):
-    """One label of a level, and the colour (#rrggbb) that it has everywhere."""
+    """One label of a level, the colour (#rrggbb) that it has everywhere, and what it is in words, if that is known."""
 
     level: str
     text: str
     colour: str
+    description: str = ""
 
 
 @dataclass(frozen=True)

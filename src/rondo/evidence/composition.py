@@ -43,7 +43,7 @@ def composition_evidence(
         several = [phrase for phrase in counts if len(phrase) > 1]
         is_composed = 2 * sum(counts[phrase] for phrase in several) > counts.total()
         composed[motif] = several if is_composed else []
-        if counts and not is_composed:
+        if counts.total() and not is_composed:
             alone[max((phrase for phrase in counts if len(phrase) == 1), key=counts.__getitem__)[0]] = motif
     longest = min(_LONGEST, max((len(phrase) for phrases in composed.values() for phrase in phrases), default=0))
     own, best = {}, np.zeros(0)

@@ -83,7 +83,8 @@ def _configuration(export: Export) -> bytes:
     for level in export.levels:
         labels = Xml.SubElement(view, "TimeSeriesLabels", name=level, toName=SERIES)
         for label in export.labels_of(level):
-            Xml.SubElement(labels, "Label", value=label.text, background=label.colour)
+            hint = {"hint": label.description} if label.description else {}
+            Xml.SubElement(labels, "Label", hint, value=label.text, background=label.colour)
     series = Xml.SubElement(view, "TimeSeries", name=SERIES, valueType="url", value="$csv", sep=",")
     for channel in export.recordings[0].channels:
         Xml.SubElement(series, "Channel", column=channel)

@@ -105,6 +105,7 @@ def stream(
     from rondo.live.health import Health
     from rondo.live.session import Session, SessionPaths
     from rondo.live.source import feed_kind
+    from rondo.live.watching import typical_of
     from rondo.model.rondo import Rondo
     from rondo.store.locations import refuse_url
 
@@ -113,7 +114,8 @@ def stream(
     folder = model_folder(model)
     fitted = Rondo.load(folder)
     fitted.config_ = _of_this_stream(fitted.config_, settings)
-    chosen: dict[str, Any] = {"frozen": frozen, "keep_columns": keep_column or ()}
+    typical = typical_of(folder, fitted.preprocessor_.channels)
+    chosen: dict[str, Any] = {"frozen": frozen, "keep_columns": keep_column or (), "typical": typical}
     is_fleet = feed_kind(source) is not None
     with Health(out, sinks, silent_s=silent_s if follow or is_fleet else None, say=print_over) as health:
         if is_fleet:

@@ -31,6 +31,7 @@ from rondo.live.inbox import FeedStore
 from rondo.live.payloads import UnreadablePayload, check_kind, rows_by_field
 from rondo.live.session import GivenSource, Session, SessionPaths, Written, missing_cells
 from rondo.live.source import FeedRequest, Message, feed_kind
+from rondo.live.watching import Typical
 from rondo.model.describe import fitted_ids
 from rondo.model.method import CHECKPOINT
 from rondo.run.health import DEVICES
@@ -106,6 +107,7 @@ class Fleet:
         told: Told | None = None,
         most_open: int = 1000,
         keep_columns: Sequence[str] = (),
+        typical: Typical | None = None,
     ) -> None:
         kind = feed_kind(where)
         if kind is None:
@@ -113,7 +115,7 @@ class Fleet:
         self._model, self._where, self.out = model, where, out
         self._most_open = most_open
         missing_cells(model, keep_columns)  # refuses names that the model does not have
-        self._chosen: dict[str, Any] = {"frozen": frozen, "keep_columns": tuple(keep_columns)}
+        self._chosen: dict[str, Any] = {"frozen": frozen, "keep_columns": tuple(keep_columns), "typical": typical}
         self._told = told or Told()
         address, self._rules = fleet_address(where)
         self._kind = kind.name

@@ -1,10 +1,11 @@
 """Health: what surrounds the labelling of one stream or of many: alarms, sinks, health.json, the exit code.
 
-Six alarms, each raised once and cleared once: nothing-fits (no unit has accepted a window for 30 s of data),
+Nine alarms, each raised once and cleared once: nothing-fits (no unit has accepted a window for 30 s of data),
 labels-doubtful (the model does not fit the stream so far, by the verdict of `rondo label`), stuck (a channel repeats
 one value), outside (its values lie far outside what the model was fitted on), silent (no row for `--silent`, while the
-source is followed), refused (a device or the source). The loop that labels calls
-`after` with the result of each step, `tick` each time around, and `close` at the end. None of them waits for a server.
+source is followed), refused (a device or the source); and of single occurrences (`watching.py`) deviates, too-long and
+missing-step. The loop that labels calls `after` with the result of each step, `tick` each time around, and `close` at
+the end. None of them waits for a server.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from rondo.data.labels import OTHER
 from rondo.errors import InputError, OutputError, RecordingError, SourceLostError
 from rondo.live.delivery import Delivery
 from rondo.live.source import open_sink, shown_sink
+from rondo.live.watching import Sign
 from rondo.run.decisions import Label
 from rondo.run.health import HEALTH, HealthReport, HealthState, SinkHealth, write_health
 from rondo.store.folder import clear_drafts
@@ -105,6 +107,11 @@ class _Device:
                 if not channels:
                     self.clear_alarm(alarm, f"'{channel}' is sound again, after {event.evidence['rows']:,} such rows")
 
+    def add_signs(self, signs: Sequence[Sign]) -> None:
+        """Alarms about single occurrences."""
+        for sign in signs:
+            (self.clear_alarm if sign.is_over else self.set_alarm)(sign.alarm, sign.message)
+
     def look(self, now: float, silent_s: float) -> None:
         if now - self.last_row >= silent_s:
             self.set_alarm(SILENT, f"no row for {duration_in_words(now - self.last_row)}")
@@ -167,6 +174,7 @@ class Health:
         known.add_labels(written.labels)
         known.add_fit(session.fit)
         known.add_events(written.events)
+        known.add_signs(written.signs)
         if written.labels or written.events:
             for delivery in self._deliveries:
                 delivery.news(device, folder, session.edits)

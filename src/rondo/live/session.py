@@ -35,6 +35,7 @@ from rondo.files.missing import MissingCells
 from rondo.live.clock import RateCheck
 from rondo.live.growing_run import GrowingRun, Outputs
 from rondo.live.source import Request, Rows, Skip, Source, open_source, source_kind
+from rondo.live.watching import OccurrenceWatch, Sign, Typical
 from rondo.model.describe import note_untaught
 from rondo.model.method import CHECKPOINT, FROZEN, LEARNING, edits_with
 from rondo.run.decisions import Label, label_of
@@ -107,6 +108,7 @@ class Written(NamedTuple):
     labels: list[Label]
     events: list[Event]
     n_rows: int = 0  # that were read for it
+    signs: Sequence[Sign] = ()  # alarms about single occurrences
 
 
 @dataclass(frozen=True)
@@ -143,11 +145,14 @@ class Session:
         frozen: bool = False,
         given: GivenSource | None = None,
         keep_columns: Sequence[str] = (),
+        typical: Typical | None = None,
     ) -> None:
         """Begin, or go on from the checkpoint if there is one; everything that does not fit is refused.
 
-        `given` is the source where it is not the one that `place.where` names; `keep_columns` are taken as they are.
+        `given` is the source where it is not the one that `place.where` names; `keep_columns` are taken as they are;
+        `typical`: what occurrences are compared with.
         """
+        self._watch = None if typical is None else OccurrenceWatch(typical, model.rate_)
         self._place, self._rate = place, model.rate_
         self._is_alone = given is None  # else the fleet says when there is time for more than labels
         kind, self.id = source_kind(place.where) if given is None else (given.kind, given.id)
@@ -190,7 +195,7 @@ class Session:
             self._outputs = Outputs(place.out, plain.get("lengths"))
             with restoring(place.checkpoint):
                 self._outputs.places.load(plain.get("places") or self._outputs.places.state())
-            self._stream.watch(None, self._outputs.places.add)
+            self._stream.watch(None if self._watch is None else self._watch.see, self._outputs.places.add)
             if not self.finished:
                 self._run.begin(model_folder, self.edits, self._progress(), shared=given is not None)
         except BaseException:
@@ -239,7 +244,8 @@ class Session:
         labels = [label_of(decision, self._rate) for decision in shown_decisions(decisions, self.edits)]
         self._outputs.add(labels, events)
         self.counters = self.counters.after(rows, decisions, events, self._stream)
-        return Written(labels, events, 0 if rows is None else len(rows.values))
+        signs = () if self._watch is None else self._watch.after(labels)
+        return Written(labels, events, 0 if rows is None else len(rows.values), signs)
 
     @property
     def is_due(self) -> bool:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from rondo.analysis.described import described
 from rondo.config.settings import PreprocessConfig
 from rondo.data.groups import GroupBy, groups_of
 from rondo.data.scaling import UsedChannels, refuse_too_many_axes, used_channels
@@ -57,6 +58,7 @@ from rondo.model.fit import FitPlan, learn_into, plan_fit
 from rondo.model.folder import config_of
 from rondo.model.rondo import Rondo
 from rondo.result import Result, result_in
+from rondo.run.folder import stored_run
 from rondo.run.labelling import curve_table
 from rondo.run.shown import shown_summary
 from rondo.run.summary import FailedFile, RunKind
@@ -343,7 +345,10 @@ class _Run:
         if (training := curve_table(words)) is not None:
             tables["training"] = training
         here = self.folder.path
-        RunWriter(here).close(summary, tables, lambda page: result_in(here, summary).report(page))
+        writer = RunWriter(here)
+        writer.write_tables(tables)
+        summary = described(stored_run(here, summary)).summary
+        writer.close(summary, {}, lambda page: result_in(here, summary).report(page))
         close_run(self.folder)
         return result_in(here, summary)
 

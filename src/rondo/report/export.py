@@ -69,7 +69,11 @@ def choose(result: Result, level: str = "both", recording: str | None = None) ->
     )
     ids = {(it.level, it.label): it.id for exported in recordings for it in exported.segments}
     ordered = sorted(ids.items(), key=lambda it: (LEVELS.index(it[0][0]), it[1], it[0][1]))
-    labels = tuple(ExportedLabel(level, text, look_of(_kind_of(level), id).colour) for (level, text), id in ordered)
+    about: dict[tuple[str, int], str] = {(kind, one.id): one.description for kind, one in result.entries}
+    labels = tuple(
+        ExportedLabel(level, text, look_of(_kind_of(level), id).colour, about.get((_kind_of(level), id), ""))
+        for (level, text), id in ordered
+    )
     written_s = None if result.run.folder is None else int((result.run.folder / SUMMARY).stat().st_mtime)
     # the same run gives the same file
     made_at = datetime.now(UTC).replace(microsecond=0) if written_s is None else datetime.fromtimestamp(written_s, UTC)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rondo.units.vocabulary import Level
 
 _MOST_FINDINGS = 4
-_HEADER = ("occurrences", "share", "lasts", "comes back", "made of")
+_HEADER = ("what it is", "occurrences", "share", "lasts", "comes back", "made of")
 _LEFT = ' style="text-align:left"'
 _PALE = ' style="opacity:.8"'
 
@@ -47,7 +47,7 @@ def _table(heading: str, level: Level, entries: Sequence[EntrySummary]) -> str:
     if not entries:
         return ""
     largest = sorted(entries, key=lambda entry: -entry.share)[:MOST_ROWS]
-    header = ("", heading, *_HEADER[: 5 if level == "motif" else 4])
+    header = ("", heading, *_HEADER[: 6 if level == "motif" else 5])
     head = "".join(f"<th{_LEFT}>{name}</th>" for name in header)
     rows = "".join(_row(level, entry) for entry in entries if entry in largest)
     left = len(entries) - len(largest)
@@ -59,6 +59,7 @@ def _row(level: Level, entry: EntrySummary) -> str:
     about = about_entry(level, entry)
     cells = [
         about["name"],
+        about["description"],
         f"{about['n']:,}",
         about["share"],
         about["lasts"],

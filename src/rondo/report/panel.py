@@ -16,20 +16,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.analysis.shape import (
-    FRAMES_COMPARED,
     LEAST_SHARE,
     MAX_COLUMNS,
     Spans,
-    Sums,
+    by_recording,
+    compared,
     duration_bins,
+    frames_compared,
     in_words,
     mean_and_band,
     occurrence_columns,
+    occurrence_spans,
     standardised,
     when,
 )
 from rondo.arrays import Floats
-from rondo.data.labels import from_runs
 from rondo.report.lanes import entry_look
 from rondo.report.tables import entries_shown, entry_key, evidence_words, is_unproven, recurrence_words
 from rondo.run.clock import seconds_at
@@ -39,7 +40,7 @@ from rondo.wording import counted, duration_in_words, moment_in_words, percent, 
 if TYPE_CHECKING:
     import polars as pl
 
-    from rondo.run.summary import EntrySummary, RecordingSummary
+    from rondo.run.summary import EntrySummary, RareStretch, RecordingSummary
 
 MAX_OCCURRENCES = 24
 MAX_CELLS = 1600
@@ -48,7 +49,6 @@ MAX_ALIGNED = 200
 """Occurrences over which mean and band of an entry are taken, spread over all of them."""
 MAX_ROWS = 4
 _MOST_ALIGNED = 12_800  # on a page in all: 26 MB while it is made
-_RECORDINGS_COMPARED = 20  # with all of their frames; of more recordings each gives fewer
 _CELL_HOLDS = 0.9  # of the occurrences end within a cell
 _LEAST_SPAN = 1 / 8  # of the range of a channel: rest should look like rest, not like its noise
 _LEAST_CURVE = 1.0  # standard deviation of the channel, for the same reason
@@ -65,13 +65,18 @@ def panel_entries(
     segments: pl.DataFrame,
     overviews: Mapping[str, Overview],
     drawn: Sequence[RecordingSummary],
+    rare: Sequence[RareStretch] = (),
 ) -> dict[str, dict[str, Any]]:
-    """What the panel shows of each entry in the table, by its key."""
+    """What the panel shows of each entry in the table, by its key; `rare`: stretches that are unlike the rest."""
+    import polars as pl
+
     shown = {entry.id: entry for entry in entries_shown(entries)}
     exemplars = {(exemplar.recording, exemplar.start_frame) for entry in shown.values() for exemplar in entry.exemplars}
-    details = entry_details(level, segments, overviews, set(shown), exemplars)
+    unlike = {(one.recording, one.start_frame): one.why for one in rare if one.level == level}
+    details = entry_details(level, segments, overviews, set(shown), exemplars | unlike.keys())
     indices = {recording.id: index for index, recording in enumerate(drawn)}
-    spans, rates = _spans(level, segments, [*indices]), {recording.rate for recording in drawn}
+    wanted = (pl.col("level") == level) & (pl.col("id") >= 0) & pl.col("recording").is_in([*indices])
+    spans, rates = occurrence_spans(segments.filter(wanted)), {recording.rate for recording in drawn}
     rate = rates.pop() if len(rates) == 1 else None
     panels = {}
     for id, entry in shown.items():
@@ -82,7 +87,7 @@ def panel_entries(
             **detail,
             **about_entry(level, entry),
             "occurrences": [  # exemplars first, in the order of the table, then the others in the order of time
-                _cell(occurrence, drawn, indices[occurrence["recording"]]) | {"exemplar": place < len(rank)}
+                _cell(occurrence, drawn, indices[occurrence["recording"]], unlike) | {"exemplar": place < len(rank)}
                 for place, occurrence in sorted(ranked, key=lambda it: it[0])
             ],
             **{
@@ -115,18 +120,26 @@ def about_entry(level: str, entry: EntrySummary) -> dict[str, Any]:
         "evidence": evidence_words(entry.evidence),
         "unproven": recurs if is_unproven(entry) else "",
         "taken_for": entry.taken_for,
+        "description": entry.description,
         "in_labels": entry.in_labels,
         "absorbed": list(entry.absorbed),
     }
 
 
-def _cell(occurrence: dict[str, Any], drawn: Sequence[RecordingSummary], index: int) -> dict[str, Any]:
+def _cell(
+    occurrence: dict[str, Any],
+    drawn: Sequence[RecordingSummary],
+    index: int,
+    unlike: Mapping[tuple[str, int], str],
+) -> dict[str, Any]:
     """One occurrence: where it is, and the words beneath it."""
     recording, start, score = drawn[index], occurrence["start_frame"], occurrence["score"]
     at = f"frame {start}"
     if recording.rate is not None:
         at = moment_in_words(seconds_at(recording, start), recording.duration_s or 0.0)
     words = at if score is None else f"{at} ({score:.2f})"
+    if (why := unlike.get((recording.id, start))) is not None:
+        words = f"{words}: {why}"
     return {
         "timeline": index,
         "start": start,
@@ -135,21 +148,6 @@ def _cell(occurrence: dict[str, Any], drawn: Sequence[RecordingSummary], index: 
         "columns": occurrence["columns"],
         "words": words if len(drawn) == 1 else f"{recording.id} {words}",
     }
-
-
-def _spans(
-    level: str, segments: pl.DataFrame, recordings: Sequence[str]
-) -> dict[int, dict[str, tuple[Floats, Floats]]]:
-    """Starts and ends of all occurrences, by id and recording."""
-    import polars as pl
-
-    wanted = (pl.col("level") == level) & (pl.col("id") >= 0) & pl.col("recording").is_in(recordings)
-    rows = segments.filter(wanted).sort("id", "recording", "start_frame")
-    spans: dict[int, dict[str, tuple[Floats, Floats]]] = {}
-    for (id, recording), part in rows.partition_by("id", "recording", as_dict=True, maintain_order=True).items():
-        starts, ends = (part[name].to_numpy().astype(np.float64) for name in ("start_frame", "end_frame"))
-        spans.setdefault(int(id), {})[str(recording)] = (starts, ends)
-    return spans
 
 
 def _distributions(spans: Spans, drawn: Sequence[RecordingSummary]) -> dict[str, Any]:
@@ -199,21 +197,8 @@ def entry_details(
     if not recordings or not ids:
         return {}
     rows = segments.filter((pl.col("level") == level) & (pl.col("id") >= 0) & pl.col("recording").is_in(recordings))
-    most_frames = FRAMES_COMPARED * min(_RECORDINGS_COMPARED, len(recordings)) // len(recordings)
-    n_ids = 1 + max(max(ids), int(rows["id"].max() or 0))  # type: ignore[arg-type]
-    by_recording, alike = _by_recording(rows), list[str]()
-    channels: tuple[str, ...] = ()
-    sums = Sums.empty(n_ids, 0)
-    for id in recordings:
-        overview = overviews[id]  # read once: of many recordings not all fit into memory
-        if not alike and overview.codes.size:
-            channels, sums = overview.channels, Sums.empty(n_ids, len(overview.channels))
-        if not overview.codes.size or overview.channels != channels:
-            continue
-        part = by_recording.get(id, rows.clear())
-        track = from_runs(part["start_frame"], part["end_frame"], part["id"], overview.n_frames)
-        sums.add(standardised(overview, most_frames), track, most_frames)
-        alike.append(id)
+    most_frames = frames_compared(len(recordings))
+    channels, alike, (sums,) = compared([rows], overviews, n_ids=1 + max(ids))
     d = sums.differences()
     wanted = rows.filter(pl.col("id").is_in(sorted(ids)) & pl.col("recording").is_in(alike))
     n_entries = 2 * len(ids)  # of both levels
@@ -226,7 +211,7 @@ def entry_details(
         median, reach, width = (max(1, int(np.quantile(lengths, q))) for q in (0.5, 1 - LEAST_SHARE, _CELL_HOLDS))
         largest = np.abs(d[int(id)]).max(axis=0)
         material[int(id)] = Material(np.argsort(-largest, kind="stable")[:MAX_ROWS], width, reach, median)
-    drawn_in, aligned_in = _by_recording(drawn), _by_recording(aligned)
+    drawn_in, aligned_in = by_recording(drawn), by_recording(aligned)
     for recording in alike:
         if recording not in drawn_in and recording not in aligned_in:
             continue
@@ -238,11 +223,6 @@ def entry_details(
         for row in aligned_in.get(recording, aligned.clear()).iter_rows(named=True):
             material[row["id"]].add_aligned(overview, row["start_frame"], row["end_frame"])
     return {id: _detail(channels, d[id], entry) for id, entry in material.items()}
-
-
-def _by_recording(table: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """One pass: to filter a table for each of a thousand recordings takes a minute."""
-    return {str(id): rows for (id,), rows in table.partition_by("recording", as_dict=True).items()}
 
 
 def _chosen(occurrences: pl.DataFrame, most: int, exemplars: Collection[tuple[str, int]]) -> pl.DataFrame:

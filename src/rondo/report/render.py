@@ -104,6 +104,7 @@ def render(summary: dict[str, Any], *, live: str = "", server: Mapping[str, Any]
         {
             "left_out": [],
             "events": [],
+            "rare": [],
             "n_events": 0,
             "n_refined": 0,
             **summary,

@@ -20,6 +20,7 @@ from rondo.report.tables import (
     growth_in_words,
     journal,
     marks,
+    rare_rows,
 )
 from rondo.run.clock import page_clock
 from rondo.run.headline import (
@@ -87,11 +88,12 @@ def spans_to_mark(result: Result) -> list[tuple[Any, ...]]:
 def summarize(result: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
     """What the report of a result says, as a dict that `json.dumps(..., allow_nan=False)` takes.
 
-    Keys: title, finding, overview, findings, provenance, scores (rows), fit (rows), groups (entries by group, or None),
-    notes, n_recordings, motifs_are_units (motifs would show nothing else than units), left_out (in words), recordings
-    (those inside the page, each with its signal, scores and lanes), kinds (of motifs, the one that is shown first),
-    headings and entries (rows of units and of each kind of motif), n_entries, details (of entries, by key),
-    composition, edit (what is known of edits); of a stream events, n_events and n_refined.
+    Keys: title, finding, overview, findings, provenance, scores (rows), fit (rows), groups (entries by group, or
+    None), notes, n_recordings, motifs_are_units (motifs would show nothing else than units), left_out (in words),
+    recordings (those inside the page, each with its signal, scores and lanes), kinds (of motifs, the one that is
+    shown first), rare (stretches unlike the rest), headings and entries (rows of units and of each kind of motif),
+    n_entries, details (of entries, by key), composition, edit (what is known of edits); of a stream events,
+    n_events and n_refined.
     """
     from rondo.arrays import Lazy
     from rondo.run.data import overview_bytes  # brings pydantic, which importing the report does without
@@ -126,7 +128,7 @@ def summarize(result: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
     details: dict[str, Any] = {}
     for kind, entries in groups.items():
         level = "unit" if kind == "unit" else "motif"
-        own = panel_entries(level, entries, others.get(kind, segments), inside, drawn)
+        own = panel_entries(level, entries, others.get(kind, segments), inside, drawn, run.rare)
         details |= {key: entry | {"of": "" if level == "unit" else kind} for key, entry in own.items()}
     return {
         "title": "Rondo report" if run.stream is None else "Rondo stream",
@@ -149,6 +151,7 @@ def summarize(result: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
             for kind, entries in groups.items()
         },
         "n_entries": {kind: len(entries) for kind, entries in groups.items()},
+        "rare": rare_rows(run, drawn),
         "details": details,
         "composition": composition(run, segments, result.run.tables["unshown_segments"], drawn),
         "edit": edit_data(result, whole=len(drawn) == len(run.recordings)),

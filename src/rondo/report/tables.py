@@ -20,11 +20,12 @@ from rondo.analysis.usage import (
 from rondo.continual.journal import Event
 from rondo.evidence.verdicts import is_pale
 from rondo.report.lanes import entry_look, entry_name, look_of
+from rondo.run.summary import Exemplar
 from rondo.wording import counted, duration_in_words, moment_in_words, number_in_words, percent, spread_in_words
 
 if TYPE_CHECKING:
     from rondo.result import Result
-    from rondo.run.summary import EntryEvidenceSummary, EntrySummary, Exemplar, Profile, RecordingSummary, RunSummary
+    from rondo.run.summary import EntryEvidenceSummary, EntrySummary, Profile, RecordingSummary, RunSummary
 
 
 MAX_ENTRIES_SHOWN = 200
@@ -70,6 +71,7 @@ def entry_table(
             "composition": entry.composition,
             "parts": composition_parts(entry.composition, unit_names),
             "taken_for": entry.taken_for,
+            "description": entry.description,
         }
         for entry in shown
     ]
@@ -189,6 +191,27 @@ def _exemplar(exemplar: Exemplar, places: dict[str, tuple[int, RecordingSummary]
         first, last = max(0, exemplar.start_frame - margin), min(recording.n_frames, exemplar.end_frame + margin)
         shown |= {"timeline": place, "from": first, "to": last}
     return shown
+
+
+def rare_rows(run: RunSummary, drawn: Sequence[RecordingSummary]) -> list[dict[str, Any]]:
+    """The stretches unlike the rest; those in recordings on the page can be pressed."""
+    places = {recording.id: (place, recording) for place, recording in enumerate(drawn)}
+    names = {(level, one.id): one.name for level, own in (("unit", run.units), ("motif", run.motifs)) for one in own}
+    several = len(run.recordings) > 1
+    rows = []
+    for one in run.rare:
+        lasts_s = None if one.start_s is None or one.end_s is None else one.end_s - one.start_s
+        about = Exemplar(**one.model_dump(include=set(Exemplar.model_fields)))
+        rows.append(
+            {
+                **entry_look(one.level, one.id, names.get((one.level, one.id), "")),
+                "place": _exemplar(about, places, several),
+                "lasts": f"{one.end_frame - one.start_frame} frames" if lasts_s is None else duration_in_words(lasts_s),
+                "why": one.why,
+                "channels": ", ".join(one.channels),
+            }
+        )
+    return rows
 
 
 def journal(events: Sequence[Event], rate: float | None) -> dict[str, Any]:

@@ -25,6 +25,16 @@ _NEAR_FRAMES, _NEAR_S = 2.0, 0.05  # what straight lines may be off: more than c
 _MOST_KNOTS = 1000
 
 
+MOST_SPREAD = 200
+"""Recordings that are read to describe a run."""
+
+
+def spread_over(recordings: Sequence[RecordingSummary]) -> list[RecordingSummary]:
+    """At most `MOST_SPREAD` of them, spread over all."""
+    places = np.linspace(0, len(recordings) - 1, min(MOST_SPREAD, len(recordings)))
+    return [recordings[place] for place in np.unique(places.astype(np.int64))]
+
+
 def clock_knots(times_s: NDArray[np.float64] | None, rate: float | None) -> dict[str, list[int] | list[float]] | None:
     """Frames and the seconds at them, between which the clock runs straight; None where there are no timestamps.
 

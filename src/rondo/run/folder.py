@@ -4,6 +4,7 @@
     scores/<id>.npz                   how well each frame fits them, where the method says so
     overview/<id>.npz                 the signal, small enough to draw
     segments.csv, segments.parquet    every occurrence (`rondo.run.segments`)
+    entries.csv                       every unit and motif, with a sentence on what it is
     found.parquet                     segments before people merged entries or changed frames; only where they have
     truth.parquet, training.csv       ground truth, curves of training; where there are any
     failed.csv                        files that could not be read, where recordings were read one by one

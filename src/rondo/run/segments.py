@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rondo.result import Result
+    from rondo.run.data import RunData
     from rondo.run.summary import RunSummary
 
 
@@ -186,6 +187,19 @@ def segments_of(result: Result, recordings: Sequence[str]) -> pl.DataFrame:
         return read_segments(path, result.summary, recordings)
     table = result.run.tables["segments"]
     return table if len(recordings) == len(result) else table.filter(table["recording"].is_in(recordings))
+
+
+def segments_in(run: RunData, recordings: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Segments of labels, and of motifs that labels do not show, in some recordings; of many only theirs are read."""
+    import polars as pl
+
+    if run.folder is not None and len(recordings) < len(run.summary.recordings):
+        path, summary = run.folder / SEGMENTS, run.summary
+        unshown = read_segments(path, summary, recordings, KINDS).with_columns(level=pl.lit("motif"))
+        return read_segments(path, summary, recordings), unshown
+    segments, unshown = (run.tables[name] for name in ("segments", "unshown_segments"))
+    wanted = pl.col("recording").is_in(recordings)
+    return segments.filter(wanted), unshown.filter(wanted)
 
 
 def _large_file(result: Result) -> Path | None:

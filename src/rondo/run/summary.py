@@ -149,6 +149,22 @@ class EntrySummary(_Stored):
     in_labels: bool = True  # False for motifs of the kind that labels do not show
     composition: str = ""
     taken_for: str = ""
+    description: str = ""  # what it is, in words (`rondo.analysis.claims`); "" where that was not looked for
+
+
+class RareStretch(_Stored):
+    """A stretch that is unlike the rest, why, and the channels that deviate, in words; see `rondo.analysis.rare`."""
+
+    start_s: float | None
+    end_s: float | None
+    recording: RecordingId
+    start_frame: Count
+    end_frame: Count
+    level: str
+    id: Count
+    why: str
+    score: float
+    channels: tuple[str, ...]
 
 
 class EntryMerge(_Stored):
@@ -237,6 +253,7 @@ class RunSummary(_Stored):
     motifs: tuple[EntrySummary, ...]
     motif_merges: tuple[EntryMerge, ...] = ()  # down to two motifs; see `rondo.motifs.merging`
     motifs_are_units: bool = False  # under other ids
+    rare: tuple[RareStretch, ...] = ()  # the farthest first
     scores: RunScores | None = None
     stream: StreamSummary | None = None
     failed: tuple[FailedFile, ...] = ()  # files without labels

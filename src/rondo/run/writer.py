@@ -29,6 +29,11 @@ if TYPE_CHECKING:
 
 FOUND, TRUTH, TRAINING, FAILED, PAGE = "found.parquet", "truth.parquet", "training.csv", "failed.csv", "report.html"
 _TRACKS = {"labels": "motif", "units": "unit"}
+ENTRIES = "entries.csv"
+ENTRY_COLUMNS = (
+    "level", "id", "name", "description", "n_occurrences", "share", "median_duration_frames", "median_duration_s",
+    "recurs", "kind", "composition",
+)  # fmt: skip
 
 
 def recording_files(
@@ -73,6 +78,17 @@ class RunWriter:
         draw: Callable[[Path], object] | None = None,
     ) -> None:
         """Write the tables and what else there is, draw the page, and write summary.json."""
+        self.write_tables(tables)
+        if summary.failed:
+            rows = ((one.file, one.why) for one in summary.failed)
+            write_text(self.folder.path / FAILED, csv_of_rows(("file", "why"), rows))
+        write_text(self.folder.path / ENTRIES, csv_of_rows(ENTRY_COLUMNS, _entry_rows(summary)))
+        if draw is not None:
+            draw(self.folder.path / PAGE)
+        write_json(self.folder.path / SUMMARY, summary.as_json())
+
+    def write_tables(self, tables: Mapping[str, pl.DataFrame | pl.LazyFrame]) -> None:
+        """Write the tables that there are."""
         if "unshown_segments" in tables:
             both: Any = [tables[name] for name in ("segments", "unshown_segments")]
             tables = {**tables, "segments": in_one_table(*both)}
@@ -81,12 +97,6 @@ class RunWriter:
                 self._write_table(name, tables[name])
         for suffix in ("csv", "parquet"):  # version 0.2.0 wrote them apart
             (self.folder.path / f"unshown_segments.{suffix}").unlink(missing_ok=True)
-        if summary.failed:
-            rows = ((one.file, one.why) for one in summary.failed)
-            write_text(self.folder.path / FAILED, csv_of_rows(("file", "why"), rows))
-        if draw is not None:
-            draw(self.folder.path / PAGE)
-        write_json(self.folder.path / SUMMARY, summary.as_json())
 
     def _write_table(self, name: str, table: pl.DataFrame | pl.LazyFrame) -> None:
         import polars as pl
@@ -119,6 +129,14 @@ class RunWriter:
         except UNREADABLE:
             return False
         return np.array_equal(labels, labelling.motifs) and np.array_equal(units, labelling.units)
+
+
+def _entry_rows(summary: RunSummary) -> Iterator[list[Any]]:
+    """One row for each unit and motif, in the order of `ENTRY_COLUMNS`."""
+    for level, entries in (("unit", summary.units), ("motif", summary.motifs)):
+        for entry in entries:
+            about = vars(entry) | {"level": level, "recurs": "" if entry.evidence is None else entry.evidence.verdict}
+            yield [about[name] for name in ENTRY_COLUMNS]
 
 
 @contextmanager

@@ -20,7 +20,7 @@ function legendOf(page, level, heading) {
   if (!own.length) return null
   const head = htmlOf("tr", {}, ...[heading, "share", "times", "lasts"].map((it) => htmlOf("th", {textContent: it})))
   head.lastChild.title = "median duration"
-  const rows = own.slice(0, MOST_LISTED).map(([key, entry]) => legendRow(page, key, entry))
+  const rows = own.slice(0, MOST_LISTED).flatMap(([key, entry]) => legendRow(page, key, entry))
   const more = own.length > MOST_LISTED ? quietly(`${own.length - MOST_LISTED} more in the tables below.`) : null
   const table = htmlOf("table", {className: "legend"}, htmlOf("thead", {}, head), htmlOf("tbody", {}, ...rows))
   return htmlOf("section", {}, table, more)
@@ -31,7 +31,8 @@ function legendRow(page, key, entry) {
   const figures = [entry.share, entry.n, entry.lasts].map((it) => htmlOf("td", {textContent: it}))
   const row = htmlOf("tr", {}, name, ...figures)
   if (entry.unproven) Object.assign(row, {className: "unproven", title: `Comes back: ${entry.unproven}`})
-  return row
+  if (!entry.description) return [row]
+  return [row, htmlOf("tr", {className: "what"}, htmlOf("td", {colSpan: 4, textContent: entry.description}))]
 }
 
 // ---------------------------------------------------------------- one entry
@@ -49,6 +50,7 @@ function showPanel(element, entry, page, origin) {
 
 function factsOf(entry) {
   const facts = htmlOf("div", {className: "facts"}, htmlOf("h2", {}, swatchOf(entry), entry.name),
+    ...entry.description ? [htmlOf("p", {className: "what", textContent: entry.description})] : [],
     htmlOf("p", {textContent: `${entry.facts}.`}))
   facts.setAttribute("aria-live", "polite")
   if (entry.recurs) {
