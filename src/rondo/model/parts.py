@@ -91,7 +91,7 @@ class StreamParts:
             n_skipped = self._stream.n_skipped
             report = self._stream.feed(values, times_s)
             warn_of_skipped(n_skipped, self._stream.n_skipped)
-            self._overview.add(self._n_rows, np.asarray(values, np.float32))
+            self._overview.add(self._n_rows, np.asarray(self._stream.rows, np.float32))
             self._n_rows += len(values)
             part = self._part(report, ended=False)
             if part.decisions or part.events:
@@ -140,7 +140,7 @@ def rows_of(model: Rondo, chunk: Any) -> tuple[NDArray[np.float32], NDArray[np.f
     """The channels of the model in a chunk of rows, and the times of the rows; an array of these stays as it is."""
     refuse_forked()
     preprocessor = model.preprocessor_
-    n_learned_from = len(preprocessor.channels) + len(preprocessor.left_out)
+    n_learned_from = len(preprocessor.row_channels) + len(preprocessor.left_out)
     if isinstance(chunk, np.ndarray) and (not preprocessor.left_out or chunk.shape[1:] != (n_learned_from,)):
         return unmasked(chunk), None  # a chunk may well be missing throughout
     given = chunk if are_several(chunk) else [chunk]
