@@ -39,6 +39,7 @@ _FEWEST_KNOWN = 2  # points over which a posture can be laid
 _ROWS_COMPARED = 2_000  # of a recording, to choose the axis
 _FRONT = ("nose", "snout", "head", "beak", "mouth", "rostrum", "face")
 _BACK = ("tail", "butt", "rump", "abdomen", "hip", "caudal")
+_SIDED = 0.8  # of the length to a left or right point: the axis is in the middle where a point is nearly as far
 _LOOSE = ("tailtip", "tailend", "tailmid", "tailcent", "endtail", "tiptail", "midtail")  # they swing: no axis
 
 
@@ -271,7 +272,8 @@ def _length(id: str, rows: Floats, frame: BodyFrame) -> float:
 def chosen_body(recording: Recording, pose: Pose, names: Sequence[str] = ()) -> BodyFrame:
     """The frame of the body in a recording of points; `names`: origin and tip, chosen by the data where there are none.
 
-    Of all pairs, those two lie farthest apart even where they come nearest, and are seen together. The tip is the front
+    Of all pairs, those two lie farthest apart even where they come nearest, and are seen together; points of the left
+    or right count less. The tip is the front
     by its name, or else the end towards which the body moves.
     """
     points = recording.points
@@ -325,6 +327,7 @@ def _axis(flat: Floats, names: Sequence[str]) -> tuple[int, int]:
     spans = {pair: _span(flat[:, pair[0]] - flat[:, pair[1]]) for pair in combinations(firm, 2)}
     if not spans:
         spans = dict.fromkeys(combinations(range(len(names)), 2), 0.0)
+    spans = {pair: span * _SIDED ** sum(_is_sided(names[place]) for place in pair) for pair, span in spans.items()}
     one, other = max(spans, key=lambda pair: (spans[pair], -pair[0], -pair[1]))
     ahead = _ahead(names[other]) - _ahead(names[one])
     if not ahead:
@@ -338,6 +341,10 @@ def _span(apart: Floats) -> float:
     lengths = np.linalg.norm(apart, axis=1)
     known = lengths[np.isfinite(lengths)]
     return float(np.quantile(known, 0.1)) * known.size / lengths.size if known.size else 0.0
+
+
+def _is_sided(name: str) -> bool:
+    return any(word in _letters(name) for word in ("left", "right"))
 
 
 def _letters(name: str) -> str:

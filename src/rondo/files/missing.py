@@ -29,7 +29,7 @@ from rondo.data.known_channels import BEYOND_ALL, CODES, FAR, KnownChannel
 from rondo.data.precision import less
 from rondo.data.recording import Recording, Values
 from rondo.files.reading import Reading, listed
-from rondo.wording import counted
+from rondo.wording import counted, noun
 
 _FEWEST = 3  # times that a code stands there
 _FEWEST_OTHERS = 10  # different values beside it: fewer are levels, of which one may be far
@@ -40,6 +40,7 @@ _SURE = {  # how coordinates and certainty are named, with the threshold
     "_": {"p": 0.6, "likelihood": 0.6, "score": 0.2},  # SimBA: Nose_x, Nose_y, Nose_p
 }
 _STILL = 0.05  # of the usual range of a point: less is jitter
+_SMOOTHED = 0.2  # beyond 0 and 1: SimBA smooths certainties as it does coordinates, up to 1.12 in its samples
 _FEWEST_MOVING = 2  # points, before another is judged to be still
 
 
@@ -202,7 +203,7 @@ def with_doubtful_points_missing(recording: Recording, reading: Reading) -> Reco
     for point in points_of(recording.channels):
         sure = sure_of.get(point.column, np.empty(0))
         sure = sure[~np.isnan(sure)]
-        if sure.size and sure.min() >= 0 and sure.max() <= 1.001 and not reading.keeps(point.column):
+        if _is_certainty(sure) and not reading.keeps(point.column):
             points.append(point)
     if not points:
         return recording
@@ -217,13 +218,24 @@ def with_doubtful_points_missing(recording: Recording, reading: Reading) -> Reco
     masked = int(sum(np.isnan(values[:, point.axes]).any(axis=1).sum() for point in points if point not in rare))
     columns = [point.column for point in points]
     notes = [_likelihood_note(columns, masked, points[0].threshold)]
-    notes += [f"point '{point.name}' left out: it is seen in less than half of the rows" for point in rare]
-    notes += [f"point '{point.name}' left out: it never moves" for point in still]
+    notes += _left_out([point.name for point in rare], "seen in less than half of the rows")
+    notes += _left_out([point.name for point in still], "never moving")
     dropped = {recording.channels.index(column) for column in columns}
     dropped |= {axis for point in (*rare, *still) for axis in point.axes}
     left = [point for point in points if point not in rare and point not in still]
     found = tuple(BodyPoint(point.name, tuple(recording.channels[axis] for axis in point.axes)) for point in left)
     return replace(recording.with_values(values).without(sorted(dropped)).noted(*notes), points=found)
+
+
+def _is_certainty(sure: Values) -> bool:
+    """Whether numbers go from 0 to 1; smoothed ones may reach a little farther."""
+    if not sure.size or sure.min() < -_SMOOTHED or sure.max() > 1 + _SMOOTHED:
+        return False
+    return bool(np.quantile(sure, 0.05) >= 0 and np.median(sure) <= 1.001)
+
+
+def _left_out(names: Sequence[str], why: str) -> list[str]:
+    return [f"{noun(len(names), 'point', 'points')} {listed(names)} left out: {why}"] if names else []
 
 
 def _with_known_doubts_missing(recording: Recording, reading: Reading) -> Recording:

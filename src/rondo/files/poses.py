@@ -24,7 +24,6 @@ from rondo.wording import counted
 if TYPE_CHECKING:
     from rondo.data.scaling import Preprocessor
 
-_NUMBERED = re.compile(r"(?:(?P<name>[^_]+)_)?(?P<part>.+?)_?(?P<number>\d+)")
 _FEWEST = 2  # points of a body
 
 
@@ -115,7 +114,7 @@ def _moving(recording: Recording) -> Recording:
 
 def animals_in(recording: Recording) -> list[Recording]:
     """One recording for each animal, its points named without it; the recording itself where there is one."""
-    for split in (_by_prefix, _by_number):
+    for split in (_by_prefix, _by_number, _by_both):
         of_point = {point: split(point.name) for point in recording.points}
         groups: dict[str, dict[str, BodyPoint]] = {}
         for point, (animal, part) in of_point.items():
@@ -134,9 +133,15 @@ def _by_prefix(name: str) -> tuple[str, str]:
 
 
 def _by_number(name: str) -> tuple[str, str]:
-    """`Ear_left_1` and `JJ_Nose_1` as SimBA names them."""
+    """`Ear_left_1` as SimBA names it."""
     match = re.fullmatch(r"(.+)_(\d+)", name)
     return (match[2], match[1]) if match else ("", name)
+
+
+def _by_both(name: str) -> tuple[str, str]:
+    """`JJ_Nose_2` and `Simon_Nose_1`, which SimBA has too."""
+    match = re.fullmatch(r"(?:.*\.)?([^_.]+)_(.+)_(\d+)", name)
+    return (f"{match[1]}_{match[3]}", match[2]) if match else ("", name)
 
 
 def _animal(recording: Recording, name: str, points: dict[str, BodyPoint], animals: Sequence[str]) -> Recording:
