@@ -235,7 +235,11 @@ def _is_certainty(sure: Values) -> bool:
 
 
 def _left_out(names: Sequence[str], why: str) -> list[str]:
-    return [f"{noun(len(names), 'point', 'points')} {listed(names)} left out: {why}"] if names else []
+    return (
+        [f"{noun(len(names), 'point', 'points')} {listed([repr(name) for name in names])} left out: {why}"]
+        if names
+        else []
+    )
 
 
 def _with_known_doubts_missing(recording: Recording, reading: Reading) -> Recording:
