@@ -31,6 +31,7 @@ from rondo.analysis.shape import (
 from rondo.arrays import Floats
 from rondo.data.labels import from_runs
 from rondo.report.lanes import entry_look
+from rondo.report.skeleton import skeletons
 from rondo.report.tables import entries_shown, entry_key, evidence_words, is_unproven, recurrence_words
 from rondo.run.clock import seconds_at
 from rondo.run.overview import MISSING, Overview
@@ -71,6 +72,7 @@ def panel_entries(
     exemplars = {(exemplar.recording, exemplar.start_frame) for entry in shown.values() for exemplar in entry.exemplars}
     details = entry_details(level, segments, overviews, set(shown), exemplars)
     indices = {recording.id: index for index, recording in enumerate(drawn)}
+    postures = skeletons(level, segments, overviews, [*shown])
     spans, rates = _spans(level, segments, [*indices]), {recording.rate for recording in drawn}
     rate = rates.pop() if len(rates) == 1 else None
     panels = {}
@@ -81,6 +83,7 @@ def panel_entries(
         panels[entry_key(level, entry)] = {
             **detail,
             **about_entry(level, entry),
+            "skeleton": postures.get(id),
             "occurrences": [  # exemplars first, in the order of the table, then the others in the order of time
                 _cell(occurrence, drawn, indices[occurrence["recording"]]) | {"exemplar": place < len(rank)}
                 for place, occurrence in sorted(ranked, key=lambda it: it[0])
