@@ -13,7 +13,7 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any, ParamSpec
 
-from rondo.config.settings import resolve
+from rondo.config.settings import RondoConfig, resolve
 from rondo.data.groups import GroupBy
 from rondo.data.notes import warn_of
 from rondo.data.recording import Recording
@@ -21,6 +21,7 @@ from rondo.data.window_lengths import refuse_too_short
 from rondo.edit import model_folder
 from rondo.errors import RondoWarning, SettingError
 from rondo.files.inputs import are_several, as_recordings, recording_files
+from rondo.files.poses import as_the_model_reads, poses_in
 from rondo.files.reading import Reading, reading_at
 from rondo.many.driver import ENGINES, ManyFiles, discover_files, engine_of, label_files_with
 from rondo.many.unfinished import check_place, reserved
@@ -149,7 +150,10 @@ def discover(
     if seed is not None:
         seed = resolve(overrides={"seed": seed}).seed  # refuses what no method takes
     at_once = f"--method {method} takes all recordings at once" if method != DEFAULT else ""
-    inputs = _inputs(data, reading_at(reading, rate), out, at_once, group_by, engine, workers, ray_address)
+    reading = reading_at(reading, rate)
+    if isinstance(config := getattr(configured, "config", None), RondoConfig):
+        reading = replace(reading, poses=poses_in(config.preprocess))
+    inputs = _inputs(data, reading, out, at_once, group_by, engine, workers, ray_address)
     if isinstance(inputs, ManyFiles):
         assert out is not None, "results in memory read all recordings at once"
         config = configured.config if seed is None else configured.config.model_copy(update={"seed": seed})
@@ -266,7 +270,7 @@ def label(
         idle = {"--adapt": adapt, "--refit-motifs": refit_motifs, "--group-by": group_by}
         refuse_idle(idle | {f"--{name}": value for name, value in settings.items()}, type(fitted).__name__)
     else:
-        reading = replace(reading, known=fitted.preprocessor_.known_channels)
+        reading = as_the_model_reads(reading, fitted.preprocessor_)
         if adapt or refit_motifs:
             at_once = f"{'--adapt' if adapt else '--refit-motifs'} learns from all recordings at once"
         elif fitted.edits_.teaching is not None:

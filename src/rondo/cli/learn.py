@@ -42,6 +42,22 @@ MotifCount = Annotated[
 Fast = Annotated[
     bool, options.switch("--fast", "Only the suggested window lengths; compare no others. A third of the time.")
 ]
+PoseFrame = Annotated[
+    str | None,
+    options.option(
+        "--pose",
+        "FRAME",
+        "Of points of a pose: centred (default: posture in the frame of the body, speed, turning), arena (as in the "
+        "file) or both.",
+        options.completing("centred", "arena", "both"),
+    ),
+]
+BodyPoints = Annotated[
+    str | None,
+    options.option(
+        "--body", "ORIGIN,TIP", "The points that carry the frame of the body; chosen by the data if not given."
+    ),
+]
 Adapt = Annotated[bool, options.switch("--adapt", "Transfer: move the units to where these recordings have them.")]
 RefitMotifs = Annotated[bool, options.switch("--refit-motifs", "Transfer: keep the units, learn the motifs again.")]
 Resample = Annotated[bool, options.switch("--resample", "Read recordings of another rate at the rate of the model.")]
@@ -62,6 +78,8 @@ def discover(
     fast: Fast = False,
     states: States = None,
     motifs: MotifCount = None,
+    pose: PoseFrame = None,
+    body: BodyPoints = None,
     encoder: options.EncoderName = None,
     preset: options.Preset = "default",
     config: options.ConfigFile = None,
@@ -89,6 +107,7 @@ def discover(
     if motifs is not None:
         _refuse_coarsening(out, method)
     named = {"windows.step": step, "motifs.window": motif_window, "n_states": states, "encoder.name": encoder}
+    named |= {"preprocess.pose": pose, "preprocess.body": None if body is None else tuple(body.split(","))}
     settings = options.overrides(set_, named | {"device": device, "windows.scales": 1 if fast else None})
     with progress() as tell:
         result = find(

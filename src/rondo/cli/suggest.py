@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from rondo.cli import options
@@ -39,9 +39,10 @@ def suggest(
     from rondo.data.scaling import Preprocessor
     from rondo.data.window_lengths import choose_scales, typical_period, why_windows, window_curve
     from rondo.files.inputs import common_rate
+    from rondo.files.poses import as_bodies, poses_in
 
     settings = options.resolve_settings(preset, config, set_)
-    recordings = read_all(paths, reading)
+    recordings = as_bodies(read_all(paths, reading), replace(reading, poses=poses_in(settings.preprocess)))
     common_rate(recordings)
     preprocessor = Preprocessor.fit(recordings, settings.preprocess)
     signals = [preprocessor.apply(recording) for recording in recordings]

@@ -130,6 +130,10 @@ class PreprocessConfig(StageSettings):
         "ours: predict channels that are silent for longer from the others (data/relations.py), leave out those silent "
         "for over a quarter of the rows (data/left_out.py); cut: a boundary",
     )
+    pose: Literal["centred", "arena", "both"] = setting(
+        "centred", "ours: points of a pose in the frame of the body (data/body.py); of the arena; both. docs/animals.md"
+    )
+    body: tuple[str, ...] = setting((), "ours: origin and tip of the frame; none given: chosen by the data")
 
 
 class MixtureConfig(StageSettings):

@@ -14,12 +14,15 @@ from rondo.arrays import check_shapes, owned_by
 from rondo.continual.journal import Event
 from rondo.continual.reading import DEFAULT_RULE, Decision, Due, HasState, Reader, Recent, State, joined_states
 from rondo.continual.scaling import Look, StreamScaling
+from rondo.data.body import BodyRows
 from rondo.data.input_events import fault_of, is_doubtful, is_over
+from rondo.data.precision import unmasked
 from rondo.data.preparation import Placed, Preparation, Prepared
 from rondo.data.recording import Recording, Values
 from rondo.data.scaling import Preprocessor
-from rondo.data.signal import select
+from rondo.data.signal import select, shortened
 from rondo.data.windows import StreamWindow, Windower
+from rondo.errors import RecordingError
 from rondo.files.inputs import common_rate
 
 if TYPE_CHECKING:
@@ -59,9 +62,10 @@ def rows_in(recording: Recording, preprocessor: Preprocessor, rate: float | None
     """The channels of a model in a recording, by name as `predict` takes them, without names by position."""
     if rate is not None and recording.rate is not None:
         common_rate([recording], rate, "a stream cannot be resampled; fit a model at its rate")
-    wanted, there = set(preprocessor.channels), set(recording.channels)
+    channels = preprocessor.row_channels
+    wanted, there = set(channels), set(recording.channels)
     is_known = wanted == there or (wanted < there and bool(preprocessor.config.channels))
-    return recording.values if recording.is_unnamed and not is_known else select(recording, preprocessor.channels)
+    return recording.values if recording.is_unnamed and not is_known else select(recording, channels)
 
 
 class Stream:
@@ -75,8 +79,10 @@ class Stream:
         if scaling is not None:
             reader.settle(scaling.setting)
         self.preprocessor, self.rate, self.reader = preprocessor, rate, reader
+        self.body = None if preprocessor.body is None else BodyRows(preprocessor.body, rate)
         self.preparation = Preparation(preprocessor.row_plan(rate))
         self.windower = Windower(reader.length_frames, reader.step_frames, preprocessor.n_dims)
+        self.rows: ArrayLike = ()  # those that were fed last, in the channels of the model
         self._origin: tuple[int, float | None] = (0, None)  # first frame of the stretch, and its time
         self._next_frame = 0  # the one that follows on the last frame so far
         self._seen: Callable[[int, Values], None] | None = None
@@ -98,7 +104,7 @@ class Stream:
         return self.preparation.n_skipped
 
     def feed(self, values: ArrayLike | Recording, times_s: NDArray[np.float64] | None = None) -> StreamReport:
-        """Rows (n_rows, n_channels) in the model's channels, NaN where missing, with their times if they have any.
+        """Rows (n_rows, n_channels) as the model reads them, NaN where missing, with their times if they have any.
 
         Or a Recording, whose channels go by name.
         """
@@ -106,13 +112,30 @@ class Stream:
             times_s = values.timestamps_s
             values = rows_in(values, self.preprocessor, self.rate)
         report = StreamReport([], [])
-        for prepared in self.preparation.push(values, times_s):
+        self.rows = self._in_channels(values, times_s)
+        for prepared in self.preparation.push(self.rows, times_s):
             self._take(prepared, report)
         self._tell(report)
         return report
 
+    def _in_channels(self, values: ArrayLike, times_s: NDArray[np.float64] | None) -> ArrayLike:
+        """Rows in the channels of the model: points become a body."""
+        if self.body is None:
+            return values
+        rows, names = unmasked(values), self.preprocessor.row_channels
+        if rows.ndim != 2 or rows.shape[1] != len(names):
+            raise RecordingError(
+                f"stream: expected rows of {len(names)} columns, {shortened(names)}, got an array of shape {rows.shape}"
+            )
+        body = self.body.frame
+        every = (*body.channels, *names[len(body.sources) :])
+        found = self.body.push(rows, None if times_s is None else np.asarray(times_s, np.float64))
+        return found[:, [every.index(name) for name in self.preprocessor.channels]]
+
     def cut(self, cause: str) -> StreamReport:
         """The input begins again: everything held back is decided, and nothing is carried over to the rows to come."""
+        if self.body is not None:
+            self.body.begin()
         return self._ended(self.preparation.cut(cause))
 
     def finish(self) -> StreamReport:
@@ -214,6 +237,8 @@ class Stream:
         parts: dict[str, HasState] = {"preparation": self.preparation, "windower": self.windower, "reader": self.reader}
         if self.scaling is not None:
             parts["scaling"] = self.scaling
+        if self.body is not None:
+            parts["body"] = self.body
         tensors, plain = joined_states(parts)
         plain |= {"origin": list(self._origin), "next_frame": self._next_frame}
         plain["doubts"] = [sorted(map(list, self._doubts)), self._doubted_until]
@@ -231,6 +256,8 @@ class Stream:
         stream = cls(begun.preprocessor, begun.rate, reader, scaling)
         prepared = owned_by("preparation", tensors), plain["preparation"]
         stream.preparation = Preparation.restore(stream.preparation.plan, *prepared)
+        if stream.body is not None:
+            stream.body.load(owned_by("body", tensors))
         kept, grid = owned_by("windower", tensors), plain["windower"]
         check_shapes(kept, {"kept": "frames channels"}, channels=begun.preprocessor.n_dims)
         if (grid["length"], grid["step"]) != (reader.length_frames, reader.step_frames):

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +18,9 @@ from numpy.typing import ArrayLike, NDArray
 from rondo.data.precision import narrowed, unmasked
 from rondo.errors import RecordingError
 from rondo.wording import MOST_ROWS, at_in_words, card, counted, duration_in_words, pace_in_words
+
+if TYPE_CHECKING:
+    from rondo.data.body import BodyFrame, BodyPoint
 
 Values = NDArray[np.float32]
 
@@ -165,6 +169,10 @@ class Recording:
         Where it was read from, such as the path of its file.
     missing_codes : sequence of (str, float)
         Channel and number for each code that meant "no value" in the file and is NaN here.
+    points : sequence of BodyPoint
+        The points of a pose among the channels, where the file says which they are.
+    body : BodyFrame or None
+        The frame in which the channels show a body; None where they are as in the file.
 
     Raises
     ------
@@ -188,6 +196,8 @@ class Recording:
     notes: tuple[str, ...] = ()
     source: str = ""
     missing_codes: tuple[tuple[str, float], ...] = ()
+    points: tuple[BodyPoint, ...] = ()
+    body: BodyFrame | None = None
 
     def __init__(
         self,
@@ -199,6 +209,8 @@ class Recording:
         notes: Sequence[str] = (),
         source: str = "",
         missing_codes: Sequence[tuple[str, float]] = (),
+        points: Sequence[BodyPoint] = (),
+        body: BodyFrame | None = None,
     ) -> None:
         try:
             checked = checked_values(values)
@@ -211,7 +223,7 @@ class Recording:
                 hertz = checked_rate(float(f"{1.0 / usual_steps(np.diff(times)).mean():.9g}"))
         except RecordingError as error:
             raise RecordingError(f"recording '{id}': {error}") from error
-        more = (str(id), times, tuple(notes), str(source), tuple(missing_codes))
+        more = (str(id), times, tuple(notes), str(source), tuple(missing_codes), tuple(points), body)
         for field, value in zip(fields(self), (checked, hertz, names, *more), strict=True):
             object.__setattr__(self, field.name, value)
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rondo.config.settings import PreprocessConfig
+from rondo.data.body import BodyFrame, mean_body
 from rondo.data.known_channels import KnownChannel, KnownValues, SoundBounds
 from rondo.data.moments import ChannelMoments, Matrix, Vector, with_silent
 from rondo.data.preparation import RowPlan, max_gap_frames
@@ -96,6 +97,7 @@ class Preprocessor:
     typical: Typical | None = None  # for recordings to come; None in older models, and where nothing is chosen
     offsets: tuple[float, ...] = ()  # of streams: what is subtracted before their values are rounded; empty: none
     bounds: SoundBounds | None = None  # of streams: beyond them a value is none; None in models of earlier versions
+    body: BodyFrame | None = None  # that rows of points become before all else; None: rows are channels
 
     @classmethod
     def fit(cls, recordings: Sequence[Recording], config: PreprocessConfig) -> Preprocessor:
@@ -109,7 +111,8 @@ class Preprocessor:
         # A channel that is slow in any recording may be as slow in a stream.
         spacing = tuple(max(channel) for channel in zip(*(survey.spacing for survey in surveys), strict=True))
         as_they_are = (np.zeros(n_channels), np.ones(n_channels), np.zeros((0, n_channels)))
-        fitted = cls(config, channels.names, *as_they_are, spacing, left_out=channels.left_out)
+        body = mean_body([survey.body for survey in surveys if survey.body is not None])
+        fitted = cls(config, channels.names, *as_they_are, spacing, left_out=channels.left_out, body=body)
         found = [survey.known for survey in surveys if survey.known is not None]
         if found and len(found) == len(surveys):
             fitted = replace(fitted, known=KnownValues.joined(found))
@@ -205,7 +208,16 @@ class Preprocessor:
     def known_channels(self) -> tuple[KnownChannel, ...]:
         """The channels for readers of files, each with the numbers that stand for no value in it."""
         numbers = [None] * len(self.channels) if self.known is None else self.known.missing_numbers()
-        return tuple(KnownChannel(name, codes) for name, codes in zip(self.channels, numbers, strict=True))
+        codes_of = dict(zip(self.channels, numbers, strict=True))
+        return tuple(KnownChannel(name, codes_of.get(name)) for name in self.row_channels)
+
+    @property
+    def row_channels(self) -> tuple[str, ...]:
+        """What a row of a stream holds: the channels; of a body its points, and the channels that are no part of it."""
+        if self.body is None:
+            return self.channels
+        own = {*self.body.channels, *self.body.sources}
+        return (*self.body.sources, *(name for name in self.channels if name not in own))
 
     @property
     def fills_by_all(self) -> bool:

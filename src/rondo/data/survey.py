@@ -17,6 +17,7 @@ import numpy as np
 
 from rondo.arrays import Floats
 from rondo.config.settings import PreprocessConfig
+from rondo.data.body import BodyFrame
 from rondo.data.known_channels import KnownValues
 from rondo.data.moments import ChannelMoments
 from rondo.data.recording import Recording
@@ -57,6 +58,7 @@ class Survey:
     poor: tuple[Span, ...] = ()  # frames of which too much was predicted to learn from them
     checksum: int | None = None  # of all values on the grid; None in a survey that an earlier version has kept
     still_rows: tuple[float, ...] = ()  # equal values in a row after which a channel is stuck; empty likewise
+    body: BodyFrame | None = None  # that its channels show
 
     @property
     def sound(self) -> tuple[Span, ...]:
@@ -66,7 +68,8 @@ class Survey:
     def as_json(self) -> dict[str, Any]:
         """Plain values that `from_json` reads back to the last digit."""
         relations = None if self.relations is None else self.relations.as_json()
-        return vars(self) | {"moments": self.moments.as_json(), "relations": relations}
+        body = None if self.body is None else self.body.as_json()
+        return vars(self) | {"moments": self.moments.as_json(), "relations": relations, "body": body}
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> Survey:
@@ -82,6 +85,7 @@ class Survey:
             "n_filled": tuple(stored["n_filled"]),
             "poor": poor,
             "still_rows": tuple(stored.get("still_rows", ())),
+            "body": None if stored.get("body") is None else BodyFrame.from_json(stored["body"]),
         }
         kept = {name: value for name, value in stored.items() if name != "deviations"}
         return cls(**(kept | more))
@@ -123,6 +127,7 @@ def survey_of(recording: Recording, channels: tuple[str, ...], config: Preproces
         signal.poor,
         zlib.crc32(np.ascontiguousarray(signal.values).data),
         still_rows,
+        recording.body,
     )
     return Surveyed(survey, signal)
 

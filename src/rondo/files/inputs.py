@@ -14,6 +14,7 @@ import numpy as np
 
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError, RondoWarning
+from rondo.files.poses import as_bodies, as_one_body
 from rondo.files.reading import Reading, id_of, reading_at
 from rondo.forks import refuse_forked
 from rondo.memory import ExpectedSize, refuse_all_at_once
@@ -41,6 +42,8 @@ def as_recordings(data: Any, reading: Reading | None = None) -> list[Recording]:
     else:
         ids = ["recording" if len(items) == 1 else f"recording{place}" for place in range(len(items))]
         recordings = [own for item, id in zip(items, ids, strict=True) for own in _in_list(item, id, reading)]
+    if reading.poses is not None:
+        recordings = as_bodies(recordings, reading)
     named = [
         each if each.id != "recording" or len(recordings) == 1 else each.renamed(f"recording{place}")
         for place, each in enumerate(recordings)
@@ -194,7 +197,8 @@ class RecordingFile:
         from rondo.files.read import read_recording  # brings the readers of all formats
 
         recording = read_recording(self.url, self.reading)
-        return recording if recording.id == self.id else recording.renamed(self.id)
+        named = recording if recording.id == self.id else recording.renamed(self.id)
+        return named if self.reading.poses is None else as_one_body(named, self.reading)
 
     def expected(self) -> ExpectedSize:
         """From the header where the format has one, else from the size of the file or of the tables of a session."""

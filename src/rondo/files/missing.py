@@ -9,7 +9,8 @@ the last digit, and nothing lies between it and the rest. A sensor at the end of
 values come near to that end. Neither is a switch or a pulse: only numbers that programs are known to write are taken,
 or those a thousand times farther away than the rest is wide.
 
-Trackers of poses say how sure they are of a point: `nose.x, nose.y, nose.likelihood` (DeepLabCut; `score` in SLEAP).
+Trackers of poses say how sure they are of a point: `nose.x, nose.y, nose.likelihood` (DeepLabCut; `score` in SLEAP,
+`Nose_x, Nose_y, Nose_p` in SimBA).
 Below the threshold that the program itself uses by default (0.6 of DeepLabCut's p-cutoff, 0.2 of SLEAP's peaks) both
 coordinates are missing. Points that never move are left out: jitter of a corner of the arena is no behaviour.
 """
@@ -23,18 +24,23 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.data.body import BodyPoint
 from rondo.data.known_channels import BEYOND_ALL, CODES, FAR, KnownChannel
 from rondo.data.precision import less
 from rondo.data.recording import Recording, Values
 from rondo.files.reading import Reading, listed
-from rondo.wording import counted
+from rondo.wording import counted, noun
 
 _FEWEST = 3  # times that a code stands there
 _FEWEST_OTHERS = 10  # different values beside it: fewer are levels, of which one may be far
 _NEAR_END = 5.0  # times as wide as the nearest twentieth of the rest: there the rest has ended
 _MOST_MISSING = 0.5  # of a channel or a point; with more it would make most rows gaps
-_THRESHOLDS = {"likelihood": 0.6, "score": 0.2}
+_SURE = {  # how coordinates and certainty are named, with the threshold
+    ".": {"likelihood": 0.6, "score": 0.2},
+    "_": {"p": 0.6, "likelihood": 0.6, "score": 0.2},  # SimBA: Nose_x, Nose_y, Nose_p
+}
 _STILL = 0.05  # of the usual range of a point: less is jitter
+_SMOOTHED = 0.2  # beyond 0 and 1: SimBA smooths certainties as it does coordinates, up to 1.12 in its samples
 _FEWEST_MOVING = 2  # points, before another is judged to be still
 
 
@@ -178,10 +184,11 @@ def points_of(channels: Sequence[str]) -> list[Point]:
     """
     place_of = {name: place for place, name in enumerate(channels)}
     points = []
-    for point in dict.fromkeys(name.rpartition(".")[0] for name in channels):
-        axes = tuple(place_of[f"{point}.{axis}"] for axis in "xyz" if f"{point}.{axis}" in place_of)
-        if len(axes) > 1:
-            points += [Point(point, f"{point}.{word}", least, axes) for word, least in _THRESHOLDS.items()]
+    for stem in dict.fromkeys(name[:-1] for name in channels if name[-2:-1] in _SURE and name[-1] in "xyz"):
+        axes = tuple(place_of[f"{stem}{axis}"] for axis in "xyz" if f"{stem}{axis}" in place_of)
+        if len(axes) > 1 and stem[:-1]:
+            words = _SURE[stem[-1]].items()
+            points += [Point(stem[:-1], f"{stem}{word}", least, axes) for word, least in words]
     return points
 
 
@@ -196,7 +203,7 @@ def with_doubtful_points_missing(recording: Recording, reading: Reading) -> Reco
     for point in points_of(recording.channels):
         sure = sure_of.get(point.column, np.empty(0))
         sure = sure[~np.isnan(sure)]
-        if sure.size and sure.min() >= 0 and sure.max() <= 1.001 and not reading.keeps(point.column):
+        if _is_certainty(sure) and not reading.keeps(point.column):
             points.append(point)
     if not points:
         return recording
@@ -206,15 +213,33 @@ def with_doubtful_points_missing(recording: Recording, reading: Reading) -> Reco
     may_go = [point for point in points if not any(reading.keeps(recording.channels[axis]) for axis in point.axes)]
     rare = [point for point in may_go if np.isnan(values[:, point.axes]).mean() > _MOST_MISSING]
     rare = [] if len(rare) == len(points) else rare
-    still = [point for point in _still(values, [point for point in points if point not in rare]) if point in may_go]
+    seen = [point for point in points if point not in rare]
+    still = [seen[place] for place in still_points(values, [point.axes for point in seen]) if seen[place] in may_go]
     masked = int(sum(np.isnan(values[:, point.axes]).any(axis=1).sum() for point in points if point not in rare))
     columns = [point.column for point in points]
     notes = [_likelihood_note(columns, masked, points[0].threshold)]
-    notes += [f"point '{point.name}' left out: it is seen in less than half of the rows" for point in rare]
-    notes += [f"point '{point.name}' left out: it never moves" for point in still]
+    notes += _left_out([point.name for point in rare], "seen in less than half of the rows")
+    notes += _left_out([point.name for point in still], "never moving")
     dropped = {recording.channels.index(column) for column in columns}
     dropped |= {axis for point in (*rare, *still) for axis in point.axes}
-    return recording.with_values(values).without(sorted(dropped)).noted(*notes)
+    left = [point for point in points if point not in rare and point not in still]
+    found = tuple(BodyPoint(point.name, tuple(recording.channels[axis] for axis in point.axes)) for point in left)
+    return replace(recording.with_values(values).without(sorted(dropped)).noted(*notes), points=found)
+
+
+def _is_certainty(sure: Values) -> bool:
+    """Whether numbers go from 0 to 1; smoothed ones may reach a little farther."""
+    if not sure.size or sure.min() < -_SMOOTHED or sure.max() > 1 + _SMOOTHED:
+        return False
+    return bool(np.quantile(sure, 0.05) >= 0 and np.median(sure) <= 1.001)
+
+
+def _left_out(names: Sequence[str], why: str) -> list[str]:
+    return (
+        [f"{noun(len(names), 'point', 'points')} {listed([repr(name) for name in names])} left out: {why}"]
+        if names
+        else []
+    )
 
 
 def _with_known_doubts_missing(recording: Recording, reading: Reading) -> Recording:
@@ -240,15 +265,15 @@ def _likelihood_note(columns: Sequence[str], n_masked: int, threshold: float) ->
     )
 
 
-def _still(values: Values, points: Sequence[Point]) -> list[Point]:
-    """Points whose coordinates stay within a fraction of the range that the others have."""
+def still_points(values: Values, points: Sequence[tuple[int, ...]]) -> list[int]:
+    """Which points, by the columns of each, stay within a fraction of the range that the others have."""
     ranges = []
-    for point in points:
-        given = values[:, point.axes][~np.isnan(values[:, point.axes]).any(axis=1)]
+    for axes in points:
+        given = values[:, axes][~np.isnan(values[:, axes]).any(axis=1)]
         low, high = np.percentile(given, (5, 95), axis=0) if len(given) else (np.zeros(1), np.zeros(1))
         ranges.append(float((high - low).max()))
     widest = max(ranges, default=0.0)
-    still = [point for point, width in zip(points, ranges, strict=True) if width < _STILL * widest]
+    still = [place for place, width in enumerate(ranges) if width < _STILL * widest]
     return still if len(points) - len(still) >= _FEWEST_MOVING else []
 
 

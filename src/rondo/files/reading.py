@@ -9,13 +9,22 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from rondo.data.body import BodyFrame, Pose
 from rondo.data.known_channels import KnownChannel
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError, SettingError
 from rondo.memory import ExpectedSize
 from rondo.registry import Registry
+
+
+class PoseReading(NamedTuple):
+    """How points of a pose are read: in the frame of a model, or in one of this pose with this origin and tip."""
+
+    pose: Pose = "centred"
+    names: tuple[str, ...] = ()
+    frame: BodyFrame | None = None
 
 
 @dataclass(frozen=True)
@@ -44,6 +53,8 @@ class Reading:
         E4, phyphox and Sensor Logger are recognised without it.
     known : sequence of KnownChannel
         Channels of a model; `rondo.label` adds them. They are kept where a file has them.
+    poses : PoseReading or None
+        Points of a pose become a body; `rondo.discover` and `rondo.label` add it. None leaves them as they are.
 
     Raises
     ------
@@ -66,6 +77,7 @@ class Reading:
     session: bool = False
     pivot: str | None = None
     known: Sequence[KnownChannel] = ()
+    poses: PoseReading | None = None
 
     def __post_init__(self) -> None:
         for name in ("leave_out", "keep"):

@@ -1,8 +1,9 @@
 """HDF5 (.h5), read with h5py (extra `io`).
 
 A file of HDF5 can name others: links to them, numbers that lie in them, datasets put together from theirs. None of
-these is read: who sends a file must not choose what else is read on this machine. Analysis files of SLEAP are read as
-poses; tables of pandas, as DeepLabCut stores them, hold pickles and are refused: loading must run no code.
+these is read: who sends a file must not choose what else is read on this machine. Poses of
+SLEAP, DeepLabCut, movement and NWB are read as such (`rondo.formats.pose_hdf5`); other tables of pandas hold pickles
+and are refused: loading must run no code.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ from rondo.errors import RecordingError
 from rondo.files import arrays
 from rondo.files.arrays import (
     TIME_KEYS,
-    Description,
     Tile,
     description_of,
     found_key,
@@ -31,6 +31,8 @@ from rondo.files.arrays import (
 from rondo.files.crash_guard import refuse_fatal
 from rondo.files.extras import optional_library
 from rondo.files.reading import Reading, RecordingFormat
+from rondo.formats.hdf5_places import lies_elsewhere, refuse_elsewhere
+from rondo.formats.pose_hdf5 import pose_in, pose_recording
 from rondo.memory import refuse_large_array
 
 
@@ -60,13 +62,13 @@ def untried_hdf5(path: Path, reading: Reading) -> Recording:
             of_pandas.extend([name] if "pandas_type" in item.attrs else [])
 
         file.visititems(visit)
+        if key is None and (pose := pose_in(file)) is not None:
+            return pose_recording(pose, path.stem, reading)
         if key is None and of_pandas:
             raise RecordingError(
-                "it is a table of pandas, as DeepLabCut writes it, whose names are pickled and never loaded; give the "
-                ".csv that DeepLabCut writes too, or make one: pandas.read_hdf(…).to_csv(…)"
+                "it is a table of pandas, whose names are pickled and never loaded, and no pose of DeepLabCut; make a "
+                ".csv: pandas.read_hdf(…).to_csv(…)"
             )
-        if key is None and "tracks" in names and "node_names" in names and _is_sleap(file):
-            return _sleap_recording(file, path.stem, reading)
         name = _chosen(file, names, None if key is None else key.strip("/"))
         dataset = file[name]
         refuse_elsewhere(dataset, name)
@@ -76,34 +78,12 @@ def untried_hdf5(path: Path, reading: Reading) -> Recording:
         return recording_of(shape, _hdf5_tiles(dataset, *shape), about, path.stem, reading)
 
 
-def _is_sleap(file: Any) -> bool:
-    """Whether it is an analysis file of SLEAP: `tracks` (tracks, axes, nodes, frames) and the names of nodes."""
-    shape: tuple[int, ...] = file["tracks"].shape or ()
-    return len(shape) == 4 and shape[1] in (2, 3) and shape[2] == file["node_names"].shape[0]
-
-
-def _sleap_recording(file: Any, id: str, reading: Reading) -> Recording:
-    """One row per frame, columns `nose.x`, `nose.y`, …, after `track0` … where there are several."""
-    for name in ("tracks", "node_names"):
-        refuse_elsewhere(file[name], name)
-    n_tracks, n_axes, n_nodes, n_frames = file["tracks"].shape
-    shape = n_frames, n_tracks * n_axes * n_nodes
-    refuse_large_array(*shape)
-    stored: list[Any] = file["node_names"][()].ravel().tolist()
-    nodes = [name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name) for name in stored]
-    tracks = [f"track{i}." for i in range(n_tracks)] if n_tracks > 1 else [""]
-    channels = tuple(f"{track}{node}.{axis}" for track in tracks for node in nodes for axis in "xyz"[:n_axes])
-    values = np.asarray(file["tracks"][()], dtype=np.float32).transpose(3, 0, 2, 1).reshape(shape)
-    about = Description(channels=channels, notes=("read as an analysis file of SLEAP: its tracks",))
-    return recording_of(shape, iter([(slice(0, n_frames), slice(0, shape[1]), values)]), about, id, reading)
-
-
 def _chosen(file: Any, names: Sequence[str], key: str | None) -> str:
     if key is not None and key not in names:
         _refuse_external_link(file, key)
     if key is not None or "X" in names:
         return found_key(key, names)
-    inside = [name for name in names if not _lies_elsewhere(file[name])] or names[:1]
+    inside = [name for name in names if not lies_elsewhere(file[name])] or names[:1]
     for name in inside:
         refuse_elsewhere(file[name], name)
     return only_array({name: (tuple(file[name].shape or ()), file[name].dtype) for name in inside})
@@ -120,19 +100,6 @@ def _refuse_external_link(file: Any, key: str) -> None:
             raise RecordingError(f"'{path}' leads to another file, and only this one is read; name that file instead")
         if not isinstance(link, h5py.HardLink):
             return
-
-
-def _lies_elsewhere(dataset: Any) -> bool:
-    return bool(dataset.is_virtual or dataset.id.get_create_plist().get_external_count())
-
-
-def refuse_elsewhere(dataset: Any, name: str) -> None:
-    """Refuse a dataset whose numbers are in other files."""
-    if _lies_elsewhere(dataset):
-        raise RecordingError(
-            f"the numbers of dataset '{name}' lie in other files (external or virtual storage), and only this one is "
-            "read; copy them into it"
-        )
 
 
 def _beside(file: Any, name: str, names: Sequence[str]) -> dict[str, NDArray[Any]]:
@@ -170,10 +137,11 @@ def _hdf5_tiles(dataset: Any, n_frames: int, n_columns: int) -> Iterator[Tile]:
 
 FORMAT = RecordingFormat(
     name="hdf5",
-    suffixes=(".h5", ".hdf5"),
+    suffixes=(".h5", ".hdf5", ".slp", ".nwb", ".nc"),
     read=read_hdf5,
     takes_key=True,
     extra="io",
-    help="the dataset `X`, the one named by `--key` or the only one, with `rate`, `channels`, `time` if any",
+    help="poses of SLEAP, DeepLabCut, movement, NWB; else the dataset `X`, the one named by `--key` or the only one, "
+    "with `rate`, `channels`, `time` if any",
     order=4,
 )

@@ -22,7 +22,7 @@ from rondo.files.arrays import TIME_KEYS, description_of, is_rate_name, only_arr
 from rondo.files.crash_guard import refuse_fatal
 from rondo.files.extras import marked_head, optional_library
 from rondo.files.reading import Reading, RecordingFormat, listed
-from rondo.formats.hdf5 import refuse_elsewhere
+from rondo.formats.hdf5_places import refuse_elsewhere
 from rondo.memory import refuse_large_array
 
 _NUMBERS = frozenset({

@@ -128,7 +128,7 @@ class Fleet:
         self._refresh_at = 0.0
         self._model_folder, self._model_sha256 = self._shared_model(model_folder)
         self._store = FeedStore(out / "feed")
-        request = FeedRequest(self._store, model.preprocessor_.channels, model.rate_, self.revoke, self._told.said)
+        request = FeedRequest(self._store, model.preprocessor_.row_channels, model.rate_, self.revoke, self._told.said)
         try:
             self.feed = kind.open(address, request)
         except BaseException:

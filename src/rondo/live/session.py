@@ -183,7 +183,7 @@ class Session:
             if found is not None:
                 self._run.overview.restore(owned_by("overview", found.tensors), plain["overview"])
             self._rates.load(plain.get("rates") or self._rates.state())
-        channels = model.preprocessor_.channels
+        channels = model.preprocessor_.row_channels
         self._source: Source | None = None
         if not self.finished:
             is_fine = bool(model.preprocessor_.offsets)
@@ -230,11 +230,10 @@ class Session:
                 reports.append(StreamReport([], [_skip_event(skip, rows, self.counters)]))
             else:  # the input began again, and nobody knows what is missing between
                 reports.append(self._stream.cut(skip.reason))
-        if len(rows.values):
-            self._run.overview.add(self.counters.n_rows, rows.values)
         for start, stop, cause in self._rates.stretches(rows.times_s, len(rows.values)):
             times = None if rows.times_s is None else rows.times_s[start:stop]
             reports.append(self._stream.feed(rows.values[start:stop], times))
+            self._run.overview.add(self.counters.n_rows + start, np.asarray(self._stream.rows))
             if cause:
                 reports.append(self._stream.cut(cause))
         decisions = [decision for report in reports for decision in report.decisions]

@@ -14,18 +14,20 @@ import os
 import warnings
 from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from rondo.analysis.described import described
 from rondo.config.settings import PreprocessConfig
+from rondo.data.body import BodyFrame
 from rondo.data.groups import GroupBy, groups_of
 from rondo.data.scaling import UsedChannels, refuse_too_many_axes, used_channels
 from rondo.data.signal import Signal, chosen_channels, refuse_shape
 from rondo.data.survey import MOST_VALUES, Survey, n_taken, rebased
 from rondo.errors import OutputError, RecordingError, RondoWarning, SettingError
 from rondo.files.inputs import RecordingFile
+from rondo.files.reading import PoseReading
 from rondo.many.engine import Engine, Serial, n_cores
 from rondo.many.pool import Local
 from rondo.many.ray import ray
@@ -147,7 +149,7 @@ def discover_files(many: ManyFiles, model: Rondo, out: str | Path, progress: Pro
         if run.has_model():
             model = Rondo.load(run.model)
         else:
-            by_id = {file.id: file for file in many.files}
+            by_id = {file.id: file for file in run.many.files}
             plan = plan_fit(data_set.channels, surveys, config, lambda how, id: how.apply(by_id[id].read()))
             sample = run.sample(plan, data_set)
             learn_into(model, plan, sample, [many.group_of[signal.id] for signal in sample], progress)
@@ -176,7 +178,8 @@ def label_files_with(
 def _fingerprint(model: Rondo) -> str:
     """What differs where a model does."""
     scales = (model.window_length_frames_, model.step_frames_, model.motif_window_frames_, model.rate_)
-    seen = (model.preprocessor_.channels, model.preprocessor_.mean.tolist(), model.preprocessor_.scale.tolist())
+    fitted = model.preprocessor_
+    seen = (fitted.channels, fitted.mean.tolist(), fitted.scale.tolist(), fitted.body)
     digest = hashlib.sha256(repr((model.edits_, scales, seen, model.config_)).encode())
     for name, tensor in sorted({**model.unit_model_.tensors(), **model.motif_model_.tensors()}.items()):
         digest.update(name.encode() + tensor.tobytes())
@@ -220,6 +223,7 @@ class _Run:
         if DATA_SET in self.folder.names("parts"):
             known = json.loads(self.folder.read(DATA_SET))
             used = UsedChannels(tuple(known["channels"]), tuple(known["left_out"]))
+            self._take_body(known.get("body"))
             return DataSet(used, known["rate"], preprocess)
         self.progress("looking", 0, 1)
         failed: list[FailedFile] = []
@@ -233,12 +237,21 @@ class _Run:
                 failed.append(failure(file, error))
                 continue
             refuse_too_many_axes(len(channels), preprocess)
+            self._take_body(None if recording.body is None else recording.body.as_json())
             return self._kept(DataSet(UsedChannels(channels), recording.rate, preprocess))
         raise _all_failed(failed)
 
+    def _take_body(self, stored: dict[str, Any] | None) -> None:
+        """All files are read in the body frame of the first."""
+        self.body = stored
+        poses = None if stored is None else PoseReading(frame=BodyFrame.from_json(stored))
+        if poses is not None:
+            files = (replace(file, reading=replace(file.reading, poses=poses)) for file in self.many.files)
+            self.many = replace(self.many, files=tuple(files))
+
     def _kept(self, data_set: DataSet) -> DataSet:
         channels = data_set.channels
-        known = {"channels": channels.names, "left_out": channels.left_out, "rate": data_set.rate}
+        known = {"channels": channels.names, "left_out": channels.left_out, "rate": data_set.rate, "body": self.body}
         self.folder.write(DATA_SET, json.dumps(known).encode())
         return data_set
 

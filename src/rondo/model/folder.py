@@ -25,6 +25,7 @@ from rondo.arrays import Tensors, as_bits, check_shapes, from_bits, owned, owned
 from rondo.config.overrides import changed, changes_from
 from rondo.config.settings import PRESETS, RondoConfig, network_in, resolve
 from rondo.continual.stream import Stream, rule_of
+from rondo.data.body import BodyFrame
 from rondo.data.known_channels import KnownValues, SoundBounds
 from rondo.data.recording import Recording
 from rondo.data.relations import ChannelRelations
@@ -119,6 +120,8 @@ def save(model: Rondo, folder: Path) -> None:
         "step_frames": model.step_frames_,
         "motif_window_frames": model.motif_window_frames_,
     }
+    if preprocessor.body is not None:
+        provenance["body"] = preprocessor.body.as_json()
     if preprocessor.left_out:
         provenance["left_out"] = list(preprocessor.left_out)
     if hasattr(model, "stream_"):
@@ -200,7 +203,12 @@ def _restored(kind: type[Rondo], stored: model_file.Artifact) -> Rondo:
     provenance = dict(stored.provenance)
     channels = tuple(str(name) for name in provenance.pop("channels"))
     left_out = tuple(str(name) for name in provenance.pop("left_out", ()))
-    model.preprocessor_ = replace(_preprocessor(parts["preprocess"], channels, config), left_out=left_out)
+    body = provenance.pop("body", None)
+    model.preprocessor_ = replace(
+        _preprocessor(parts["preprocess"], channels, config),
+        left_out=left_out,
+        body=None if body is None else BodyFrame.from_json(body),
+    )
     rate = provenance.pop("rate")
     model.rate_ = None if rate is None else float(rate)
     model.window_length_frames_ = int(provenance.pop("window_length_frames"))

@@ -20,6 +20,7 @@ from rondo.editing.edits import Edits
 from rondo.editing.edits_file import read_edits
 from rondo.errors import ModelError, NotFittedError, SettingError
 from rondo.files.inputs import as_recordings
+from rondo.files.poses import as_the_model_reads
 from rondo.files.reading import Reading
 from rondo.methods import DEFAULT, OPTIONS, Options, refuse_idle
 from rondo.model.describe import fitted_ids, result_of, words_of
@@ -204,7 +205,7 @@ def relabel(model: Rondo, recordings: Any, *, resample: bool = False) -> Result:
     """
     if not hasattr(model, "stream_"):
         raise NotFittedError("this Rondo follows no stream yet; call partial_fit(chunk) first, or use predict")
-    given = as_recordings(recordings, Reading(known=model.preprocessor_.known_channels))
+    given = as_recordings(recordings, as_the_model_reads(Reading(), model.preprocessor_))
     labellings = [relabelled(model, windowed(model, own, resample, by_model=True)) for own in given]
     new = [unit for unit in model.stream_.reader.unit_ids if unit not in model.units_]
     return result_of(model, given, labellings, kind="label", is_foreign=True, more=[grown_sentence(new)])

@@ -93,7 +93,7 @@ class StreamParts:
             n_skipped = self._stream.n_skipped
             report = self._stream.feed(values, times_s)
             warn_of_skipped(n_skipped, self._stream.n_skipped)
-            self._overview.add(self._n_rows, np.asarray(values, np.float32))
+            self._overview.add(self._n_rows, np.asarray(self._stream.rows, np.float32))
             self._n_rows += len(values)
             part = self._part(report, ended=False)
             if part.decisions or part.events:
@@ -144,11 +144,12 @@ def rows_of(model: Rondo, chunk: Any) -> tuple[NDArray[np.float32], NDArray[np.f
     preprocessor = model.preprocessor_
     chunk = _named_row(chunk)
     if isinstance(chunk, Mapping):
-        if chunk.keys() == set(preprocessor.channels) and all(isinstance(it, float | int) for it in chunk.values()):
-            return np.array([[chunk[name] for name in preprocessor.channels]], np.float32), None  # no clock, no text
+        names = preprocessor.row_channels
+        if chunk.keys() == set(names) and all(isinstance(it, float | int) for it in chunk.values()):
+            return np.array([[chunk[name] for name in names]], np.float32), None  # no clock, no text
         are_columns = any(isinstance(value, list | tuple | np.ndarray) for value in chunk.values())
         chunk = rows_in_table(chunk if are_columns else [chunk])
-    n_learned_from = len(preprocessor.channels) + len(preprocessor.left_out)
+    n_learned_from = len(preprocessor.row_channels) + len(preprocessor.left_out)
     if isinstance(chunk, np.ndarray) and (not preprocessor.left_out or chunk.shape[1:] != (n_learned_from,)):
         return unmasked(chunk), None  # a chunk may well be missing throughout
     given = chunk if are_several(chunk) else [chunk]

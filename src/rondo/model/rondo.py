@@ -21,11 +21,12 @@ from rondo.editing.edits import Edits, KnownIds, now
 from rondo.errors import SettingError, not_fitted
 from rondo.evidence.verdicts import Evidence
 from rondo.files.inputs import as_chunks, as_recordings
+from rondo.files.poses import as_the_model_reads, poses_in
 from rondo.files.reading import Reading
 from rondo.model import folder as model_folder
 from rondo.model.describe import fit_notes, fit_profile, known_ids, result_of
 from rondo.model.fit import learn_from
-from rondo.model.folder import listener, model_card
+from rondo.model.folder import config_of, listener, model_card
 from rondo.model.label import label_one, labelled, stream_scaling, windowed
 from rondo.model.transfer import move_units, refit_motifs
 from rondo.motifs.base import Motifs
@@ -155,7 +156,7 @@ class Rondo:
         >>> quick.fit(recording).window_length_frames_, quick.rate_
         (75, 50.0)
         """
-        learn_from(self, as_recordings(recordings, Reading(rate)), group_by, listener(progress))
+        learn_from(self, self._to_learn_from(recordings, rate), group_by, listener(progress))
         return self
 
     def fit_predict(
@@ -186,7 +187,7 @@ class Rondo:
         >>> Rondo(window="1.5s", settings={"evidence.surrogates": 0}).fit_predict(recording).kind
         'discover'
         """
-        learned = learn_from(self, as_recordings(recordings, Reading(rate)), group_by, listener(progress))
+        learned = learn_from(self, self._to_learn_from(recordings, rate), group_by, listener(progress))
         given = [one.recording for one, _ in learned]
         groups = None if group_by is None else groups_of_recordings(given, group_by)
         labellings = [labelled(self, one, units) for one, units in learned]
@@ -402,9 +403,12 @@ class Rondo:
         self._check_fitted()
         return known_ids(self)
 
+    def _to_learn_from(self, recordings: Any, rate: float | None) -> list[Recording]:
+        return as_recordings(recordings, replace(Reading(rate), poses=poses_in(config_of(self).preprocess)))
+
     def _as_read(self, recordings: Any, rate: float | None = None) -> list[Recording]:
         """Recordings and arrays as they are; files and tables as `rondo label` and `rondo stream` read them."""
-        return as_recordings(recordings, Reading(rate, known=self.preprocessor_.known_channels))
+        return as_recordings(recordings, as_the_model_reads(Reading(rate), self.preprocessor_))
 
     def predict(
         self,
@@ -577,7 +581,7 @@ class Rondo:
     def n_features_in_(self) -> int:
         """The number of channels that the model was fitted on, under scikit-learn's name."""
         self._check_fitted()
-        return len(self.preprocessor_.channels)
+        return len(self.preprocessor_.row_channels)
 
     @property
     def _is_fitted(self) -> bool:

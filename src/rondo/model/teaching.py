@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from rondo.editing.kinds import Edit, TaughtSpan
 from rondo.editing.names import checked_name
 from rondo.errors import RecordingError, RondoError, RondoWarning, SettingError
 from rondo.files.inputs import as_recordings
+from rondo.files.poses import as_the_model_reads
 from rondo.files.reading import Reading
 from rondo.model.describe import known_ids
 from rondo.model.label import Windowed, as_labelled
@@ -154,11 +156,11 @@ def _recording(result: Result, model: Rondo, id: str, data: Any, source: str, ra
         return result.at_hand[id]
     if data is None and not source:
         raise RecordingError(f"the run was made from an array, so the values of '{id}' are not on disk; give them")
-    known = model.preprocessor_.known_channels
+    reading = as_the_model_reads(Reading(), model.preprocessor_)
     try:
-        found = as_recordings(source if data is None else data, Reading(known=known))
+        found = as_recordings(source if data is None else data, reading)
         if found[0].rate is None and rate is not None:
-            found = as_recordings(source if data is None else data, Reading(rate, known=known))
+            found = as_recordings(source if data is None else data, replace(reading, rate=rate))
     except RondoError as error:
         raise RecordingError(f"{error}; give the recordings of the run (RECORDING, data=)") from None
     own = next((one for one in found if one.id == id), found[0] if len(found) == len(result) == 1 else None)

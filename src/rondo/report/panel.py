@@ -32,6 +32,7 @@ from rondo.analysis.shape import (
 )
 from rondo.arrays import Floats
 from rondo.report.lanes import entry_look
+from rondo.report.skeleton import skeletons
 from rondo.report.tables import entries_shown, entry_key, evidence_words, is_unproven, recurrence_words
 from rondo.run.clock import seconds_at
 from rondo.run.overview import MISSING, Overview
@@ -77,6 +78,7 @@ def panel_entries(
     indices = {recording.id: index for index, recording in enumerate(drawn)}
     wanted = (pl.col("level") == level) & (pl.col("id") >= 0) & pl.col("recording").is_in([*indices])
     spans, rates = occurrence_spans(segments.filter(wanted)), {recording.rate for recording in drawn}
+    postures = skeletons(level, segments, overviews, [*shown])
     rate = rates.pop() if len(rates) == 1 else None
     panels = {}
     for id, entry in shown.items():
@@ -86,6 +88,7 @@ def panel_entries(
         panels[entry_key(level, entry)] = {
             **detail,
             **about_entry(level, entry),
+            "skeleton": postures.get(id),
             "occurrences": [  # exemplars first, in the order of the table, then the others in the order of time
                 _cell(occurrence, drawn, indices[occurrence["recording"]], unlike) | {"exemplar": place < len(rank)}
                 for place, occurrence in sorted(ranked, key=lambda it: it[0])

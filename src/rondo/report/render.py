@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 _STYLES = ("report", "panel", "edit")
 _SCRIPTS = (
     "plugins", "keeping", "theme", "signal", "patterns", "signal_rows", "axis", "lanes", "timeline", "scores",
-    "overview_strip", "listening", "elements", "curves", "occurrences", "panel", "compose", "choosing", "sheet",
-    "edit_store", "edit_panel", "teaching", "edit", "coarseness", "page",
+    "overview_strip", "listening", "elements", "curves", "skeleton", "occurrences", "panel", "compose", "choosing",
+    "sheet", "edit_store", "edit_panel", "teaching", "edit", "coarseness", "page",
 )  # fmt: skip
 _CLAIM_COLUMNS = {"ari": "ARI", "ami": "AMI", "one_to_one": "One-to-one"}
 """A claim that something was discovered rests on these, so they come first."""

@@ -24,6 +24,7 @@ from rondo.files.columns import Columns, choose_columns
 from rondo.files.reading import Reading, RecordingFormat, id_of, listed, packing_of
 from rondo.files.text.layout import Layout, json_layout, layout_of
 from rondo.files.text.lines import expected_text_bytes
+from rondo.files.text.sleap import is_sleap, read_sleap
 from rondo.files.text.spelling import date_seconds, day_order
 from rondo.files.text.table import BLOCK_BYTES, LayoutFinder, opened_utf8, read_layout, read_open_text
 from rondo.memory import ExpectedSize
@@ -156,6 +157,11 @@ def _parts(
 def read_text(path: Path, reading: Reading, layout_of: LayoutFinder = layout_of) -> Recording:
     """The recording in a text table."""
     with opened_utf8(path) as file:
+        file.seek(0)
+        header = file.readline(1 << 16).decode("utf-8", "replace").strip().split(",")
+        file.seek(0)
+        if is_sleap(header) and not reading.names("track"):
+            return read_sleap(file, id_of(path), reading)
         return read_open_text(file, layout_of, id_of(path), reading)
 
 

@@ -42,7 +42,7 @@ function showPanel(element, entry, page, origin) {
   close.className = "close"
   close.setAttribute("aria-label", "show all entries")
   element.replaceChildren(close, factsOf(entry), stepping(page, key, origin), ...[
-    compositionSection(page, key), alignedSection(entry), durationSection(entry), whenSection(entry), gridOf(entry, page),
+    compositionSection(page, key), skeletonSection(entry), alignedSection(entry), durationSection(entry), whenSection(entry), gridOf(entry, page),
   ].filter((it) => it !== null))
   element.scrollTop = 0
   markPressed(element, page.atOccurrence)
