@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.analysis.claims import ChannelClaim
-from rondo.analysis.shape import by_recording, means_between
+from rondo.analysis.shape import FrameSums, by_recording
 from rondo.arrays import Floats
 from rondo.run.clock import spread_over
 from rondo.run.segments import segments_in
@@ -120,7 +120,7 @@ def profiles_of(values: NDArray[np.floating], starts: NDArray[np.int64], stops: 
         movement = np.abs(np.diff(level, axis=0, prepend=level[:1]))
         movement[starts[starts < len(movement)]] = 0.0  # how it came there is not part of an occurrence
         for kind, (frames, shift) in enumerate(((level - offset, offset), (movement, 0.0))):
-            between = np.append(means_between(frames, edges.ravel())[:, 0], np.nan)
+            between = np.append(FrameSums.of(frames).means_between(edges.ravel())[:, 0], np.nan)
             found[:, :, kind, channel] = between.reshape(edges.shape)[:, :N_COLUMNS] + shift
     return found
 
