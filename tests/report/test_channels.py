@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rondo.data.recording import Recording
-from rondo.report.contents import DRAWN_AT_FIRST, Wish
+from rondo.report.contents import DRAWN_AT_FIRST, MAX_CHANNELS_INSIDE, Wish
 from rondo.report.render import write_page
 from rondo.report.summarize import summarize
 from rondo.result import Result, make_result
@@ -43,6 +43,14 @@ def test_what_is_asked_for_is_drawn_in_its_place_though_it_is_constant() -> None
     page = summarize(many_channels(), Wish(channels=("c0", "c9", "c3")))
     assert page["recordings"][0]["signal"]["channels"] == ["c0", "c3", "c9"]
     assert not [words for words in page["left_out"] if "without change" in words]
+
+
+def test_too_many_are_left_out_and_named() -> None:
+    page = summarize(many_channels(1, MAX_CHANNELS_INSIDE + 3, 0))
+    drawn = page["recordings"][0]["signal"]["channels"]
+    missing = [f"c{place}" for place in range(MAX_CHANNELS_INSIDE + 3) if f"c{place}" not in drawn]
+    assert len(drawn) == len(set(drawn)) == MAX_CHANNELS_INSIDE
+    assert f"--channels {','.join(missing[:2])}" in page["left_out"][0]
 
 
 @pytest.mark.parametrize(("n_channels", "n_constant"), [(8, 0), (8, 3), (2, 2)])
