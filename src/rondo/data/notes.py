@@ -20,11 +20,11 @@ _NUMBER = re.compile(r"'[^']*'|(?<![\w.])\d(?:[\d,.]*\d)?(?![\w])")  # or what i
 _NAME, _DIFFERS = "NAME", "…"
 _MOST_WARNED = 4
 _OPTIONS = {"keep-column": "keep", "label-column": "leave_out", "split-by": "split_by", "key": "key"}
-_OPTION = re.compile(rf"--({'|'.join(_OPTIONS)}) ('[^']*'|NAME)")
+_OPTION = re.compile(rf"--({'|'.join(_OPTIONS)}) ('[^']*'|[^\s,;]+)")
 
 
 class Note(NamedTuple):
-    """One kind of note; `columns` is empty where it is about whole recordings."""
+    """One kind of note, about the first of `columns`, which is empty where it is about whole recordings."""
 
     what: str
     columns: tuple[str, ...]
@@ -32,7 +32,7 @@ class Note(NamedTuple):
 
     def __str__(self) -> str:
         first, *others = self.recordings
-        columns = f" ({counted(len(self.columns), 'column')}: {shortened(self.columns)})" if self.columns[1:] else ""
+        columns = f"; also {shortened(self.columns[1:])}" if self.columns[1:] else ""
         return f"{first}{f' and {len(others)} more' if others else ''}: {self.what}{columns}"
 
 
@@ -47,7 +47,7 @@ def gathered(notes: Iterable[tuple[str, Sequence[str]]]) -> list[Note]:
     >>> days = [("a", ["column 'x' left out", "3 gaps"]), ("b", ["column 'y' left out", "5 gaps"]), ("c", ["no clock"])]
     >>> for note in gathered(days):
     ...     print(note)
-    a and 1 more: column 'NAME' left out (2 columns: x, y)
+    a and 1 more: column 'x' left out; also y
     a and 1 more: … gaps
     c: no clock
     """
@@ -69,7 +69,7 @@ def _note(kind: str, alike: Sequence[tuple[str, str, str]]) -> Note:
     recordings, names, texts = (tuple(dict.fromkeys(part)) for part in zip(*alike, strict=True))
     columns = tuple(name for name in names if name)
     what = texts[0] if len(texts) == 1 else _with_common_numbers(kind, texts)
-    return Note(what.replace(f"'{_NAME}'", f"'{columns[0]}'") if len(columns) == 1 else what, columns, recordings)
+    return Note(what.replace(f"'{_NAME}'", f"'{columns[0]}'") if columns else what, columns, recordings)
 
 
 def _with_common_numbers(kind: str, texts: Sequence[str]) -> str:
@@ -84,11 +84,13 @@ def in_python(text: str) -> str:
 
     >>> in_python("column 'x' left out; --keep-column 'x' keeps it")
     "column 'x' left out; Reading(keep=['x']) keeps it"
+    >>> in_python("to keep it: --keep-column NSM")
+    "to keep it: Reading(keep=['NSM'])"
     """
 
     def argument(found: re.Match[str]) -> str:
-        name = _OPTIONS[found[1]]
-        return f"Reading({name}=[{found[2]}])" if name in ("keep", "leave_out") else f"Reading({name}={found[2]})"
+        name, column = _OPTIONS[found[1]], repr(found[2].strip("'"))
+        return f"Reading({name}=[{column}])" if name in ("keep", "leave_out") else f"Reading({name}={column})"
 
     return _OPTION.sub(argument, text)
 

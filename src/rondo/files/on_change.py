@@ -56,11 +56,10 @@ def _with_rows_held(recording: Recording, clock: Floats) -> Recording:
     first = np.repeat(np.cumsum(repeats) - repeats, repeats)
     place = np.arange(first.size) - first
     held = np.repeat(clock, repeats) + usual * place
-    n_rows, n_frames = f"{recording.n_frames:,}", counted(first.size, "frame")
     longest = duration_in_words(usual * int(repeats.max()))
     note = (
-        f"rows are written when values change: {n_rows} of them are {n_frames} every {every_in_words(usual)}, the last "
-        f"value held for up to {longest}"
+        f"rows are left out now and then, as where only changes are written: {recording.n_frames:,} rows are "
+        f"{counted(first.size, 'frame')} every {every_in_words(usual)}, the last value held for up to {longest}"
     )
     values = np.repeat(recording.values, repeats, axis=0)
     return replace(recording, values=values, timestamps_s=held, rate=None).noted(note)
@@ -77,7 +76,7 @@ def _with_cells_held(recording: Recording) -> Recording:
         first = int(np.argmax(latest >= 0))
         values[first:, column] = values[latest[first:], column]
     names = listed([recording.channels[c] for c in columns], 4)
-    return recording.with_values(values).noted(f"{names}: written when it changes, the last value held")
+    return recording.with_values(values).noted(f"{names}: empty now and then, as where only changes are written; the last value is held")
 
 
 def _reports_on_change(column: Values) -> bool:
