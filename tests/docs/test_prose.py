@@ -14,12 +14,13 @@ PHRASES = (
     "no more than chance would have it", "would have it", "are then values and no movements",
     "stand for themselves and so say", "honest by construction", "anew", "is said", "are said", "is told", "are told",
 )  # fmt: skip
-MOST_WORDS = 28_500
+MOST_WORDS = 28_900
 BUDGETS = {
     "README.md": 900,
     "CONTRIBUTING.md": 1_400,
     "docs/index.md": 150,
     "docs/start.md": 1_040,
+    "docs/animals.md": 700,
     "docs/files.md": 2_600,
     "docs/paper.md": 900,
     "docs/method.md": 3_600,

@@ -213,3 +213,16 @@ def test_certainties_of_simba_are_no_channels() -> None:
 def test_animals_by_the_names_of_simba(names: list[str], animals: list[str]) -> None:
     found = as_recordings(simba(names, np.full(N, 0.9)), Reading(poses=PoseReading()))
     assert [one.id.partition(".")[2] for one in found] == (animals or [""])
+
+
+def test_three_points_of_ethovision_are_a_body() -> None:
+    names = [f"{axis} {name}" for name in ("center", "nose", "tail") for axis in "XY"]
+    values = np.column_stack([ONE[:, [2, 0, 3]].reshape(N, -1), np.linspace(-180, 180, N), np.arange(N) % 7])
+    tracked = Recording(values, RATE, [*names, "Direction", "Area"])
+    (found,) = as_recordings(tracked, Reading(poses=PoseReading()))
+    assert found.body is not None and (found.body.origin, found.body.tip) == ("tail", "nose")
+    assert "Direction" not in found.channels and found.channels[-1] == "Area"
+    (kept,) = as_recordings(tracked, Reading(poses=PoseReading(), keep=("Direction",)))
+    assert "Direction" in kept.channels
+    alone = Recording(values[:, :2], RATE, names[:2])  # one point is no body
+    assert as_recordings(alone, Reading(poses=PoseReading())) == [alone]

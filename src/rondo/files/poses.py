@@ -1,8 +1,8 @@
 """Recordings of points -> recordings of bodies, one for each animal; what a model knows of them is taken over.
 
-Which columns are points, the file says: columns of likelihoods stand beside them (`rondo.files.missing`), or its format
-declares them (`Recording.points`). Several animals have the same points: `mouse1.nose`, `mouse2.nose` in DeepLabCut and
-SLEAP, `Nose_1`, `Nose_2` in SimBA.
+Which columns are points, the file says: columns of likelihoods stand beside them (`rondo.files.missing`), its format
+declares them (`Recording.points`), or they are EthoVision's three. Several animals have the same points:
+`mouse1.nose`, `mouse2.nose` in DeepLabCut and SLEAP, `Nose_1`, `Nose_2` in SimBA.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rondo.data.scaling import Preprocessor
 
 _FEWEST = 2  # points of a body
+_ETHOVISION, _HEADING = ("nose", "center", "tail"), "Direction"
 
 
 def as_the_model_reads(reading: Reading, preprocessor: Preprocessor) -> Reading:
@@ -79,12 +80,31 @@ def _named_points(recording: Recording, reading: Reading) -> Recording:
     poses = reading.poses
     if recording.is_unnamed and reading.known and recording.n_channels == len(reading.known):
         recording = replace(recording, channels=reading.known_names)
-    if recording.points or recording.body is not None or poses is None or not poses.names:
+    if recording.points or recording.body is not None or poses is None:
         return recording
-    columns = {
+    if points := _of_ethovision(recording.channels):
+        return _without_heading(replace(recording, points=points), reading)
+    if not poses.names:
+        return recording
+    found = {
         point.name: tuple(recording.channels[axis] for axis in point.axes) for point in points_of(recording.channels)
     }
-    return replace(recording, points=tuple(BodyPoint(name, own) for name, own in columns.items()))
+    return replace(recording, points=tuple(BodyPoint(name, own) for name, own in found.items()))
+
+
+def _of_ethovision(channels: Sequence[str]) -> tuple[BodyPoint, ...]:
+    """The points of EthoVision XT: `X nose`, `Y nose`; there are at most three."""
+    found = (BodyPoint(name, (f"X {name}", f"Y {name}")) for name in _ETHOVISION)
+    points = tuple(point for point in found if {*point.columns} <= {*channels})
+    return points if len(points) >= _FEWEST else ()
+
+
+def _without_heading(recording: Recording, reading: Reading) -> Recording:
+    """EthoVision's heading is that in the arena."""
+    if _HEADING not in recording.channels or reading.keeps(_HEADING):
+        return recording
+    note = f"column '{_HEADING}' left out: it is the heading in the arena; --keep-column '{_HEADING}' keeps it"
+    return recording.without([recording.channels.index(_HEADING)]).noted(note)
 
 
 def _chosen(recordings: Sequence[Recording], poses: PoseReading) -> BodyFrame | None:
