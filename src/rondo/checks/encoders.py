@@ -209,6 +209,6 @@ def check_encoder(declared: DeclaredEncoder[Any], settings: EncoderSettings | No
     >>> from rondo.encoders.summary_stats import ENCODER
     >>> check_encoder(ENCODER)
     """
-    chosen = declared.settings() if settings is None else settings
+    chosen: Any = declared.settings() if settings is None else settings
     assert chosen.name == declared.name, "the settings have the name of the encoder"
     run_checks(ENCODER_CHECKS, declared.build(chosen, 0, "cpu"), declared.name)

@@ -20,4 +20,4 @@ def assert_equal_but_for_rounding(actual: ArrayLike, expected: ArrayLike, err_ms
     wanted = np.asarray(expected)
     largest = np.abs(wanted).max(initial=0, where=np.isfinite(wanted))
     atol = float(_ROUNDINGS * np.spacing(largest))
-    npt.assert_allclose(actual, wanted, rtol=0, atol=atol, err_msg=err_msg)
+    npt.assert_allclose(np.asarray(actual), wanted, rtol=0, atol=atol, err_msg=err_msg)

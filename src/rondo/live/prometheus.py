@@ -5,7 +5,7 @@ Written to a file of the node exporter's textfile collector, or answered by any 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from rondo.run.health import DEAD, DeviceHealth, HealthReport
@@ -15,7 +15,7 @@ class _Family(NamedTuple):
     name: str
     kind: str
     help: str
-    samples: list[tuple[Mapping[str, str], float]]  # labels and value
+    samples: Sequence[tuple[Mapping[str, str], float]]  # labels and value
 
 
 def prometheus_text(health: HealthReport | None, devices: list[DeviceHealth], code: int, now_s: float) -> str:
