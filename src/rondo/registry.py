@@ -233,7 +233,7 @@ class Registry(Mapping[str, D], Generic[D]):
 @lru_cache(maxsize=1)
 def _installed(path: tuple[str, ...]) -> EntryPoints:
     """What all distributions on a path declare: every look at them reads a file of each."""
-    return entry_points()
+    return entry_points()  # type: ignore[return-value, unused-ignore]
 
 
 def _warn(message: str) -> None:

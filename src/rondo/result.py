@@ -55,7 +55,8 @@ from rondo.wording import counted
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
-    from matplotlib.figure import Figure
+
+    from rondo.plot.shown import Figure, Figures
 
 _NOTHING_KNOWN, _NO_EDITS = Words(), Edits()
 _MOST_IN_REPR = 6
@@ -385,7 +386,7 @@ class Result:
         truth: str | Path | None = None,
         figsize: tuple[float, float] | None = None,
         dark: bool = False,
-    ) -> Figure | list[Figure]:
+    ) -> Figure | Figures:
         """Draw a recording with matplotlib: signals, motifs as blocks, one row for each unit, and time.
 
         Parameters
@@ -407,7 +408,7 @@ class Result:
 
         Returns
         -------
-        Figure or list of Figure
+        Figure or Figures
             A list where no recording is named and there are several. A notebook shows a figure that is the last value
             of a cell; `figure.savefig("day1.pdf")` writes it.
 

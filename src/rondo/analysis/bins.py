@@ -88,11 +88,21 @@ def bin_usage(result: Result, bins: Bins) -> list[BinUsage]:
             counted[place] = _in_bins(spans["start_frame"].to_numpy(), spans["end_frame"].to_numpy(), edges)
         for frames, span, per_entry in _folded(np.diff(edges), times, counted, bins):
             if frames:
-                about = (recording.id, _title(span, bins), *(span if not bins.by_hour else (None, None)))
-                recorded = int(frames), frames / (recording.rate or 1.0)
+                title, (start_s, end_s) = _title(span, bins), (None, None) if bins.by_hour else span
+                recorded_s = frames / (recording.rate or 1.0)
                 rows += [
                     BinUsage(
-                        *about, *recorded, level, int(id), names.get((level, id), ""), int(n), float(used / frames)
+                        recording.id,
+                        title,
+                        start_s,
+                        end_s,
+                        int(frames),
+                        recorded_s,
+                        level,
+                        int(id),
+                        names.get((level, id), ""),
+                        int(n),
+                        float(used / frames),
                     )
                     for (level, id), (used, n) in zip(entries, per_entry, strict=True)
                 ]

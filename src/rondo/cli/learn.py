@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -106,7 +106,8 @@ def discover(
     out = options.run_place(out, paths)
     if motifs is not None:
         _refuse_coarsening(out, method)
-    named = {"windows.step": step, "motifs.window": motif_window, "n_states": states, "encoder.name": encoder}
+    named: dict[str, Any] = {"windows.step": step, "motifs.window": motif_window, "n_states": states}
+    named["encoder.name"] = encoder
     named |= {"preprocess.pose": pose, "preprocess.body": None if body is None else tuple(body.split(","))}
     settings = options.overrides(set_, named | {"device": device, "windows.scales": 1 if fast else None})
     with progress() as tell:

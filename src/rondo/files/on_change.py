@@ -76,7 +76,9 @@ def _with_cells_held(recording: Recording) -> Recording:
         first = int(np.argmax(latest >= 0))
         values[first:, column] = values[latest[first:], column]
     names = listed([recording.channels[c] for c in columns], 4)
-    return recording.with_values(values).noted(f"{names}: empty now and then, as where only changes are written; the last value is held")
+    return recording.with_values(values).noted(
+        f"{names}: empty now and then, as where only changes are written; the last value is held"
+    )
 
 
 def _reports_on_change(column: Values) -> bool:

@@ -21,7 +21,7 @@ from rondo.annotations.tracks import NamedSpan, Track
 from rondo.errors import AnnotationError, MissingExtraError, RecordingError
 from rondo.files.crash_guard import refuse_fatal
 from rondo.files.extras import optional_library
-from rondo.formats.hdf5 import refuse_elsewhere
+from rondo.formats.hdf5_places import refuse_elsewhere
 
 _COLUMNS = ("start_time", "stop_time", "label")
 _MOST_BOUTS = 1 << 22

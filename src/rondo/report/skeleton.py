@@ -43,7 +43,9 @@ def skeletons(
         motion = [channels.index(name) for name in (FORWARD, TURNING)]
         wanted_rows = np.array([*(max(0, place) for place in places), *motion])
         stack = [
-            occurrence_columns(bodies[one["recording"]], one["start_frame"], one["end_frame"], None, STEPS, wanted_rows)
+            occurrence_columns(
+                bodies[one["recording"]], one["start_frame"], one["end_frame"], [(None, STEPS)], wanted_rows
+            )[0]
             for one in every.iter_rows(named=True)
             if bodies[one["recording"]].channels == channels
         ]
@@ -67,7 +69,7 @@ def _mean(stack: Floats) -> Floats:
     known = np.isfinite(stack)
     total = np.where(known, stack, 0).sum(axis=0)
     n = known.sum(axis=0)
-    return np.divide(total, n, out=np.full(total.shape, np.nan), where=n > 0)
+    return np.asarray(np.divide(total, n, out=np.full(total.shape, np.nan), where=n > 0))
 
 
 def _drawn(names: Sequence[str], mean: Floats) -> dict[str, Any]:
