@@ -125,7 +125,9 @@ _LATER = {
     "claim_of": "candidates",
     "full_weight": False,
     "standardise": True,
-    "scales": 3,
+    "scales": 4,
+    "pose": "centred",
+    "body": [],
 }
 _GONE = (
     ("preprocess", {"missing": "interpolate"}, "scaling"),
