@@ -190,22 +190,22 @@ def numbers_as_strings_in_a_data_frame(clean: Clean, folder: Path) -> Given:
 @case("discover", names="pivot")
 def one_reading_per_row(clean: Clean, folder: Path) -> Given:
     long = clean.timed().melt("time", var_name="sensor").sort_values("time", kind="stable")
-    return Given(clean.csv(folder / "long.csv", long), np.repeat(np.arange(clean.n), len(NAMES)), rate=None)
+    return Given(clean.csv(folder / "long.csv", long), rate=None)
 
 
 @case("discover", names="pivot")
 def one_reading_per_row_of_forty_tags(clean: Clean, folder: Path) -> Given:
     rows = np.arange(600)
     tags = {f"TI{100 + k}": clean.values[rows, k % 5] * (1 + k) for k in range(40)}
-    wide = pd.DataFrame({"timestamp": pd.date_range("2026-01-01", periods=600, freq="1min")} | tags)
+    wide = pd.DataFrame({"timestamp": pd.date_range("2026-01-01", periods=600, freq="20ms")} | tags)
     long = wide.melt("timestamp", var_name="tag").sort_values("timestamp", kind="stable").assign(quality=192)
-    return Given(clean.csv(folder / "long.csv", long), np.repeat(rows, 40), rate=None)
+    return Given(clean.csv(folder / "long.csv", long), rows, rate=None)
 
 
 @case("discover", names="pivot")
 def one_reading_per_row_of_a_data_frame(clean: Clean, folder: Path) -> Given:
     long = clean.timed().melt("time", var_name="sensor").sort_values("time", kind="stable")
-    return Given(long, np.repeat(np.arange(clean.n), len(NAMES)), rate=None)
+    return Given(long, rate=None)
 
 
 @case("discover", "label")
