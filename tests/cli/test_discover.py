@@ -35,7 +35,7 @@ SEGMENTS = {
 SUMMARY_KEYS = {
     "schema", "rondo_version", "kind", "method", "seed", "window_length_frames", "step_frames",
     "findings", "evidence", "fitted", "recordings", "units", "unit_merges", "motif_merges", "motifs",
-    "motifs_are_units", "scores", "stream", "failed", "config", "headline",
+    "motifs_are_units", "rare", "scores", "stream", "failed", "config", "headline",
 }  # fmt: skip
 
 

@@ -31,7 +31,7 @@ function legendRow(page, key, entry) {
   const figures = [entry.share, entry.n, entry.lasts].map((it) => htmlOf("td", {textContent: it}))
   const row = htmlOf("tr", {}, name, ...figures)
   if (entry.unproven) Object.assign(row, {className: "unproven", title: `Comes back: ${entry.unproven}`})
-  if (!entry.description) return [row]
+  if (!entry.description || entry.description === entry.lasts) return [row]
   return [row, htmlOf("tr", {className: "what"}, htmlOf("td", {colSpan: 4, textContent: entry.description}))]
 }
 
