@@ -17,6 +17,7 @@ from rondo.errors import AnnotationError
 from rondo.result import Result, make_result
 from rondo.run.clock import clock_of
 from rondo.run.labelling import Labelling
+from rondo.store.reading import read_regular
 
 _UNITS = [0, 0, 1, 1, 1, OTHER, OTHER, 2, 0, 0, 2, 2] * 5
 _MOTIFS = [0, 0, 0, 0, 0, OTHER, OTHER, 1, 1, 1, 1, 1] * 5
@@ -48,7 +49,7 @@ def what_it_wrote_it_reads_back(format: AnnotationFormat) -> None:
 
 
 def cut_anywhere_it_is_read_or_refused_in_one_line(file: Path) -> None:
-    content = file.read_bytes()
+    content = read_regular(file)
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         path = Path(folder, file.name)
