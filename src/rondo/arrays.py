@@ -23,7 +23,11 @@ T = TypeVar("T")
 
 _FEW_COLUMNS = 200  # up to here all eigenvectors cost next to nothing
 _MANY_COLUMNS = 1000  # from here on some eigenvectors are found without the others; chosen by hand for speed
-_SPARE_AXES, _PRODUCTS_BETWEEN, _MOST_PRODUCTS = 8, 4, 24  # beside those wanted; between two looks; before all are found
+_SPARE_AXES, _PRODUCTS_BETWEEN, _MOST_PRODUCTS = (
+    8,
+    4,
+    24,
+)  # beside those wanted; between two looks; before all are found
 _RESIDUAL = 1e-12  # relative to the largest eigenvalue
 _BITS = {2: np.uint16, 4: np.uint32, 8: np.uint64}  # of a float of that many bytes
 

@@ -264,13 +264,15 @@ class Miner:
                 self._places[phrase] = near_places(phrase, self.units, self.first)
         common = [sum(place.edits == 0 for place in self._places[phrase]) for phrase in phrases]
         counts = np.tile(np.append(np.bincount(self.units, minlength=self.n_units), common), (2, 1))
-        readable, tokens = Readable.of(self.units, self.first, phrases, self._places), None
+        readable = Readable.of(self.units, self.first, phrases, self._places)
+        before: TokenColumns | None = None
         for _ in range(_ROUNDS):
             smooth = counts + _SMOOTHING
             lexicon = Lexicon(phrases, np.asarray(-np.log(smooth / smooth.sum(axis=1, keepdims=True))))
-            before, tokens = tokens, readable.cheapest(lexicon.costs)
+            tokens = readable.cheapest(lexicon.costs)
             if before is not None and tokens.same_tokens(before):
                 break
+            before = tokens
             is_told = tokens.phrase != STANDING
             after = (self.first[tokens.start] | np.append(True, is_told[:-1])).astype(np.int64)
             kinds = np.where(is_told, self.n_units + tokens.phrase, self.units[tokens.start])

@@ -326,4 +326,5 @@ class Readable(NamedTuple):
             stop, (start, phrase, edits, before) = i, told_from[i] if is_told else (i - 1, STANDING, 0, alone_from[i])
             rows.append((start, stop, phrase, edits))
             i, is_told = start, before
-        return TokenColumns(*np.array(rows[::-1], np.int64).reshape(-1, 4).T, np.array(upto[::-1]))
+        starts, stops, phrases, edits_of = np.array(rows[::-1], np.int64).reshape(-1, 4).T
+        return TokenColumns(starts, stops, phrases, edits_of, np.array(upto[::-1]))
