@@ -141,7 +141,7 @@ class Case(NamedTuple):
     """A command on files that are written first."""
 
     title: str
-    wanted: float | None  # times the reference
+    wanted: float  # times the reference
     words: Callable[[Path], list[str]]  # writes what is read; the words of the command
 
 

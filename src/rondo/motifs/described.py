@@ -6,13 +6,14 @@ A ridge regression that gives every class the same weight reads classes from suc
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rondo.arrays import Floats, Ints, Tensors, leading_axes, leading_eigenvectors, owned, owned_by
+from rondo.data.recording import BLOCK, Values
 from rondo.data.windows import Span, WindowGrid, Windows
 from rondo.encoders.summary_stats import FittedSummaryStats, SummaryStats, SummaryStatsConfig
 
@@ -111,14 +112,27 @@ def _n_described(encoder: FittedSummaryStats, *, is_second: bool) -> int:
 def _on_axes(windows: Windows, axes: Floats) -> Windows:
     if not axes.shape[1]:
         return windows
-    return Windows(np.ascontiguousarray(windows.values @ axes, np.float32), windows.grid)
+    values = np.empty((len(windows.values), axes.shape[1]), np.float32)
+    for block in _blocks(windows.values):
+        values[block] = windows.values[block] @ axes
+    return Windows(values, windows.grid)
+
+
+def _blocks(values: Values) -> Iterator[slice]:
+    """Some frames at a time: in float64, a long recording would be there twice as large."""
+    return (slice(start, start + BLOCK) for start in range(0, len(values), BLOCK))
 
 
 def _strongest_axes(windows: Sequence[Windows], n_axes: int) -> Floats:
     n_channels = windows[0].n_channels
     if n_channels <= n_axes:
         return np.zeros((n_channels, 0))
-    values = [own.values.astype(np.float64) for own in windows]
-    mean = np.sum([own.sum(axis=0) for own in values], axis=0) / sum(map(len, values))
-    axes = leading_eigenvectors(np.sum([(own - mean).T @ (own - mean) for own in values], axis=0), n_axes)
+    values = [own.values for own in windows]
+    total, scatter = np.zeros(n_channels), np.zeros((n_channels, n_channels))
+    for frames in (own[block] for own in values for block in _blocks(own)):
+        total += frames.sum(axis=0, dtype=np.float64)
+    mean = total / sum(map(len, values))
+    for centred in (own[block] - mean for own in values for block in _blocks(own)):
+        scatter += centred.T @ centred
+    axes = leading_eigenvectors(scatter, n_axes)
     return np.asarray(axes * np.sign(axes[np.abs(axes).argmax(axis=0), np.arange(n_axes)]))
