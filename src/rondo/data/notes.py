@@ -18,7 +18,7 @@ from rondo.wording import counted
 _NAMED = re.compile(r"\b(?:column|channel|point|sensor|table|in) '([^']+)'")
 _NUMBER = re.compile(r"'[^']*'|(?<![\w.])\d(?:[\d,.]*\d)?(?![\w])")  # or what is quoted, which stays
 _NAME, _DIFFERS = "NAME", "…"
-_MOST_WARNED = 4
+_MOST_WARNED = 4  # notes in one warning; chosen by hand
 _OPTIONS = {"keep-column": "keep", "label-column": "leave_out", "split-by": "split_by", "key": "key"}
 _OPTION = re.compile(rf"--({'|'.join(_OPTIONS)}) ('[^']*'|[^\s,;]+)")
 
