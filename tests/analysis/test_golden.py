@@ -159,3 +159,9 @@ def test_the_list_is_short_and_survives_the_folder(tmp_path: Path) -> None:
     stored = Result.load(result.save(tmp_path / "run"))
     assert stored.summary.rare == result.summary.rare
     assert "Unlike the rest" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+
+
+def test_where_everything_occurs_once_nothing_is_rare() -> None:
+    values, _ = cycles(20, seed=2)
+    pieces = np.repeat(np.arange(40), -(-len(values) // 40))[: len(values)]
+    assert not [one for one in rare_in(result_of(values, pieces).run) if one.why.startswith("occurs")]

@@ -40,6 +40,7 @@ RARE_COLUMNS = [
     "start_frame", "end_frame",
 ]  # fmt: skip
 FEW_EPISODES, LITTLE_TIME = 2, 0.05  # of an entry that is rare: number, and share of the time; chosen by hand
+_MOST_RARE = 0.25  # of the time, for all rare entries together: with more there is no rest; chosen by hand
 _APART = 0.01  # of all frames, between two episodes; chosen by hand
 _COMMONEST = 0.5  # of what follows a step, for the one after it; chosen by hand
 _SAME = 0.5  # of the shorter of two stretches, from which on they are one
@@ -55,7 +56,8 @@ def rare_in(run: RunData) -> tuple[RareStretch, ...]:
     entries = {("unit", one.id): one for one in run.summary.units}
     entries |= {("motif", one.id): one for one in run.summary.shown_motifs}
     apart = int(_APART * sum(one.n_frames for one in run.summary.recordings))
-    found = [one for level in read.levels for one in _of_level(level, read, entries, apart)]
+    few = _few_episodes(read.levels["unit"], entries, apart)
+    found = [one for level in read.levels for one in _of_level(level, read, entries, few if level == "unit" else {})]
     found += _skipping(read.levels["unit"].rows, [one for one in run.summary.recordings if one.id in ids])
     kept: list[RareStretch] = []
     for one in sorted(found, key=lambda it: (-it.score, it.recording, it.start_frame, it.level)):
@@ -97,8 +99,24 @@ def _are_one(one: RareStretch, other: RareStretch) -> bool:
     return one.recording == other.recording and shared >= _SAME * shorter
 
 
+def _few_episodes(
+    own: LevelProfiles, entries: Mapping[tuple[str, int], EntrySummary], apart: int
+) -> dict[int, list[list[int]]]:
+    """The episodes of each rare unit; of none where they are no exception."""
+    few = {
+        id: episodes
+        for id, at in own.of_entries().items()
+        if (entry := entries.get(("unit", id))) is not None and entry.share <= LITTLE_TIME
+        if len(episodes := _episodes(own, at, apart)) <= FEW_EPISODES
+    }
+    return few if sum(entries["unit", id].share for id in few) <= _MOST_RARE else {}
+
+
 def _of_level(
-    level: str, read: ProfiledRun, entries: Mapping[tuple[str, int], EntrySummary], apart: int
+    level: str,
+    read: ProfiledRun,
+    entries: Mapping[tuple[str, int], EntrySummary],
+    few: Mapping[int, list[list[int]]],
 ) -> Iterator[RareStretch]:
     own = read.levels[level]
     every = read.golden(level, np.arange(own.rows.height)) if level == "unit" else None
@@ -106,8 +124,7 @@ def _of_level(
         if (entry := entries.get((level, id))) is None:
             continue
         is_little = entry.share <= LITTLE_TIME
-        episodes = _episodes(own, at, apart) if is_little and level == "unit" else []
-        if episodes and len(episodes) <= FEW_EPISODES:
+        if episodes := few.get(id):
             why = f"occurs {number_in_words(len(episodes))}"
             yield from (_episode(own, places, why, every) for places in episodes)
         elif (golden := read.golden(level, at)) is None and is_little and every is not None:
