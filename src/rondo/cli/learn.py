@@ -106,8 +106,9 @@ def discover(
     if motifs is not None:
         _refuse_coarsening(out, method)
     named = {"windows.step": step, "motifs.window": motif_window, "n_states": states, "encoder.name": encoder}
-    named |= {"preprocess.pose": pose, "preprocess.body": None if body is None else tuple(body.split(","))}
-    settings = options.overrides(set_, named | {"device": device, "windows.scales": 1 if fast else None})
+    ends = None if body is None else tuple(body.split(","))
+    more = {"device": device, "windows.scales": 1 if fast else None, "preprocess.pose": pose, "preprocess.body": ends}
+    settings = options.overrides(set_, {**named, **more})
     with progress() as tell:
         result = find(
             paths,

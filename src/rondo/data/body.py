@@ -196,7 +196,7 @@ def _ends_in(points: Floats, frame: BodyFrame) -> tuple[Floats, Floats]:
     lost = np.flatnonzero(np.isnan(ends).any(axis=(1, 2)))
     if lost.size and frame.posture:
         usual = np.array(frame.posture) * frame.length
-        known = np.isfinite(points[lost]).all(axis=2) & np.isfinite(usual).all(axis=1)
+        known = np.asarray(np.isfinite(points[lost] + usual).all(axis=2))
         n = known.sum(axis=1)[:, None]
         with np.errstate(invalid="ignore", divide="ignore"):  # none is known: NaN is the right answer
             middle = np.where(known[..., None], points[lost], 0).sum(axis=1) / n
@@ -279,8 +279,8 @@ def chosen_body(recording: Recording, pose: Pose, names: Sequence[str] = ()) -> 
     points = recording.points
     place_of = {name: place for place, name in enumerate(recording.channels)}
     every = max(1, recording.n_frames // _ROWS_COMPARED)
-    rows = np.stack([recording.values[::every, [place_of[name] for name in point.columns]] for point in points], axis=1)
-    rows = rows.astype(np.float64)
+    each = [recording.values[::every, [place_of[name] for name in point.columns]] for point in points]
+    rows: Floats = np.stack(each, axis=1).astype(np.float64)
     vertical = _vertical(rows) if rows.shape[2] == 3 else None
     flat = rows[:, :, [axis for axis in range(rows.shape[2]) if axis != vertical]]
     if names:
@@ -288,7 +288,7 @@ def chosen_body(recording: Recording, pose: Pose, names: Sequence[str] = ()) -> 
     else:
         origin, tip = _axis(flat, [point.name for point in points])
     frame = BodyFrame(points, points[origin].name, points[tip].name, 1.0, pose == "both", vertical)
-    values = rows.reshape(len(rows), -1)
+    values: Floats = rows.reshape(len(rows), -1)
     return _with_posture(replace(frame, length=_length(recording.id, values, frame)), values)
 
 
@@ -329,7 +329,7 @@ def _axis(flat: Floats, names: Sequence[str]) -> tuple[int, int]:
         spans = dict.fromkeys(combinations(range(len(names)), 2), 0.0)
     spans = {pair: span * _SIDED ** sum(_is_sided(names[place]) for place in pair) for pair, span in spans.items()}
     one, other = max(spans, key=lambda pair: (spans[pair], -pair[0], -pair[1]))
-    ahead = _ahead(names[other]) - _ahead(names[one])
+    ahead: float = _ahead(names[other]) - _ahead(names[one])
     if not ahead:
         axis, middle = flat[:, other] - flat[:, one], (flat[:, other] + flat[:, one]) / 2
         ahead = float(np.nansum(np.diff(middle, axis=0) * axis[:-1]))
