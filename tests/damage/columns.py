@@ -223,11 +223,11 @@ def readings_only_where_they_change(clean: Clean, folder: Path) -> Given:
 
 
 def _animals(clean: Clean) -> pd.DataFrame:
-    """Five animals as SLEAP writes them, one after the other."""
-    table = pd.DataFrame({"track": np.repeat("track_0", 2_000), "frame_idx": np.arange(2_000)})
+    """Five flies in a table of no known program, one after the other."""
+    table = pd.DataFrame({"fly": np.repeat("fly_0", 2_000), "frame_idx": np.arange(2_000)})
     for k, name in enumerate(("Head.x", "Head.y", "Tail.x", "Tail.y")):
         table[name] = 100 + 20 * clean.values[:2_000, k]
-    return pd.concat([table, *(table.assign(track=f"track_{k}") for k in range(1, 5))])
+    return pd.concat([table, *(table.assign(fly=f"fly_{k}") for k in range(1, 5))])
 
 
 @case("discover", names="split-by")

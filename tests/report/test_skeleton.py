@@ -52,4 +52,4 @@ def test_only_bodies_have_postures() -> None:
         run = rondo.discover(recording, window="1s", settings=quick).run
         table = run.tables["segments"]
         panels = panel_entries("unit", run.summary.units, table, run.overviews, run.summary.recordings)
-        assert {panel["skeleton"] is not None for panel in panels.values()} == {is_body}
+        assert {"skeleton" in panel for panel in panels.values()} == {is_body}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -106,10 +106,10 @@ def discover(
     out = options.run_place(out, paths)
     if motifs is not None:
         _refuse_coarsening(out, method)
-    named: dict[str, Any] = {"windows.step": step, "motifs.window": motif_window, "n_states": states}
-    named["encoder.name"] = encoder
-    named |= {"preprocess.pose": pose, "preprocess.body": None if body is None else tuple(body.split(","))}
-    settings = options.overrides(set_, named | {"device": device, "windows.scales": 1 if fast else None})
+    named = {"windows.step": step, "motifs.window": motif_window, "n_states": states, "encoder.name": encoder}
+    ends = None if body is None else tuple(body.split(","))
+    more = {"device": device, "windows.scales": 1 if fast else None, "preprocess.pose": pose, "preprocess.body": ends}
+    settings = options.overrides(set_, {**named, **more})
     with progress() as tell:
         result = find(
             paths,

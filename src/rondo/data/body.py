@@ -196,7 +196,7 @@ def _ends_in(points: Floats, frame: BodyFrame) -> tuple[Floats, Floats]:
     lost = np.flatnonzero(np.isnan(ends).any(axis=(1, 2)))
     if lost.size and frame.posture:
         usual = np.array(frame.posture) * frame.length
-        known = np.asarray(np.isfinite(points[lost]).all(axis=2) & np.isfinite(usual).all(axis=1))
+        known = np.asarray(np.isfinite(points[lost] + usual).all(axis=2))
         n = known.sum(axis=1)[:, None]
         with np.errstate(invalid="ignore", divide="ignore"):  # none is known: NaN is the right answer
             middle = np.where(known[..., None], points[lost], 0).sum(axis=1) / n

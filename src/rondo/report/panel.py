@@ -88,7 +88,7 @@ def panel_entries(
         panels[entry_key(level, entry)] = {
             **detail,
             **about_entry(level, entry),
-            "skeleton": postures.get(id),
+            **({"skeleton": postures[id]} if id in postures else {}),
             "occurrences": [  # exemplars first, in the order of the table, then the others in the order of time
                 _cell(occurrence, drawn, indices[occurrence["recording"]], unlike) | {"exemplar": place < len(rank)}
                 for place, occurrence in sorted(ranked, key=lambda it: it[0])

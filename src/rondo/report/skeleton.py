@@ -69,7 +69,7 @@ def _mean(stack: Floats) -> Floats:
     known = np.isfinite(stack)
     total = np.where(known, stack, 0).sum(axis=0)
     n = known.sum(axis=0)
-    return np.asarray(np.divide(total, n, out=np.full(total.shape, np.nan), where=n > 0))
+    return np.asarray(np.divide(total, n, out=np.full(total.shape, np.nan), where=n > 0), np.float64)
 
 
 def _drawn(names: Sequence[str], mean: Floats) -> dict[str, Any]:
