@@ -222,7 +222,7 @@ run()
 
 def measured(words: list[str]) -> tuple[float, float]:
     """CPU seconds and peak MB of one command; what it prints is only of interest where it fails."""
-    one_thread = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS")}
+    one_thread = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS"), "1")
     with tempfile.TemporaryFile() as said:
         command = [sys.executable, "-c", MEASURED, *words]
         process = subprocess.Popen(command, stdout=said, stderr=said, env=os.environ | one_thread)
