@@ -54,7 +54,8 @@ from rondo.wording import counted
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
-    from matplotlib.figure import Figure
+
+    from rondo.plot.shown import Figure
 
 _NOTHING_KNOWN, _NO_EDITS = Words(), Edits()
 GroupBy = str | Mapping[str, str] | None
