@@ -88,21 +88,20 @@ def bin_usage(result: Result, bins: Bins) -> list[BinUsage]:
             counted[place] = _in_bins(spans["start_frame"].to_numpy(), spans["end_frame"].to_numpy(), edges)
         for frames, span, per_entry in _folded(np.diff(edges), times, counted, bins):
             if frames:
-                title, (start_s, end_s) = _title(span, bins), (None, None) if bins.by_hour else span
-                recorded_s = frames / (recording.rate or 1.0)
+                start_s, end_s = (None, None) if bins.by_hour else span
                 rows += [
                     BinUsage(
-                        recording.id,
-                        title,
-                        start_s,
-                        end_s,
-                        int(frames),
-                        recorded_s,
-                        level,
-                        int(id),
-                        names.get((level, id), ""),
-                        int(n),
-                        float(used / frames),
+                        recording=recording.id,
+                        bin=_title(span, bins),
+                        start_s=start_s,
+                        end_s=end_s,
+                        recorded_frames=frames,
+                        recorded_s=frames / (recording.rate or 1.0),
+                        level=level,
+                        id=int(id),
+                        name=names.get((level, id), ""),
+                        n_occurrences=int(n),
+                        share=float(used / frames),
                     )
                     for (level, id), (used, n) in zip(entries, per_entry, strict=True)
                 ]

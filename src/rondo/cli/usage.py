@@ -128,13 +128,14 @@ def _print_bins(rows: Sequence[BinUsage]) -> None:
     """A line per bin, a column for each of the entries that are used most."""
     used: dict[tuple[str, int, str], float] = {}
     for row in rows:
-        entry = (row.level, row.id, row.name)
+        entry = row.level, row.id, row.name
         used[entry] = used.get(entry, 0.0) + row.share * row.recorded_frames
     most = sorted(sorted(used, key=lambda entry: -used[entry])[:_MOST_LISTED])
     table: dict[tuple[str, str], list[str]] = {("recording", "bin"): ["recorded", *(_entry(*entry) for entry in most)]}
     for row in rows:
         cells = table.setdefault((row.recording, row.bin), [duration_in_words(row.recorded_s), *[""] * len(most)])
-        if (entry := (row.level, row.id, row.name)) in most and row.share:
+        entry = row.level, row.id, row.name
+        if entry in most and row.share:
             cells[1 + most.index(entry)] = percent(row.share)
     print("\n".join(aligned([(*place, *cells) for place, cells in table.items()], texts=(0, 1))))
     if len(used) > len(most):
