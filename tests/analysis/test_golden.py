@@ -165,3 +165,15 @@ def test_where_everything_occurs_once_nothing_is_rare() -> None:
     values, _ = cycles(20, seed=2)
     pieces = np.repeat(np.arange(40), -(-len(values) // 40))[: len(values)]
     assert not [one for one in rare_in(result_of(values, pieces).run) if one.why.startswith("occurs")]
+
+
+def test_a_sensor_that_sits_differently_in_a_recording_makes_nothing_rare() -> None:
+    recordings, labellings = [], []
+    for seed in range(3):
+        values, track = cycles(15, seed=seed)
+        gained = (1 + seed) * values + 50 * seed
+        recordings.append(Recording(gained, 1.0, ("a", "b", "c"), f"day{seed}"))
+        ones, own = np.ones(len(values), np.float32), track.astype(np.int32)
+        times = recordings[-1].times_s
+        labellings.append(Labelling(f"day{seed}", own, own, ones, ones, times, 1.0, OFF, 1.0))
+    assert len(rare_in(make_result("clock", recordings, labellings).run)) <= 2
