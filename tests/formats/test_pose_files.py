@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +17,10 @@ from numpy.typing import NDArray
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
 from rondo.files.inputs import as_recordings
-from rondo.files.read import read_recording
+from rondo.files.read import read_recording, signals_only
 from rondo.files.reading import PoseReading, Reading
 from rondo.formats.pandas_names import tuples_in
+from rondo.live.source import Request, open_source
 from tests.poses import NAMES, RATE, mouse
 
 h5py = pytest.importorskip("h5py")
@@ -180,6 +182,21 @@ def test_rows_of_sleap_are_laid_on_the_frames_of_the_film(tmp_path: Path) -> Non
     assert [one.id for one in found] == ["cage.track_0", "cage.track_1"]
 
 
+@pytest.mark.filterwarnings("ignore:.*left out that the model:rondo.errors.RondoWarning")
+def test_a_stream_of_several_tracks_is_refused(tmp_path: Path) -> None:
+    channels = tuple(f"{name}.{axis}" for name in NAMES for axis in "xy")
+    sleap_csv(tmp_path / "cage.csv", np.tile([0, 1], N), np.repeat(np.arange(N), 2))
+    sleap_csv(tmp_path / "alone.csv", np.zeros(N, np.int64), np.arange(N))
+    with (
+        pytest.raises(RecordingError, match="2 tracks"),
+        closing(open_source(str(tmp_path / "cage.csv"), Request(channels))) as source,
+    ):
+        source.read(10)
+    with closing(open_source(str(tmp_path / "alone.csv"), Request(channels))) as source:
+        rows = source.read(10)
+    assert rows is not None and rows.values.shape == (10, 10)
+
+
 def test_two_rows_of_a_track_in_a_frame_are_refused(tmp_path: Path) -> None:
     sleap_csv(tmp_path / "cage.csv", np.zeros(2 * N, np.int64), np.repeat(np.arange(N), 2))
     with pytest.raises(RecordingError, match="several rows in one frame"):
@@ -189,8 +206,6 @@ def test_two_rows_of_a_track_in_a_frame_are_refused(tmp_path: Path) -> None:
 def simba(names: list[str], certainty: NDArray[np.float64]) -> Recording:
     columns = [f"{name}_{word}" for name in names for word in ("x", "y", "p")]
     values = np.concatenate([ONE[:, : len(names)], np.tile(certainty[:, None, None], (1, len(names), 1))], axis=2)
-    from rondo.files.read import signals_only
-
     return signals_only(Recording(values.reshape(N, -1), RATE, columns), Reading())
 
 

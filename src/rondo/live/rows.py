@@ -27,6 +27,7 @@ from rondo.files.reading import Reading
 from rondo.files.text.cells import ParsedRows, RowParser, parser_of
 from rondo.files.text.layout import Layout, layout_of
 from rondo.files.text.lines import HEAD_LINES, Lines, TextBlock
+from rondo.files.text.sleap import refuse_several_tracks
 from rondo.live.clock import ClockState, RowClock, clock_of, refuse_clock_of_another_rate
 from rondo.live.source import Bookmark, Request, Rows, Skip, named
 
@@ -259,6 +260,7 @@ def _columns_for(layout: Layout, request: Request) -> Columns:
     model has channels.
     """
     channels = request.channels
+    refuse_several_tracks(layout)
     wanted = (*channels, *(name for name in request.beside if name in layout.names))
     columns = choose_columns(layout.columns(), Reading(), wanted)
     place = dict(zip(columns.channels, columns.positions, strict=True))

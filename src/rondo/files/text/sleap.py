@@ -17,7 +17,8 @@ from rondo.data.body import BodyPoint
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
 from rondo.files.arrays import Description, recording_of
-from rondo.files.reading import Reading
+from rondo.files.reading import Reading, listed
+from rondo.files.text.layout import Layout
 from rondo.memory import refuse_large_array
 
 _TRACK, _FRAME = "track", "frame_idx"
@@ -26,6 +27,16 @@ _TRACK, _FRAME = "track", "frame_idx"
 def is_sleap(header: Sequence[str]) -> bool:
     """Whether these are the names of its columns."""
     return tuple(header[:2]) == (_TRACK, _FRAME) and any(name.endswith(".x") for name in header)
+
+
+def refuse_several_tracks(layout: Layout) -> None:
+    """Refuse a stream in which rows of several animals take turns."""
+    tracks = sorted({row[0] for row in layout.rows}) if is_sleap(layout.names) else []
+    if len(tracks) > 1:
+        raise RecordingError(
+            f"it holds {len(tracks)} tracks ({listed(tracks, 3)}), and a stream is one animal; `rondo label` reads "
+            "them, each as a recording"
+        )
 
 
 def read_sleap(file: BinaryIO, id: str, reading: Reading) -> Recording:
