@@ -18,9 +18,9 @@ from rondo.wording import counted
 _NAMED = re.compile(r"\b(?:column|channel|point|sensor|table|in) '([^']+)'")
 _NUMBER = re.compile(r"'[^']*'|(?<![\w.])\d(?:[\d,.]*\d)?(?![\w])")  # or what is quoted, which stays
 _NAME, _DIFFERS = "NAME", "…"
-_MOST_WARNED = 4
-_OPTIONS = {"keep-column": "keep", "label-column": "leave_out", "split-by": "split_by", "key": "key"}
-_OPTION = re.compile(rf"--({'|'.join(_OPTIONS)}) ('[^']*'|NAME)")
+_MOST_WARNED = 4  # kinds of note in one warning: more would not be read
+_SEVERAL = {"keep-column": "keep", "label-column": "leave_out"}  # options that are lists in `Reading`
+_OPTION = re.compile(r"--(keep-column|label-column|split-by|key) ('[^']*'|NAME)")
 
 
 class Note(NamedTuple):
@@ -87,8 +87,9 @@ def in_python(text: str) -> str:
     """
 
     def argument(found: re.Match[str]) -> str:
-        name = _OPTIONS[found[1]]
-        return f"Reading({name}=[{found[2]}])" if name in ("keep", "leave_out") else f"Reading({name}={found[2]})"
+        if found[1] in _SEVERAL:
+            return f"Reading({_SEVERAL[found[1]]}=[{found[2]}])"
+        return f"Reading({found[1].replace('-', '_')}={found[2]})"
 
     return _OPTION.sub(argument, text)
 
