@@ -23,6 +23,7 @@ ALLOWED = {
     ("rondo/run/bucket.py", "tempfile"): "local copies of runs in a bucket",
     ("rondo/run/bucket.py", ".mkdir"): "their folders",
     ("rondo/run/bucket.py", "shutil.rmtree"): "these copies, when the process ends",
+    ("rondo/plot/shown.py", ".savefig"): "a picture in memory, for a notebook",
     ("rondo/view/media.py", "os.open"): "a film, to read it",
     ("rondo/continual/checkpoint.py", "shutil.rmtree"): "checkpoints that a newer one has replaced",
     ("rondo/checks/annotation_formats.py", "tempfile"): "what a format writes, and copies that are damaged",

@@ -24,7 +24,7 @@ from rondo.files.extras import optional_library
 from rondo.formats.hdf5_places import refuse_elsewhere
 
 _COLUMNS = ("start_time", "stop_time", "label")
-_MOST_BOUTS = 1 << 22
+_MOST_BOUTS = 1 << 22  # of a table: more are not read into memory
 
 
 def as_nwb(export: Export) -> dict[str, bytes]:
