@@ -26,7 +26,7 @@ def test_a_window_is_suggested_with_its_curve_and_cost(rondo: Command, here: Pat
     lines = outcome.out.splitlines()
     assert lines[0].split() == ["window", "time", "step", "windows", "cycles", "power", "within"]
     (chosen,) = [line.split() for line in lines if line.startswith("->")]
-    assert chosen[1:4] == ["33", "0.66", "8"]
+    assert chosen[1:5] == ["33", "0.66", "s", "8"]
     assert "suggested: --window 33 --step 8 --motif-window 133" in lines
     assert "0.66 s (33 frames), motifs: 2.66 s (133" in "\n".join(lines)
     assert lines[-1].startswith("`rondo discover` would take")

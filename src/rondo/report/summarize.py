@@ -184,7 +184,8 @@ def _overview_sentence(run: RunSummary) -> str:
     length, channels = length_and_channels(run.recordings)
     rates = [recording.rate for recording in run.recordings if recording.rate is not None]
     paces = list(dict.fromkeys(map(pace_in_words, sorted({min(rates), max(rates)})))) if rates else []
-    clock = f", {' to '.join(paces)}" if len(rates) == len(run.recordings) else ""
+    at = " at " if "Hz" in "".join(paces[:1]) else ", "
+    clock = f"{at}{' to '.join(paces)}" if len(rates) == len(run.recordings) else ""
     where = f" in {counted(len(run.recordings), 'recording')} ({length}, {channels}{clock})"
     found = found_in_words({name: len(own) for name, own in kinds_of(run).items()}, where)
     return f"{finder} found {found}.{_other_sentence(share_other(run.recordings))}"
