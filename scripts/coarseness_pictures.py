@@ -34,7 +34,6 @@ def main(data: Path, out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     slider(data, out)
     scale(data)
-    three_scales(data)
     teaching(data, out)
     finding(data, out)
 
@@ -96,21 +95,6 @@ def scale(data: Path) -> None:
         recording, truth, _ = read(data, f"PTE/{name}")
         results = found(recording), found(recording, **{"motifs.window": "36s"})
         print(f"--motif-window 36s, PTE {name}:", " -> ".join(score(truth, result) for result in results))
-
-
-def three_scales(data: Path) -> None:
-    """Without the test of recurrence, which takes half of the time."""
-    rows = []
-    for path in sorted((data / "TSSB").glob("*.npz")):
-        with np.load(path) as stored:
-            recording, truth = rondo.Recording(stored["X"], id=path.stem), stored["y"]
-        settings = ({"windows.scales": n, "evidence.surrogates": 0} for n in (1, 3))
-        both = [np.asarray(found(recording, **each).motifs) for each in settings]
-        scores = (evaluate({"0": (truth, motifs)}).average for motifs in both)
-        same = np.array_equal(both[0], both[1])
-        rows.append([*((one.ari + one.ami + one.one_to_one) / 3 for one in scores), same])
-    one, three, same = np.mean(rows, axis=0)
-    print(f"scales, {len(rows)} series of TSSB: {one:.1f} -> {three:.1f}, labels equal in {same:.0%}")
 
 
 def teaching(data: Path, out: Path) -> None:
