@@ -68,8 +68,8 @@ def test_one_dimension_is_one_channel_and_names_are_made_up() -> None:
         ([1.0, 2.0], {"timestamps_s": [0.0, np.nan]}, "frame 1 is missing"),
         ([1.0, 2.0], {"timestamps_s": np.array(["2024-01-01", "NaT"], "M8[s]")}, "frame 1 is missing"),
         ([1.0, 2.0], {"timestamps_s": ["a", "b"]}, "seconds or datetime64"),
-        ([1.0, 2.0, 3.0], {"timestamps_s": [0.0, 2.0, 2.0]}, "frame 2 (2.000000 s) repeats"),
-        ([1.0, 2.0, 3.0], {"timestamps_s": [0.0, 2.0, 1.0]}, "frame 2 (1.000000 s) is earlier"),
+        ([1.0, 2.0, 3.0], {"timestamps_s": [0.0, 2.0, 2.0]}, "frame 2 (2 s) repeats"),
+        ([1.0, 2.0, 3.0], {"timestamps_s": [0.0, 2.0, 1.0]}, "frame 2 (1 s) is earlier"),
     ],
 )
 def test_refuses_in_one_line_that_names_the_recording(values: Any, settings: dict[str, Any], says: str) -> None:

@@ -20,7 +20,7 @@ from rondo.data.scaling import Preprocessor
 from rondo.data.signal import Signal, regularise, spectrum
 from rondo.errors import InputError
 from tests import naive_preprocess as naive
-from tests.rounding import assert_equal_but_for_rounding
+from rondo.checks.rounding import assert_equal_but_for_rounding
 
 NAN = float("nan")
 

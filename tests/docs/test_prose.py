@@ -14,7 +14,7 @@ PHRASES = (
     "no more than chance would have it", "would have it", "are then values and no movements",
     "stand for themselves and so say", "honest by construction", "anew", "is said", "are said", "is told", "are told",
 )  # fmt: skip
-MOST_WORDS = 28_900
+MOST_WORDS = 28_950
 BUDGETS = {
     "README.md": 900,
     "CONTRIBUTING.md": 1_400,

@@ -45,12 +45,12 @@ class Reading:
     split_by : str or None
         A column that separates the recordings in one table, such as a subject. The column of the clock splits where the
         clock goes back.
-    pivot : str or None
-        A column of names, such as a tag, in a table of one reading per row: each name becomes a channel. Without it
-        tables with the columns of a historian (`timestamp, tag, value`) are recognised. `rate` is that of the grid.
     session : bool
         Read each folder as one session: its tables are merged by their clocks into one Recording. Folders of Empatica
         E4, phyphox and Sensor Logger are recognised without it.
+    pivot : str or None
+        A column of names, such as a tag, in a table of one reading per row: each name becomes a channel. Without it
+        tables with the columns of a historian (`timestamp, tag, value`) are recognised. `rate` is that of the grid.
     known : sequence of KnownChannel
         Channels of a model; `rondo.label` adds them. They are kept where a file has them.
     poses : PoseReading or None
