@@ -124,7 +124,7 @@ def _closeness(points: NDArray[np.float32], squares: NDArray[np.float32], typica
     return found
 
 
-# More windows are asked about in evenly spread stretches, so that the cost does not grow with the recording.
+# Of more windows some are asked about, then evenly spread stretches, so that the cost does not grow with the recording.
 _MOST_WINDOWS, _FEWEST_WINDOWS = 800, 300
 _MOST_STRETCHES, _SHORTEST_STRETCH = 4, 100  # of each signal; in a short one there is little to be put in another order
 _MOST_VALUES = 1_000_000  # in all windows asked about, unless these were too few
@@ -238,8 +238,8 @@ def surrogate_p(figure: float, by_chance: Floats) -> float:
 
 
 def _asked(windows: Sequence[Windows], labels: Sequence[Labels]) -> tuple[Windows, Labels]:
-    """What is asked about, with its labels: some signals, so that each can be asked in a long stretch, then parts of
-    each, laid one after the other; their spans stay apart.
+    """What is asked about, with its labels: some signals, so that each can be asked in a long stretch, of these sparse
+    windows, then parts of each, laid one after the other; their spans stay apart.
     """
     chosen = [i for i, w in enumerate(windows) if len(w)]
     if sum(map(len, windows)) > _MOST_WINDOWS:
@@ -247,10 +247,12 @@ def _asked(windows: Sequence[Windows], labels: Sequence[Labels]) -> tuple[Window
         n_chosen = min(len(long), max(1, _FEWEST_WINDOWS // _SHORTEST_SPAN))
         chosen = [long[int(place)] for place in np.linspace(0, len(long) - 1, n_chosen)]
     reduced = _few_channels([windows[i] for i in chosen])
-    grid = reduced[0].grid
-    most = min(_MOST_WINDOWS, max(_FEWEST_WINDOWS, _MOST_VALUES // (grid.length_frames * reduced[0].n_channels)))
-    share = most / max(most, sum(map(len, reduced)))
-    parts = [_part(w, labels[i], share) for w, i in zip(reduced, chosen, strict=True)]
+    every = _spacing([b - a for w in reduced for a, b in w.grid.window_spans], reduced[0].grid)
+    sparse = [_every(w, labels[i], every) for w, i in zip(reduced, chosen, strict=True)]
+    n_frames, n_windows = reduced[0].grid.length_frames, sum(len(w) for w, _ in sparse)
+    most = min(_MOST_WINDOWS, max(_FEWEST_WINDOWS, _MOST_VALUES // (n_frames * reduced[0].n_channels)))
+    parts = [_part(w, own, most / max(most, n_windows)) for w, own in sparse]
+    grid = sparse[0][0].grid
     offsets = np.cumsum([0, *(len(w.values) for w, _ in parts)]).tolist()
     spans = tuple(
         (a + offset, b + offset) for (w, _), offset in zip(parts, offsets, strict=False) for a, b in w.grid.spans
@@ -258,6 +260,30 @@ def _asked(windows: Sequence[Windows], labels: Sequence[Labels]) -> tuple[Window
     values = np.concatenate([w.values for w, _ in parts])
     joined = Windows(values, WindowGrid(grid.length_frames, grid.step_frames, offsets[-1], spans))
     return joined, np.concatenate([own for _, own in parts])
+
+
+def _spacing(n_windows: Sequence[int], grid: WindowGrid) -> int:
+    """Every how many windows to ask about, up to side by side; spans of so many stay long enough to be judged.
+
+    Surrogates of short stretches are rougher than the signal: sparser windows over more of the recording let less noise
+    pass than all windows of a few stretches.
+    """
+    most = min(-(-grid.length_frames // grid.step_frames), -(-sum(n_windows) // _MOST_WINDOWS))
+    for every in range(most, 1, -1):
+        sparse = [n // every for n in n_windows]
+        if 2 * sum(n for n in sparse if n >= _SHORTEST_SPAN) >= sum(sparse):
+            return every
+    return 1
+
+
+def _every(windows: Windows, labels: Labels, every: int) -> tuple[Windows, Labels]:
+    """Each so many-th window of every span, with its label."""
+    if every == 1:
+        return windows, labels
+    grid = windows.grid
+    kept = np.concatenate([np.arange(a, b, every) for a, b in grid.window_spans])
+    sparse = WindowGrid(grid.length_frames, every * grid.step_frames, grid.n_frames, grid.spans)
+    return Windows(windows.values, sparse), labels[kept]
 
 
 def _few_channels(windows: Sequence[Windows]) -> list[Windows]:
