@@ -89,7 +89,7 @@ def test_notes_are_warned_of_once_and_are_a_table() -> None:
     assert "Reading(keep=['" in str(warning.message) and "--" not in str(warning.message)
     table = result.notes
     assert table["columns"].tolist() == [["subject", "trial"]] and table["recordings"].tolist() == [["a", "b"]]
-    assert repr(result).endswith("; 1 note>")
+    assert repr(result).splitlines()[0].endswith("; 1 note") and repr(result).endswith(">")
 
 
 def test_nothing_noted_is_an_empty_table(two: Result) -> None:

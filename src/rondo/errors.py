@@ -54,7 +54,23 @@ class ModelError(InputError):
 
 
 class OutputError(InputError):
-    """The output folder cannot be written, or already holds a run."""
+    """The output folder cannot be written, or already holds a run.
+
+    What is wrong, then what to do; `{place}` in the latter is what whoever reads it calls the place.
+
+    >>> error = OutputError("run: already holds a run", "choose another {place}")
+    >>> print(error, error.said("--out"), sep="\\n")
+    run: already holds a run; choose another folder
+    run: already holds a run; choose another --out
+    """
+
+    def __str__(self) -> str:
+        return self.said("folder")
+
+    def said(self, place: str) -> str:
+        """The message for those who choose a place as `place`: the command line says `--out`."""
+        what, *advice = self.args
+        return "; ".join((what, *(one.format(place=place) for one in advice)))
 
 
 class MissingExtraError(InputError):

@@ -29,7 +29,8 @@ class FakeStream:
     standing: ClassVar[dict[str, str]] = {"statistics": "", "fit": ""}
 
     def __init__(self, n_channels: int) -> None:
-        self.rows = np.zeros((0, n_channels), np.float32)  # of the window that is not whole yet, NaN and all
+        self.rows: NDArray[np.float32] = np.zeros((0, n_channels), np.float32)  # those that were fed last
+        self.unread: NDArray[np.float32] = self.rows  # of the window that is not whole yet, NaN and all
         self.means: list[float] = []  # of windows that await their label
         self.n_windows = 0
         self.seen: list[int] = []
@@ -42,31 +43,31 @@ class FakeStream:
         stream = cls(len(model.preprocessor_.channels))
         if found is not None:
             plain = found.plain["stream"]
-            stream.rows = np.asarray(found.tensors["rows"], np.float32)
+            stream.unread = np.asarray(found.tensors["rows"], np.float32)
             stream.means = np.asarray(found.tensors["means"], np.float64).tolist()
             stream.n_windows, stream.seen, stream.n_rows = plain["n_windows"], list(plain["seen"]), plain["n_rows"]
         return stream
 
     def state(self) -> tuple[dict[str, NDArray[np.generic]], dict[str, Any]]:
-        tensors = {"rows": self.rows, "means": np.array(self.means, np.float64)}
+        tensors: dict[str, NDArray[np.generic]] = {"rows": self.unread, "means": np.array(self.means, np.float64)}
         return tensors, {"n_windows": self.n_windows, "seen": self.seen, "n_rows": self.n_rows}
 
     def feed(self, values: NDArray[np.float32], times_s: NDArray[np.float64] | None = None) -> FakeReport:
-        report = FakeReport([], [])
+        report, self.rows = FakeReport([], []), values
         numbers, self.n_rows = np.arange(self.n_rows, self.n_rows + len(values)), self.n_rows + len(values)
         if self._placed is not None and len(values):
             self._placed(numbers, numbers, np.zeros(len(values), np.bool_))
         for row in values:
-            self.rows = np.concatenate([self.rows, row[None]])
-            if len(self.rows) == LENGTH:
-                self.means.append(float(np.nan_to_num(self.rows.astype(np.float64)).mean()))
-                self.rows = self.rows[STEP:]
+            self.unread = np.concatenate([self.unread, row[None]])
+            if len(self.unread) == LENGTH:
+                self.means.append(float(np.nan_to_num(self.unread.astype(np.float64)).mean()))
+                self.unread = self.unread[STEP:]
                 self._decide(report, DELAY)
         return report
 
     def cut(self, cause: str) -> FakeReport:
         report = self.finish()
-        self.rows = self.rows[:0]
+        self.unread = self.unread[:0]
         report.events.append(
             Event("gap", "input", self.n_windows * STEP, None, (), {"rule": "boundary", "cause": cause})
         )

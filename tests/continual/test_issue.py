@@ -24,7 +24,7 @@ class Late:
     def __init__(self) -> None:
         self.n = 0
 
-    def push(self, unit: int) -> list[Motif]:
+    def push(self, unit: int, learns: bool = True) -> list[Motif]:
         self.n += 1
         return []
 

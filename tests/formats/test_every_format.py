@@ -68,6 +68,9 @@ SAMPLES: dict[str, Callable[[Path], object]] = {
         suffix: lambda path: path.write_bytes(_array_bytes(path.suffix))
         for suffix in (".npy", ".npz", ".parquet", ".h5", ".hdf5")
     },
+    ".slp": _by("test_pose_files", lambda tests, path: tests.slp(path)),
+    ".nwb": _by("test_pose_files", lambda tests, path: tests.nwb(path)),
+    ".nc": _by("test_pose_files", lambda tests, path: tests.movement(path)),
     ".edf": _by("test_edf", lambda tests, path: tests.save_edf(path, {"EEG": (100, tests.wave(100))})),
     ".bdf": _by("test_edf", lambda tests, path: tests.save_edf(path, {"EEG": (100, tests.wave(100))})),
     ".c3d": _by("test_c3d", lambda tests, path: tests.save_c3d(path, ("A", "B"), ("Fz",))),

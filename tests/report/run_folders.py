@@ -135,7 +135,7 @@ def _signal(rng: np.random.Generator, units: NDArray[np.int32], n_channels: int)
     channel = np.arange(n_channels)
     pace = 0.05 * (units[:, None] + 2) * (1 + channel % 3)
     strength = 0.2 + np.abs(np.sin(units[:, None] * 1.7 + channel))
-    waves = strength * np.sin(np.cumsum(pace, axis=0)) + 10.0 ** np.minimum(channel, 12) * 0.01
+    waves = strength * np.sin(np.cumsum(pace, axis=0)) + 10.0 ** np.minimum(channel, 6) * 0.01
     return np.asarray(waves + 0.1 * rng.normal(size=waves.shape), dtype=np.float32)
 
 

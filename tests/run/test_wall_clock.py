@@ -49,12 +49,12 @@ def test_the_page_tells_the_day_and_no_longer_that_its_axis_is_wrong(tmp_path: P
     one = read(folder)["recordings"][0]
     jumping = one | {"duration_s": 300.0}
     edit_summary(folder, recordings=[jumping])
-    said = " ".join(note["text"] for note in summarize(folder)["notes"])
+    said = " ".join(note["what"] for note in summarize(folder)["notes"])
     assert "counts frames" in said
     clock = {"frames": [0, 2999, 3000, 5999], "seconds": [NOVEMBER, NOVEMBER + 60, NOVEMBER + 240, NOVEMBER + 300]}
     edit_summary(folder, recordings=[jumping | {"clock": clock}])
     told = summarize(folder)
-    assert not any("counts frames" in note["text"] for note in told["notes"])
+    assert not any("counts frames" in note["what"] for note in told["notes"])
     assert "from 2026-11-15 20:31:05 on" in told["recordings"][0]["about"]
     assert told["recordings"][0]["clock"]["date"] == "2026-11-15"
 

@@ -189,8 +189,9 @@ def test_one_that_fails_leaves_none(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         return rename(self, target)
 
     monkeypatch.setattr(Path, "rename", failing)
-    with pytest.raises(OutputError, match=r"No space left.*--out"):
+    with pytest.raises(OutputError, match=r"No space left.*; choose another folder$") as caught:
         whole_files(files_in(tmp_path))
+    assert caught.value.said("--out").endswith("; choose another --out")
     assert names_in(tmp_path) == []
 
 

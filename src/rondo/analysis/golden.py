@@ -98,8 +98,11 @@ class Golden:
 
 
 def _typical(profiles: Profiles, least: Floats) -> tuple[Floats, Floats]:
-    quantile = np.nanquantile if np.isnan(profiles).any() else np.quantile
-    low, middle, high = quantile(profiles, (0.1, 0.5, 0.9), axis=0).astype(np.float64)
+    unknown = np.isnan(profiles)
+    nowhere = unknown.all(axis=0)  # known in no occurrence: NaN, without a warning of numpy's
+    quantile = np.nanquantile if unknown.any() else np.quantile
+    low, middle, high = quantile(np.where(nowhere, 0.0, profiles), (0.1, 0.5, 0.9), axis=0).astype(np.float64)
+    middle[nowhere] = np.nan
     return middle, np.maximum((high - low) / _OF_NORMAL, least)
 
 

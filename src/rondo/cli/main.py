@@ -20,7 +20,7 @@ import typer
 from rondo.cli import compare, config, demo, edit, evaluate, find, learn, show, stability, suggest, teach, usage
 from rondo.cli.options import FilledHelp, filled, help_without_command
 from rondo.cli.terminal import Verbosity, global_first, heeded_signals, is_verbose, print, set_verbosity, to_stderr
-from rondo.errors import NoteWarning, RondoError, RondoWarning, SettingError
+from rondo.errors import NoteWarning, OutputError, RondoError, RondoWarning, SettingError
 from rondo.version import __version__
 from rondo.wording import in_utf8, is_utf8, printable
 
@@ -128,7 +128,7 @@ def run(arguments: list[str] | None = None) -> NoReturn:
             code = 0 if completion_of_named_shell(given) else app(args=given, prog_name="rondo", standalone_mode=False)
             sys.stdout.flush()  # now, where a full disk or a closed pipe can still be told
     except RondoError as error:
-        _fail(str(error).replace("choose another folder", "choose another --out"), error.exit_code)
+        _fail(error.said("--out") if isinstance(error, OutputError) else str(error), error.exit_code)
     except _UsageError as error:
         context = getattr(error, "ctx", None)
         where = f" (see `{context.command_path} --help`)" if context is not None else ""

@@ -30,7 +30,7 @@ def argument(metavar: str, help: str) -> Any:
 
 
 _HEADINGS = {
-    "How files are read": "--rate --key --label-column --split-by --session --keep-column",
+    "How files are read": "--rate --key --label-column --split-by --session --keep-column --pivot --pose --body",
     "Scale": "--window --step --motif-window --fast --motifs",
     "Method": "--method --states --encoder --preset --config --set --seed --device",
     "Many recordings": "--group-by --engine --workers --ray-address",

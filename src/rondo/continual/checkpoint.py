@@ -55,7 +55,7 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
         for number in before:
             shutil.rmtree(folder / f"{number:06d}")
     except OutputError as error:
-        raise OutputError(f"{error}; the checkpoint before it is kept") from None
+        raise OutputError(*error.args, "the checkpoint before it is kept") from None
     except OSError as error:
         raise OutputError(
             f"{folder}: the checkpoint cannot be written ({error.strerror or error}); make room or give permission, "

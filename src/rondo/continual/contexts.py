@@ -175,7 +175,7 @@ class ContextReader(GrowingMotifs):
         self.viterbi = Viterbi(len(self.contexts), CHANGE_NATS, _LAG)
         self.gate = Viterbi(1 + len(self.contexts), CHANGE_NATS, _LAG)
         self.refined = [0] * len(self.contexts)
-        self._open: deque[int] = deque()  # units of windows without a context
+        self._open: deque[tuple[int, bool]] = deque()  # units of windows without a context, and whether they teach
         self._unexplained = np.zeros(len(self.units), np.int64)  # windows of each unit, of the last ones in a row
         self._unexplained_from: int | None = None  # the first of them
         self._n_read = 0
@@ -200,9 +200,12 @@ class ContextReader(GrowingMotifs):
         path = smooth_spans(self.mixes.costs(codes), ((0, codes.size),) if codes.size else (), CHANGE_NATS)
         return [self._shown(int(code), int(row)) for code, row in zip(codes, path, strict=True)]
 
-    def push(self, unit: int) -> list[Motif]:
-        """The unit of the next window; gives the motifs that have become final, of the windows that waited longest."""
-        self._open.append(unit)
+    def push(self, unit: int, learns: bool = True) -> list[Motif]:
+        """The unit of the next window; gives the motifs that have become final, of the windows that waited longest.
+
+        A window without `learns` counts for no context.
+        """
+        self._open.append((unit, learns))
         codes = self._codes([unit])
         due = self.viterbi.push(self.mixes.costs(codes))
         gated = self.gate.push(self.mixes.gate_costs(codes)) if self.learns else due
@@ -220,12 +223,13 @@ class ContextReader(GrowingMotifs):
         return np.array([place.get(unit, -1) for unit in units], np.int64)
 
     def _decided(self, path: NDArray[np.int64], gated: NDArray[np.int64]) -> list[Motif]:
-        codes = self._codes([self._open.popleft() for _ in path])
+        opened = [self._open.popleft() for _ in path]
+        codes = self._codes([unit for unit, _ in opened])
         final: list[Motif] = []
-        for code, row, column in zip(codes.tolist(), path.tolist(), gated.tolist(), strict=True):
+        for code, row, column, (_, learns) in zip(codes.tolist(), path.tolist(), gated.tolist(), opened, strict=True):
             final.append(self._shown(code, row))
             if self.learns:
-                self._learn(code, column)
+                self._learn(code, column, learns)
         return final
 
     def _shown(self, code: int, row: int) -> Motif:
@@ -237,16 +241,16 @@ class ContextReader(GrowingMotifs):
         logs = self.mixes.logs[:, code]
         return self.contexts[row], float(np.exp(logs[row] - logs.max()))
 
-    def _learn(self, code: int, column: int) -> None:
-        """Count a window for its context, or as one that none explains."""
+    def _learn(self, code: int, column: int, counts: bool) -> None:
+        """Count a window for its context, or as one that none explains; or, without `counts`, for nothing."""
         number, self._n_read = self._n_read, self._n_read + 1
-        if column == _UNKNOWN:
+        if counts and column == _UNKNOWN:
             self._unexplained_from = number if self._unexplained_from is None else self._unexplained_from
             self._unexplained[code] += code >= 0
             return
         self._end_unexplained(number)
         row = column - 1
-        if code < 0 or (self.units[code] in self.own and not self.mixes.counts[row, code]):
+        if not counts or code < 0 or (self.units[code] in self.own and not self.mixes.counts[row, code]):
             return
         self.mixes.see(row, code)
         self.refined[row] += 1
@@ -300,7 +304,8 @@ class ContextReader(GrowingMotifs):
             "viterbi": viterbi,
             "own": own,
             "next_id": self.next_id,
-            "open": list(self._open),
+            "open": [unit for unit, _ in self._open],
+            "doubted": [i for i, (_, learns) in enumerate(self._open) if not learns],
             "gate": gate_plain,
             "candidates": self.candidates.plain(),
             "units": list(self.units),
@@ -316,7 +321,9 @@ class ContextReader(GrowingMotifs):
         self.candidates.load(plain["candidates"])
         self.candidates.counts = np.array(tensors["candidates.counts"], np.int64)
         self.own = {int(unit): int(motif) for unit, motif in plain["own"]}
-        self.next_id, self._open = plain["next_id"], deque(plain["open"])
+        doubted = set(plain.get("doubted", ()))  # earlier versions have none
+        self.next_id = plain["next_id"]
+        self._open = deque((unit, i not in doubted) for i, unit in enumerate(plain["open"]))
         self.units, self.contexts = list(plain["units"]), list(plain["contexts"])
         self.refined, self._n_read = list(plain["refined"]), plain["n_read"]
         self._unexplained_from, counts = plain["unexplained"]

@@ -187,6 +187,7 @@ class MotifReader(GrowingMotifs):
         self.units_later = max([_UNITS_LATER, *(len(phrase) for phrase, _ in motifs.known_phrases)])
         self.past: deque[int] = deque(maxlen=_CONTEXT + _MOST_WAITING + 1)  # the last `n_waiting` of them wait
         self.n_waiting = self.n_windows = 0
+        self.last_doubted = -1  # window that teaches nothing
         self.grown: list[tuple[int, Wordings]] = []
         self.buffer = PhraseBuffer(_REACH, half_life, config.apart)
 
@@ -195,14 +196,18 @@ class MotifReader(GrowingMotifs):
         """Every motif there is: those of the model, then those that have come since."""
         return (*self.model.ids, *sorted([*self.own.values(), *(id for id, _ in self.grown)]))
 
-    def push(self, unit: int) -> list[Motif]:
-        """One more window; gives the motifs that have become final, of the windows that have waited longest."""
+    def push(self, unit: int, learns: bool = True) -> list[Motif]:
+        """One more window; gives the motifs that have become final, of the windows that have waited longest.
+
+        A phrase with a window without `learns` in it is read, and teaches nothing.
+        """
         if self.reads_at_once:
             return self._read(np.array([unit], dtype=np.int32))
         before = self.past[-1] if self.past else None
         final: list[Motif] = []
         if self.standing and before is not None and before != unit and {before, unit} & self.standing:
             final = self.boundary()
+        self.last_doubted = self.last_doubted if learns else self.n_windows
         self.past.append(unit)
         self.n_waiting += 1
         self.n_windows += 1
@@ -223,7 +228,8 @@ class MotifReader(GrowingMotifs):
             return []
         is_whole = self.n_waiting == len(self.past)
         units = np.array(self.past, dtype=np.int32)
-        read = self._read_phrase(units) if self.standing and is_whole else self._read(units)
+        is_sound = self.last_doubted < self.n_windows - len(self.past)
+        read = self._read_phrase(units, is_sound) if self.standing and is_whole else self._read(units)
         final = read[-self.n_waiting :]
         self.past.clear()
         self.n_waiting = 0
@@ -326,6 +332,7 @@ class MotifReader(GrowingMotifs):
             "past": list(self.past),
             "n_waiting": self.n_waiting,
             "n_windows": self.n_windows,
+            "last_doubted": self.last_doubted,
             "own": [list(pair) for pair in sorted(self.own.items())],
             "grown": [[motif, wordings.state()] for motif, wordings in self.grown],
             "buffer": self.buffer.state(),
@@ -338,4 +345,5 @@ class MotifReader(GrowingMotifs):
         self.grown = [(motif, Wordings.restore(words)) for motif, words in plain["grown"]]
         self.buffer = self.buffer.restored(plain["buffer"])
         self.n_waiting, self.n_windows, self.next_id = plain["n_waiting"], plain["n_windows"], plain["next_id"]
+        self.last_doubted = plain.get("last_doubted", -1)  # earlier versions have none
         return self

@@ -209,7 +209,7 @@ def motif_timeline(read: Sequence[Motif], spans: Sequence[Span]) -> MotifTimelin
 
 
 class MotifsInOrder(Protocol):
-    def push(self, unit: int) -> list[Motif]: ...
+    def push(self, unit: int, learns: bool = True) -> list[Motif]: ...  # whether it may teach anything
     def boundary(self) -> list[Motif]: ...
     def take_changes(self) -> list[Change]: ...
 
@@ -256,11 +256,14 @@ class Issue:
             return np.zeros((*windows.shape[:-2], 0, 0))
         return self._boundaries.points(np.ascontiguousarray(windows.swapaxes(-1, -2)))
 
-    def add(self, opened: Opened, unit: int, score: float) -> list[Decision]:
-        """The unit of the next window; gives the windows that thereby have a motif too."""
+    def add(self, opened: Opened, unit: int, score: float, learns: bool = True) -> list[Decision]:
+        """The unit of the next window; gives the windows that thereby have a motif too.
+
+        Without `learns` it teaches no motif anything.
+        """
         start, stop = self._frames(opened, unit)
         self._waiting.append(Decision(opened.window, start, stop, unit, OTHER, score, 0.0))
-        return self._with_motifs(self.motifs.push(unit))
+        return self._with_motifs(self.motifs.push(unit, learns))
 
     def end(self, frame: int, decided: list[Decision]) -> list[Decision]:
         """The stretch ends before this frame: what was decided with its last windows, and all that still wait."""

@@ -119,7 +119,7 @@ class _Open(NamedTuple):
     place: Opened
     point: Floats
     q: Floats  # (n_units,) as there were when it came
-    learns: bool = True  # whether it may refine its unit
+    learns: bool = True  # whether it may refine its unit, and teach motifs
 
 
 class Counters(NamedTuple):
@@ -355,7 +355,7 @@ class Updater:
         may_refine = distance <= 1 and opened.learns and self.setting.learns
         events = self._refine(index, opened.point, frame) if may_refine else []
         score = float(np.exp(-distance)) if unit != OTHER else 0.0
-        decisions = self.issue.add(opened.place, unit, score)
+        decisions = self.issue.add(opened.place, unit, score, opened.learns)
         return decisions, events + self.issue.events(frame)
 
     def _refine(self, index: int, point: Floats, frame: int) -> list[Event]:

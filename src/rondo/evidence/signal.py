@@ -268,7 +268,7 @@ def _spacing(n_windows: Sequence[int], grid: WindowGrid) -> int:
     Surrogates of short stretches are rougher than the signal: sparser windows over more of the recording let less noise
     pass than all windows of a few stretches.
     """
-    most = min(-(-grid.length_frames // grid.step_frames), -(-sum(n_windows) // _MOST_WINDOWS))
+    most = min(grid.length_frames // grid.step_frames, -(-sum(n_windows) // _MOST_WINDOWS))
     for every in range(most, 1, -1):
         sparse = [n // every for n in n_windows]
         if 2 * sum(n for n in sparse if n >= _SHORTEST_SPAN) >= sum(sparse):

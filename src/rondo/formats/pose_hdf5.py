@@ -80,16 +80,21 @@ def _texts(dataset: Any) -> list[str]:
     return [_text(each) for each in np.asarray(dataset[()]).ravel().tolist()]
 
 
+def _is_inside(file: Any, name: str, kind: Any) -> bool:
+    """Whether that is a group or dataset of this file; links are not followed, wherever they lead."""
+    import h5py
+
+    return isinstance(file.get(name, getlink=True), h5py.HardLink) and isinstance(file[name], kind)
+
+
 def _here(file: Any, *names: str) -> bool:
     """Whether all of these are datasets whose numbers are in this file."""
     import h5py
 
-    if any(not isinstance(file.get(name, getlink=True), h5py.HardLink) for name in names):
-        return False
-    if any(not isinstance(file[name], h5py.Dataset) for name in names):
+    if not all(_is_inside(file, name, h5py.Dataset) for name in names):
         return False
     for name in names:
-        refuse_elsewhere(file[name], name)
+        refuse_elsewhere(file[name], file[name].name.strip("/"))
     return True
 
 
@@ -106,7 +111,11 @@ def _sleap_analysis(file: Any) -> Pose | None:
 
 
 def _slp(file: Any) -> Pose | None:
-    if "metadata" not in file or not _here(file, "frames", "instances", "points", "pred_points", "tracks_json"):
+    import h5py
+
+    if not _is_inside(file, "metadata", h5py.Group) or not _here(
+        file, "frames", "instances", "points", "pred_points", "tracks_json"
+    ):
         return None
     about = json.loads(_text(file["metadata"].attrs["json"]))
     nodes = [node["name"] if isinstance(node, dict) else str(node) for node in about["nodes"]]
@@ -141,11 +150,12 @@ def _slp(file: Any) -> Pose | None:
 
 def _deeplabcut(file: Any) -> Pose | None:
     """`df_with_missing/table` and others like it; None where it is another table of pandas."""
-    tables = [f"{name}/table" for name in file if "table" in (file[name] if hasattr(file[name], "keys") else ())]
-    for name in tables:
-        if not _here(file, name):
+    import h5py
+
+    for group in (file[name] for name in file if _is_inside(file, name, h5py.Group)):
+        if not _here(group, "table"):
             continue
-        table = file[name]
+        table = group["table"]
         stored = table.attrs.get("values_block_0_kind")
         if stored is None or "values_block_0" not in (table.dtype.names or ()):
             continue
@@ -180,7 +190,7 @@ def _movement(file: Any) -> Pose | None:
     refuse_large_array(n_frames, len(space) * len(points) * len(animals))
     values = np.asarray(file["position"][()]).transpose(0, 3, 2, 1)
     sure = None
-    if "confidence" in file and _here(file, "confidence"):
+    if _here(file, "confidence"):
         sure = np.asarray(file["confidence"][()]).transpose(0, 2, 1)
         sure = None if np.isnan(sure).all() else sure
     software = _text(file.attrs.get("source_software", ""))

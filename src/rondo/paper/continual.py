@@ -52,7 +52,7 @@ class _Open(NamedTuple):
     latent: Floats
     r: Floats  # (n_units,) as there were when it came
     accepted: Flags  # (n_units,)
-    learns: bool = True  # whether it may refine its entry
+    learns: bool = True  # whether it may refine its entry, and teach motifs
 
 
 class PublishedReader:
@@ -163,7 +163,7 @@ class PublishedReader:
         r = float(opened.r[index]) if known else float("inf")
         events = self._refine(index, opened, frame) if known and opened.learns else []
         score = float(np.exp(-r)) if unit != OTHER else 0.0
-        decisions = self.issue.add(opened.place, unit, score)
+        decisions = self.issue.add(opened.place, unit, score, opened.learns)
         return decisions, events + self.issue.events(frame)
 
     def _refine(self, index: int, opened: _Open, frame: int) -> list[Event]:

@@ -130,9 +130,9 @@ class FormerReader:
         changes, self._changes = self._changes, []
         return changes
 
-    def push(self, unit: int) -> list[Motif]:
+    def push(self, unit: int, learns: bool = True) -> list[Motif]:
         """One more window; gives the motifs that have become final, of the windows that have waited longest."""
-        return self._push(unit, self._run, self._open, learns=True)
+        return self._push(unit, self._run, self._open, learns=learns)
 
     def boundary(self) -> list[Motif]:
         """The stretch ends: all that wait are decided, and nothing is carried over."""

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
 from rondo.errors import OutputError
-from rondo.store.folder import check_free, whole_folder
+from rondo.store.folder import ELSEWHERE_OR_REMOVE, check_free, whole_folder
 from rondo.store.locations import Location, as_location, connected, joined, reaching
 
 _LAST = "summary.json"
@@ -32,7 +32,7 @@ def check_free_place(where: str | Path) -> None:
         return None
     if found:
         what = "already holds a run" if _LAST in found else "it is not empty"
-        raise OutputError(f"{place.rstrip('/')}: {what}; choose another folder or remove it first")
+        raise OutputError(f"{place.rstrip('/')}: {what}", ELSEWHERE_OR_REMOVE)
     return None
 
 

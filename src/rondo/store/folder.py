@@ -50,7 +50,8 @@ _FILES_PER_SYNC, _PARTS_PER_SYNC = 1_000, 50
 _MOST_PART_BYTES = 1 << 34
 
 _ROOM = "make room or give permission"
-_ELSEWHERE = "choose another folder"
+_ELSEWHERE = "choose another {place}"
+ELSEWHERE_OR_REMOVE = f"{_ELSEWHERE} or remove it first"
 _NOT_THERE = "only whole runs (--out of discover and label) go to a bucket; give a path of this machine"
 
 
@@ -255,18 +256,18 @@ def check_free(out: Path) -> None:
     """Refuse an output folder that cannot be written, before any work is done for it."""
     try:
         if out.is_symlink() and not out.exists():
-            raise OutputError(f"{out}: a link to nowhere; choose another folder or remove it first")
+            raise OutputError(f"{out}: a link to nowhere", ELSEWHERE_OR_REMOVE)
         if out.exists() and (not out.is_dir() or any(out.iterdir())):
             what = "already holds a run" if (out / "summary.json").exists() else "exists and is not an empty folder"
-            raise OutputError(f"{out}: {what}; choose another folder or remove it first")
+            raise OutputError(f"{out}: {what}", ELSEWHERE_OR_REMOVE)
         if out.exists() and (out.is_mount() or out.samefile(Path.cwd())):
             raise OutputError(f"{out}: in use as it stands, it cannot be replaced; choose a new folder inside it")
         _resolved(out)
         above = next(parent for parent in out.absolute().parents if parent.exists())
     except OSError as error:  # no right to look, a name too long, links in a circle
-        raise OutputError(f"{out}: cannot be written ({_reason(error)}); choose another folder") from None
+        raise OutputError(f"{out}: cannot be written ({_reason(error)})", _ELSEWHERE) from None
     if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
-        raise OutputError(f"{out}: cannot be written, {above} is not a writable folder; choose another folder")
+        raise OutputError(f"{out}: cannot be written, {above} is not a writable folder", _ELSEWHERE)
 
 
 @contextmanager
@@ -294,7 +295,7 @@ def whole_folder(out: Path, advice: str = _ELSEWHERE, *, replaces: bool = False)
             shutil.rmtree(outer, ignore_errors=True)
             _remove_empty(new_parents)
             if isinstance(error, OutputError):  # people know the place, and not the draft
-                raise OutputError(str(error).replace(str(draft), str(out))) from None
+                raise OutputError(*(part.replace(str(draft), str(out)) for part in error.args)) from None
             raise
         shutil.rmtree(outer, ignore_errors=True)
 
@@ -338,7 +339,7 @@ def make_folder(top: Path, *inside: str, advice: str = _ROOM) -> Path:
 def refuse_link(path: Path) -> None:
     """Refuse a link inside a folder that may be someone else's: it would lead elsewhere."""
     if path.is_symlink():
-        raise OutputError(f"{path}: a link, expected one of its own; remove it, or choose another folder")
+        raise OutputError(f"{path}: a link, expected one of its own", f"remove it, or {_ELSEWHERE}")
 
 
 @dataclass(frozen=True)
@@ -448,7 +449,7 @@ def _named(path: Path, advice: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise OutputError(f"{path}: cannot be written ({_reason(error)}); {advice}") from None
+        raise OutputError(f"{path}: cannot be written ({_reason(error)})", advice) from None
 
 
 def _resolved(path: Path) -> Path:

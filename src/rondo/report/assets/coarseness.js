@@ -96,7 +96,7 @@ class Coarseness {
     const words = this.page.dataOf(0).frame_s === null ? `${middle} frames` : durationWords(middle)
     const lasts = this.whole && lengths.length ? words : "–"
     const absorbed = parts.flatMap((it) => [idOf(it.name), ...it.absorbed]).slice(1)
-    return {part, share, n, lasts, absorbed, facts: `${n} occurrences, ${share} of the time, lasts ${lasts}`, isMerged: true,
+    return {part, share, n, lasts, absorbed, description: "", facts: `${n} occurrences, ${share} of the time, lasts ${lasts}`, isMerged: true,
       evidence: "Merged, and not tested as one", recurs: "", unproven: "", aligned: [], durations: null, when: null, occurrences: []}
   }
 
