@@ -17,6 +17,7 @@ from rondo.evidence import signal as module
 from rondo.evidence.signal import Alike, alike_test, is_clear, surrogate_p
 from rondo.model.rondo import Rondo
 from rondo.synthetic.streams import plant, structureless
+from tests.benchmark_scripts import imported
 
 
 def windows_and_labels(recording: Recording) -> tuple[Windows, Labels]:
@@ -150,6 +151,33 @@ def test_a_part_holds_the_very_same_windows_and_none_twice(share: float) -> None
     assert 0 < len(part) <= share * len(windows)
     assert np.unique(kept).size == kept.size  # a window that is there twice would be as close as can be to itself
     assert_array_equal(np.concatenate(list(part.batches())), whole[kept])
+
+
+@pytest.mark.parametrize(("n_frames", "every"), [(4_000, 1), (6_000, 2), (12_000, 3), (40_000, 4)])
+def test_windows_asked_about_lie_side_by_side_before_parts_are_left_out(n_frames: int, every: int) -> None:
+    windows = noise_windows(n_frames)
+    assert module._spacing([len(windows)], windows.grid) == every
+    sparse, kept = module._every(windows, np.arange(len(windows), dtype=np.int32), every)
+    assert_array_equal(np.diff(kept), every)
+    assert_array_equal(np.concatenate(list(sparse.batches())), np.concatenate(list(windows.batches()))[kept])
+    asked, labels = module._asked([windows], [two_entries(len(windows))])
+    assert len(asked) == len(labels) <= module._MOST_WINDOWS
+
+
+def test_spans_stay_long_enough_to_be_judged() -> None:
+    grid = noise_windows(100).grid
+    assert module._spacing([300] * 10, grid) == 4
+    assert module._spacing([130] * 20, grid) == 2  # every third would leave 43 of a span, where 60 are needed
+    assert module._spacing([70] * 40, grid) == 1
+
+
+@pytest.mark.slow
+def test_coupled_channels_in_short_windows_are_no_finding() -> None:
+    """Stretches of 200 such windows are too short for surrogates as smooth as the signal."""
+    with imported("sources") as sources:
+        cases = [sources.noise_case("coupled channels (VAR)", 6_000, seed) for seed in range(500, 505)]
+    models = [Rondo(window=8, motif_window=32).fit(case.recordings) for case in cases]
+    assert sum(model.evidence_.recurs for model in models) <= 1
 
 
 def test_many_channels_are_mixed_to_ten_that_keep_distances() -> None:
