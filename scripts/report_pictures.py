@@ -1,4 +1,4 @@
-"""The pictures of docs/report.md: the page of a run in the light theme, and on three screens in the dark one.
+"""The pictures of docs/report.md: the page of a real session with names, of planted data, and on three screens.
 
     python scripts/report_pictures.py DATA docs/pictures
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import shutil
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -54,8 +55,8 @@ def beside(pictures: list[Image.Image], height: int) -> Image.Image:
 
 
 def save(picture: Image.Image, path: Path) -> None:
-    """With 256 colours, also those of few pixels: a third of the bytes."""
-    picture.quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(path, optimize=True)
+    """With 160 colours, also those of few pixels: a third of the bytes."""
+    picture.quantize(160, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(path, optimize=True)
     print(path, f"{path.stat().st_size / 1000:.0f} kB")
 
 
@@ -68,8 +69,10 @@ def main(data: Path, out: Path) -> None:
         save(beside([shot(browser, page, size, "dark") for size in SCREENS], SCREENS[0][1]), out / "mocap_dark.png")
         made_up = plant(n_frames=15_000, seed=0).recording
         demo = rondo.discover(made_up, window="1.5s").report(Path(scratch) / "demo.html")
-        save(shot(browser, demo, SCREENS[0], "light"), out / "first_screen.png")
         save(shot(browser, demo, SCREENS[0], "light", FIRST_MOTIF), out / "entry.png")
+        real = Path(scratch) / "real"
+        subprocess.run([sys.executable, "-m", "rondo", "demo", "--real", "--out", real], check=True)
+        save(shot(browser, real / "report.html", SCREENS[0], "light"), out / "first_screen.png")
         browser.close()
 
 
