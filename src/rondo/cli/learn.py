@@ -40,7 +40,7 @@ MotifCount = Annotated[
     options.option("--motifs", "N", "Show at most N motifs: those that are confused most are merged.", min=2),
 ]
 Fast = Annotated[
-    bool, options.switch("--fast", "Only the suggested window lengths; compare no others. A third of the time.")
+    bool, options.switch("--fast", "Only the suggested window lengths; compare no others. About half the time.")
 ]
 PoseFrame = Annotated[
     str | None,
