@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
+from rondo.checks.rounding import assert_equal_but_for_rounding
 from rondo.config.settings import PreprocessConfig
 from rondo.data.recording import Recording
 from rondo.data.scaling import Preprocessor
 from rondo.data.signal import Signal, regularise, spectrum
 from rondo.errors import InputError
 from tests import naive_preprocess as naive
-from rondo.checks.rounding import assert_equal_but_for_rounding
 
 NAN = float("nan")
 
