@@ -58,10 +58,10 @@ class OutputError(InputError):
 
     What is wrong, then what to do; `{place}` in the latter is what whoever reads it calls the place.
 
-    >>> error = OutputError("run: already holds a run", "choose another {place}")
+    >>> error = OutputError("{a}: already holds a run", "choose another {place} than {a}")
     >>> print(error, error.said("--out"), sep="\\n")
-    run: already holds a run; choose another folder
-    run: already holds a run; choose another --out
+    {a}: already holds a run; choose another folder than {a}
+    {a}: already holds a run; choose another --out than {a}
     """
 
     def __str__(self) -> str:
@@ -70,7 +70,7 @@ class OutputError(InputError):
     def said(self, place: str) -> str:
         """The message for those who choose a place as `place`: the command line says `--out`."""
         what, *advice = self.args
-        return "; ".join((what, *(one.format(place=place) for one in advice)))
+        return "; ".join((what, *(one.replace("{place}", place) for one in advice)))
 
 
 class MissingExtraError(InputError):
